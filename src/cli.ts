@@ -1,0 +1,71 @@
+#!/usr/bin/env node
+import { readFile } from 'node:fs/promises'
+import { assumptions } from './cli/assumptions.ts'
+import type { Command } from './cli/command.ts'
+import { describeOptions, UsageError } from './cli/options.ts'
+import { serve } from './cli/serve.ts'
+
+const COMMANDS: Readonly<Record<string, Command>> = { serve, assumptions }
+/** Errors of input that a person can mend; any other is a bug and keeps its stack. */
+const EXIT_CODES: Readonly<Record<string, number>> = { UsageError: 2, ContractError: 2, FixtureError: 2, StoreError: 3 }
+
+async function main([name, ...args]: readonly string[]): Promise<number> {
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    console.log(overview())
+    return 0
+  }
+  if (name === '--version' || name === '-v') {
+    const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8')
+    console.log((JSON.parse(manifest) as { version: string }).version)
+    return 0
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined)
+    throw new UsageError(`${name} is no command; there are ${Object.keys(COMMANDS).join(', ')}`)
+  const end = args.indexOf('--')
+  if ((end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')) {
+    console.log(`${command.summary}\n\nUsage: dmarc-understudy ${command.usage}\n\n${describeOptions(command.options)}`)
+    return 0
+  }
+  return command.run(args, process.env)
+}
+
+function overview(): string {
+  const rows = Object.values(COMMANDS).map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
+  return `A stateful stand-in for a service that monitors domains and reports their DMARC status.
+
+Usage: dmarc-understudy COMMAND [options]
+
+${rows.join('\n')}
+
+dmarc-understudy COMMAND --help lists the options of a command.`
+}
+
+function explain(error: unknown): { message: string; exitCode: number } {
+  const { name, code, message, stack, address, port } = error as NodeJS.ErrnoException & {
+    address?: string
+    port?: number
+  }
+  const exitCode = EXIT_CODES[name]
+  if (exitCode !== undefined) return { message, exitCode }
+  if (code === 'EADDRINUSE') {
+    return { message: `--port ${port}: is in use on ${address}; choose another, or 0 for any free one`, exitCode: 3 }
+  }
+  if (code === 'EACCES' && port !== undefined)
+    return { message: `--port ${port}: is not for this user; choose one above 1023`, exitCode: 3 }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return {
+      message: `--host: this machine cannot listen on it (${code}); choose one of its own addresses, such as 127.0.0.1`,
+      exitCode: 3,
+    }
+  }
+  return { message: stack ?? String(error), exitCode: 3 }
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  const { message, exitCode } = explain(error)
+  console.error(`dmarc-understudy: ${message}`)
+  process.exitCode = exitCode
+}

@@ -1,0 +1,56 @@
+import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
+import { loadDocument } from '../contract/document.ts'
+import { readOverlay } from '../contract/overlay.ts'
+import type { Command } from './command.ts'
+import { flag, list, readOptions, UsageError } from './options.ts'
+
+const OPTIONS = {
+  json: flag('Print JSON instead of text.'),
+  overlay: list('FILE', 'OpenAPI Overlay to apply first.'),
+}
+
+export const assumptions: Command = {
+  usage: 'assumptions [options] | assumptions overlay ID [N]',
+  summary:
+    'List what the specification leaves open and what is chosen; or print the overlay that chooses alternative N (1) of ID.',
+  options: OPTIONS,
+
+  async run(args, environment) {
+    const { values, positionals } = readOptions(OPTIONS, args, environment)
+    const { source, extensions } = await loadDocument({ overlays: await Promise.all(values.overlay.map(readOverlay)) })
+    const all = assumptionsOf(source, extensions)
+    const [verb, id, number = '1', ...rest] = positionals
+    if (verb === undefined) {
+      console.log(values.json ? JSON.stringify(all, undefined, 2) : all.map(describe).join('\n'))
+      return 0
+    }
+    if (verb !== 'overlay' || rest.length > 0)
+      throw new UsageError(`assumptions ${positionals.join(' ')}: must be overlay ID [N], or nothing`)
+    const assumption = all.find((each) => each.id === id)
+    if (assumption === undefined)
+      throw new UsageError(
+        `assumptions overlay ${id ?? ''}: must be the id of an assumption; the command assumptions lists them`,
+      )
+    const alternative = /^\d+$/.test(number) ? assumption.alternatives[Number(number) - 1] : undefined
+    if (alternative === undefined) {
+      throw new UsageError(
+        `assumptions overlay ${id} ${number}: must be one of its ${assumption.alternatives.length} alternatives, from 1`,
+      )
+    }
+    const { actions } = overlayFor(assumption, alternative, source)
+    const document = { overlay: '1.0.0', info: { title: `${id}, alternative ${number}`, version: '1.0.0' }, actions }
+    const { dump } = await import('js-yaml')
+    console.log(values.json ? JSON.stringify(document, undefined, 2) : dump(document, { lineWidth: 120 }).trimEnd())
+    return 0
+  },
+}
+
+function describe({ id, place, spec, choice, alternatives }: Assumption): string {
+  const rows = [
+    `  stands at    ${place}`,
+    `  left open    ${spec}`,
+    `  our choice   ${JSON.stringify(choice)}`,
+    ...alternatives.map((alternative, index) => `  ${`or ${index + 1}`.padEnd(11)}  ${JSON.stringify(alternative)}`),
+  ]
+  return `${id}\n${rows.join('\n')}\n`
+}

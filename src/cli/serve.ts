@@ -1,0 +1,110 @@
+import { isIPv4 } from 'node:net'
+import type { Log } from '../http/log.ts'
+import { startUnderstudy, type Understudy } from '../server.ts'
+import type { Command } from './command.ts'
+import { choice, flag, instant, integer, list, readOptions, text, UsageError } from './options.ts'
+
+const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const
+
+const OPTIONS = {
+  port: integer('PORT', 'Port to listen on; 0 takes any free one.', 4010, 65_535),
+  host: text('HOST', 'Address to listen on. Default: 127.0.0.1.'),
+  data: text('DIR', 'Folder that keeps the accounts, one JSON file each. Default: memory.'),
+  fixture: text('demo|empty|FILE', 'What a new account holds. Default: demo.'),
+  seed: integer('SEED', 'What all chance derives from.', 42, Number.MAX_SAFE_INTEGER),
+  now: instant('INSTANT', 'When the clock of a new account starts, such as 2026-01-15T09:00:00Z. Default: now.'),
+  apiKey: text('KEY', 'API key of the account. Default: one that derives from the seed.'),
+  plan: text('PLAN', "Plan of a new account. Default: the fixture's, else stone."),
+  adminToken: text('TOKEN', 'Token of the control plane; needed on any host but a loopback address.'),
+  noAdmin: flag('Leave the control plane out.'),
+  noQuotas: flag('Count requests, but refuse none.'),
+  overlay: list('FILE', 'OpenAPI Overlay that changes an assumption; see the command assumptions.'),
+  responseValidation: choice(
+    'What happens to a response that violates the contract.',
+    ['error', 'warn', 'off'],
+    'error',
+  ),
+  logLevel: choice('What is logged, as JSON lines on standard error.', LOG_LEVELS, 'info'),
+}
+
+export const serve: Command = {
+  usage: 'serve [options]',
+  summary: 'Play the service until it is told to stop.',
+  options: OPTIONS,
+
+  async run(args, environment) {
+    const { values, positionals } = readOptions(OPTIONS, args, environment)
+    if (positionals[0] !== undefined) throw new UsageError(`serve takes no argument, but was given ${positionals[0]}`)
+    const { host = '127.0.0.1', logLevel } = values
+    if (!isLoopback(host) && values.adminToken === undefined && !values.noAdmin) {
+      throw new UsageError(`--host ${host}: others can reach this address, so give --admin-token TOKEN or --no-admin`)
+    }
+    const { log, flush } = await openLog(logLevel)
+    const service = await startUnderstudy({
+      port: values.port,
+      host,
+      seed: values.seed,
+      admin: !values.noAdmin,
+      enforceQuotas: !values.noQuotas,
+      overlays: values.overlay,
+      responseValidation: values.responseValidation,
+      log,
+      ...defined('data', values.data),
+      ...defined('fixture', values.fixture),
+      ...defined('now', values.now),
+      ...defined('apiKey', values.apiKey),
+      ...defined('plan', values.plan),
+    })
+    console.log(greeting(service))
+    await untilSignal()
+    await service.stop()
+    flush()
+    return 0
+  },
+}
+
+function greeting({ baseUrl, adminUrl, apiKey }: Understudy): string {
+  const key = apiKey ?? 'the one that the account was made with; only its hash is kept'
+  return [
+    'dmarc-understudy is ready.',
+    '',
+    `  Base URL   ${baseUrl}`,
+    `  API key    ${key}`,
+    ...(adminUrl === undefined ? [] : [`  Control    ${adminUrl}/health`]),
+    '',
+    '  Try it:',
+    `  curl -H ${shellQuote(`Authorization: Bearer ${apiKey ?? 'YOUR_KEY'}`)} ${baseUrl}/domains`,
+    '',
+  ].join('\n')
+}
+
+async function openLog(level: (typeof LOG_LEVELS)[number]): Promise<{ log: Log; flush: () => void }> {
+  const { pino } = await import('pino')
+  const destination = pino.destination({ dest: 2, sync: false })
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  return { log, flush: () => destination.flushSync() }
+}
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once, as it would without us. */
+function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const signals = ['SIGINT', 'SIGTERM'] as const
+    function stop(): void {
+      for (const signal of signals) process.off(signal, stop)
+      resolve()
+    }
+    for (const signal of signals) process.on(signal, stop)
+  })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}
+
+function shellQuote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+function defined<Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { [Key in Name]: Value })
+}

@@ -1,0 +1,80 @@
+import type { Extension } from './extensions.ts'
+import { isObject, type Json, mergePatch, stepsOf, valueAt } from './json.ts'
+import type { Overlay } from './overlay.ts'
+
+/** A choice that the specification leaves open. */
+export interface Assumption {
+  id: string
+  /** JSON pointer of the object that the choice is part of. */
+  place: string
+  /** What the specification says, or does not. */
+  spec: string
+  /** What the document says now, of the keys that the alternatives touch. */
+  choice: Json
+  /** Other admissible values, each a merge patch of the object at `place`. None: any other value is as good. */
+  alternatives: readonly Json[]
+}
+
+export function assumptionsOf(document: Json, extensions: readonly Extension[]): Assumption[] {
+  return extensions
+    .filter(({ key }) => key === 'x-assumption')
+    .map(({ value, holder }) => {
+      const { id, spec, alternatives } = value as { id: string; spec: string; alternatives: Json[] }
+      return {
+        id,
+        place: holder,
+        spec,
+        alternatives,
+        choice: choiceOf(valueAt(document, holder) as Json, alternatives),
+      }
+    })
+}
+
+/** An overlay that makes the choice `alternative` instead. */
+export function overlayFor(
+  { id, place }: Assumption,
+  alternative: Json,
+  document: Json,
+): Overlay & { actions: Json[] } {
+  const target = pathTo(document, place)
+  const holder = valueAt(document, place) as Json
+  const patched = mergePatch(holder, alternative) as Json
+  const changed = Object.keys(alternative)
+  const removals = changed
+    .filter((key) => Object.hasOwn(holder, key))
+    .map((key) => ({ target: `${target}[${quote(key)}]`, remove: true }))
+  const update = Object.fromEntries(
+    changed.filter((key) => Object.hasOwn(patched, key)).map((key) => [key, patched[key]]),
+  )
+  return { name: id, actions: [...removals, ...(Object.keys(update).length > 0 ? [{ target, update }] : [])] as never }
+}
+
+function choiceOf(holder: Json, alternatives: readonly Json[]): Json {
+  if (alternatives.length > 0) return Object.assign({}, ...alternatives.map((patch) => touched(holder, patch)))
+  return Object.fromEntries(Object.entries(holder).filter(([key, value]) => key !== 'x-assumption' && !isObject(value)))
+}
+
+/** What `holder` says now where `patch` would change it; null where it says nothing. */
+function touched(holder: Json, patch: Json): Json {
+  return Object.fromEntries(
+    Object.entries(patch).map(([key, change]) => {
+      const value = holder[key] ?? null
+      return [key, isObject(change) && isObject(value) ? touched(value, change) : value]
+    }),
+  )
+}
+
+/** A JSON pointer as a normalized JSONPath (RFC 9535 §2.7). */
+function pathTo(document: Json, pointer: string): string {
+  let value: unknown = document
+  let path = '$'
+  for (const step of stepsOf(pointer)) {
+    path += Array.isArray(value) ? `[${step}]` : `[${quote(step)}]`
+    value = (value as Json)[step]
+  }
+  return path
+}
+
+function quote(step: string): string {
+  return `'${step.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}

@@ -1,0 +1,143 @@
+import type { ErrorCode } from '../domain/errors.ts'
+import type { Catalogue } from './catalogue.ts'
+import { ContractError } from './contract-error.ts'
+import { isObject, type Json, pointTo, stepsOf, valueAt } from './json.ts'
+import { type CodeByKeyword, codeFor } from './violations.ts'
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+/** JSON Schema's assertions, each of which needs a code where a request can violate it. */
+const ASSERTIONS = [
+  ...['type', 'enum', 'const', 'required', 'additionalProperties', 'minProperties', 'maxProperties', 'not', 'oneOf'],
+  ...['anyOf', 'minItems', 'maxItems', 'uniqueItems', 'minLength', 'maxLength', 'pattern', 'format'],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'dependentRequired'],
+]
+
+/**
+ * A copy of the document in which each operation declares each of its codes, in `x-codes`, under the statuses of the
+ * catalogue: what is declared, what its request schemas name, and `more` by operationId. An overlay that changes a
+ * status or a schema's code thereby moves the code to the right response.
+ * @throws ContractError for an assertion in a request schema that no code stands for.
+ */
+export function placeCodes(
+  source: Json,
+  catalogue: Catalogue,
+  file: string,
+  more: Readonly<Record<string, readonly ErrorCode[]>> = {},
+): Json {
+  const document = structuredClone(source)
+  const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
+  for (const [path, item] of Object.entries((document['paths'] ?? {}) as Json)) {
+    for (const method of METHODS) {
+      const operation = isObject(item) ? item[method] : undefined
+      if (!isObject(operation) || !isObject(operation['responses'])) continue
+      const pointer = pointTo(pointTo('/paths', path), method)
+      const codes = new Set([
+        ...declaredCodes(document, operation),
+        ...schemaCodes(document, operation, pointer, defaults, file),
+        ...(more[String(operation['operationId'])] ?? []),
+      ])
+      operation['responses'] = arrange(document, operation['responses'], codes, catalogue)
+    }
+  }
+  return document
+}
+
+function declaredCodes(document: Json, operation: Json): string[] {
+  return Object.values(operation['responses'] as Json).flatMap((response) => codesOf(follow(document, response)))
+}
+
+/** Puts each code under its statuses, copying the response that carried it before, and drops what is left empty. */
+function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, catalogue: Catalogue): Json {
+  const arranged = { ...responses }
+  const errors = Object.entries(responses).flatMap(([status, reference]) => {
+    const response = follow(document, reference)
+    return isObject(response) && response['x-codes'] !== undefined ? [{ status: Number(status), response }] : []
+  })
+  const wanted = new Map<number, string[]>()
+  for (const code of codes) {
+    for (const status of catalogue.statusesOf(code as ErrorCode))
+      wanted.set(status, [...(wanted.get(status) ?? []), code])
+  }
+  for (const { status, response } of errors) {
+    if (!sameMembers(codesOf(response), wanted.get(status) ?? [])) delete arranged[status]
+  }
+  for (const [status, statusCodes] of wanted) {
+    if (Object.hasOwn(arranged, status)) continue
+    const carriers = errors.filter((each) => codesOf(each.response).some((code) => statusCodes.includes(code)))
+    const models = carriers.length > 0 ? carriers : errors.slice(0, 1)
+    arranged[status] = { ...models.map(({ response }) => response).reduce(joinResponses), 'x-codes': statusCodes }
+  }
+  return arranged
+}
+
+/** A response that stands for both: a header that only one of them sends cannot be relied on. */
+function joinResponses(one: Json, other: Json): Json {
+  const [first, second] = [one['headers'], other['headers']].map((headers) => (isObject(headers) ? headers : {}))
+  const headers = Object.entries({ ...first, ...second }).map(([name, header]) => {
+    const inBoth = Object.hasOwn(first ?? {}, name) && Object.hasOwn(second ?? {}, name)
+    return [name, inBoth ? header : { ...optional(header), required: false }]
+  })
+  return { ...one, ...other, headers: Object.fromEntries(headers) }
+}
+
+function optional(header: unknown): Json {
+  if (!isObject(header) || typeof header['$ref'] !== 'string') return isObject(header) ? header : {}
+  // A reference has no room for `required`; of the headers that differ between errors only the schema matters.
+  return { description: `See ${stepsOf(header['$ref']).at(-1)}.`, schema: { $ref: `${header['$ref']}/schema` } }
+}
+
+/** The codes that violations of the operation's parameters and body lead to. */
+function schemaCodes(
+  document: Json,
+  operation: Json,
+  pointer: string,
+  defaults: CodeByKeyword,
+  file: string,
+): string[] {
+  const codes: string[] = []
+  function visit(reference: unknown, at: string): void {
+    const schema = follow(document, reference)
+    if (!isObject(schema)) return
+    for (const keyword of ASSERTIONS) {
+      if (schema[keyword] === undefined || schema[keyword] === true) continue
+      const code = codeFor(keyword, schema, defaults)
+      if (code === undefined) {
+        const place = isObject(reference) && typeof reference['$ref'] === 'string' ? reference['$ref'].slice(1) : at
+        throw new ContractError(file, pointTo(place, keyword), `No x-error gives a code to a violation of ${keyword}.`)
+      }
+      codes.push(code)
+    }
+    for (const [name, property] of Object.entries(isObject(schema['properties']) ? schema['properties'] : {})) {
+      visit(property, pointTo(pointTo(at, 'properties'), name))
+    }
+    visit(schema['items'], pointTo(at, 'items'))
+  }
+  for (const [index, reference] of (Array.isArray(operation['parameters']) ? operation['parameters'] : []).entries()) {
+    const parameter = follow(document, reference)
+    if (!isObject(parameter)) continue
+    const at = pointTo(pointTo(pointer, 'parameters'), index)
+    // A query value is always a string, so its type cannot be wrong.
+    const { type: _, ...schema } = follow(document, parameter['schema']) as Json
+    visit(parameter['required'] === true ? { required: [parameter['name']], ...schema } : schema, at)
+  }
+  const body = follow(document, operation['requestBody'])
+  visit(valueAt(body, '/content/application~1json/schema'), `${pointer}/requestBody/content/application~1json/schema`)
+  return codes
+}
+
+/** What a local reference refers to; anything else as it is. */
+function follow(document: Json, value: unknown): unknown {
+  const reference = isObject(value) ? value['$ref'] : undefined
+  return typeof reference === 'string' && reference.startsWith('#/')
+    ? follow(document, valueAt(document, reference.slice(1)))
+    : value
+}
+
+function codesOf(response: unknown): string[] {
+  const codes = isObject(response) ? response['x-codes'] : undefined
+  return Array.isArray(codes) ? codes : []
+}
+
+function sameMembers(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((member) => other.includes(member))
+}

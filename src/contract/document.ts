@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { OpenAPIV3_1 } from 'openapi-types'
+import type { ErrorCode } from '../domain/errors.ts'
+import type { Settings } from '../domain/settings.ts'
+import { Catalogue } from './catalogue.ts'
+import { placeCodes } from './codes.ts'
+import { ContractError } from './contract-error.ts'
+import { type Extension, readExtensions } from './extensions.ts'
+import { isObject, type Json } from './json.ts'
+import { applyOverlay, type Overlay } from './overlay.ts'
+import { readSettings } from './settings.ts'
+import { parseYaml } from './yaml.ts'
+
+const OWN_DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
+
+/** openapi.yaml, checked and read. */
+export interface ContractDocument {
+  file: string
+  /** As written, overlays applied, every code placed under the status that the catalogue gives it. */
+  source: Json
+  /** The same without references. */
+  resolved: OpenAPIV3_1.Document
+  extensions: readonly Extension[]
+  catalogue: Catalogue
+  settings: Settings
+}
+
+export interface DocumentOptions {
+  /** Path of an OpenAPI document; openapi.yaml of this package by default. */
+  path?: string
+  overlays?: readonly Overlay[]
+}
+
+/** @throws ContractError with the place of the first thing that is wrong. */
+export async function loadDocument({ path, overlays = [] }: DocumentOptions = {}): Promise<ContractDocument> {
+  const file = path ?? 'openapi.yaml'
+  let source = await readSource(path ?? OWN_DOCUMENT, file)
+  for (const overlay of overlays) source = await applyOverlay(source, overlay)
+  const extensions = readExtensions(source, file)
+  const catalogue = Catalogue.read(source, file)
+  const settings = readSettings(source, file)
+  checkCodes(extensions, catalogue, file)
+  checkIds(extensions, file)
+  const withCodes = placeCodes(source, catalogue, file, codesOfSettings(settings))
+  const resolved = await resolve(withCodes, file)
+  return { file, source: withCodes, resolved, extensions, catalogue, settings }
+}
+
+async function readSource(path: string, file: string): Promise<Json> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new ContractError(file, '', `The document cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+  const source = await parseYaml(text, file)
+  if (!isObject(source)) throw new ContractError(file, '', 'An OpenAPI document must be an object.')
+  return source
+}
+
+/** Checks the document against OpenAPI 3.1 and puts what is referred to in the place of each reference. */
+async function resolve(source: Json, file: string): Promise<OpenAPIV3_1.Document> {
+  const { default: SwaggerParser } = await import('@apidevtools/swagger-parser')
+  try {
+    return (await SwaggerParser.validate(structuredClone(source) as never, {
+      resolve: { external: false },
+    })) as OpenAPIV3_1.Document
+  } catch (error) {
+    const [first] = (error as { details?: { instancePath: string; message: string }[] }).details ?? []
+    if (first) throw new ContractError(file, first.instancePath, `The value ${first.message}.`)
+    throw new ContractError(file, '', `${(error as Error).message.split('\n')[0]?.replace(/\.$/, '')}.`)
+  }
+}
+
+/** Every code that an extension names must be one of the catalogue. */
+function checkCodes(extensions: readonly Extension[], catalogue: Catalogue, file: string): void {
+  for (const { key, value, holder } of extensions) {
+    if (!['x-codes', 'x-error', 'x-error-defaults'].includes(key)) continue
+    for (const [step, code] of Object.entries(value as Record<string, string>)) {
+      if (!catalogue.has(code)) {
+        throw new ContractError(
+          file,
+          `${holder}/${key}/${step}`,
+          `The code ${code} is not in the catalogue /components/x-errors.`,
+        )
+      }
+    }
+  }
+}
+
+/** Ids of assumptions and rules are how people and tests speak of them, so each stands for one thing. */
+function checkIds(extensions: readonly Extension[], file: string): void {
+  const places = new Map<string, string>()
+  for (const { key, value, holder } of extensions) {
+    const ids =
+      key === 'x-assumption' ? [(value as { id: string }).id] : key === 'x-rule' ? Object.keys(value as Json) : []
+    for (const id of ids) {
+      const name = `${key} ${id}`
+      const former = places.get(name)
+      if (former !== undefined) throw new ContractError(file, `${holder}/${key}`, `The id ${id} is taken by ${former}.`)
+      places.set(name, `${holder}/${key}`)
+    }
+  }
+}
+
+/** Codes that a setting lets an operation answer with, beside those that its request schema names. */
+function codesOfSettings(settings: Settings): Readonly<Record<string, readonly ErrorCode[]>> {
+  return { deleteDomains: settings.unmonitoredDeletion === 'ignored' ? [] : [settings.unmonitoredDeletion] }
+}
+
+/** The rules of the document: id → what the specification demands. */
+export function rulesOf({ extensions }: ContractDocument): ReadonlyMap<string, string> {
+  return new Map(
+    extensions
+      .filter(({ key }) => key === 'x-rule')
+      .flatMap(({ value }) => Object.entries(value as Record<string, string>)),
+  )
+}

@@ -1,0 +1,124 @@
+import { ContractError } from './contract-error.ts'
+import { isObject, type Json, pointTo } from './json.ts'
+import { schemaCompiler, sentenceOf } from './schema-compiler.ts'
+
+const text: Json = { type: 'string', minLength: 1 }
+const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
+const codeByKeyword: Json = { type: 'object', additionalProperties: text }
+
+/** Every `x-` key that openapi.yaml may carry, with the shape of its value. README.md says what each one means. */
+const EXTENSIONS: Readonly<Record<string, Json>> = {
+  'x-assumption': {
+    type: 'object',
+    additionalProperties: false,
+    required: ['id', 'spec', 'alternatives'],
+    properties: {
+      id: { type: 'string', pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' },
+      spec: text,
+      alternatives: { type: 'array', items: { type: 'object', minProperties: 1 } },
+    },
+  },
+  'x-codes': { type: 'array', minItems: 1, uniqueItems: true, items: text },
+  'x-error': codeByKeyword,
+  'x-error-defaults': codeByKeyword,
+  'x-errors': {
+    type: 'object',
+    properties: { 'x-assumption': {} },
+    additionalProperties: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['status', 'message'],
+      properties: {
+        status,
+        message: text,
+        'x-assumption': {},
+        reasons: {
+          type: 'object',
+          additionalProperties: {
+            type: 'object',
+            additionalProperties: false,
+            required: ['message'],
+            properties: { status, message: text, outside: { type: 'boolean' }, 'x-assumption': {} },
+          },
+        },
+      },
+    },
+  },
+  'x-quota': {
+    type: 'object',
+    additionalProperties: false,
+    required: ['limit', 'window', 'grace'],
+    properties: {
+      limit: { type: 'integer', minimum: 1 },
+      window: { type: 'integer', minimum: 1 },
+      grace: { type: 'number', minimum: 1 },
+      'x-assumption': {},
+    },
+  },
+  'x-retry-after': { type: 'boolean' },
+  'x-rule': {
+    type: 'object',
+    minProperties: 1,
+    additionalProperties: text,
+    propertyNames: { pattern: '^[a-z0-9-]+$' },
+  },
+  'x-settings': {
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['value'],
+      properties: { value: {}, description: text, 'x-assumption': {} },
+    },
+  },
+}
+
+/** Keys below which stands data, not description. `alternatives` are checked when one of them is chosen. */
+const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
+/** Keys below which the keys are names that the document's author chose. */
+const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
+
+/** One extension at its place. */
+export interface Extension {
+  key: string
+  value: unknown
+  /** JSON pointer of the object that holds it. */
+  holder: string
+}
+
+/** Every extension of the document, in its order. @throws ContractError for one that is unknown or misshapen. */
+export function readExtensions(document: Json, file: string): Extension[] {
+  const found: Extension[] = []
+  function visit(value: unknown, pointer: string, keysAreNames: boolean): void {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) visit(item, pointTo(pointer, index), false)
+    } else if (isObject(value)) {
+      for (const [key, item] of Object.entries(value)) {
+        const at = pointTo(pointer, key)
+        if (key.startsWith('x-') && !keysAreNames) {
+          checkExtension(key, item, at, file)
+          found.push({ key, value: item, holder: pointer })
+        }
+        if (!DATA.has(key) || keysAreNames) visit(item, at, NAMES.has(key) && !keysAreNames)
+      }
+    }
+  }
+  visit(document, '', false)
+  return found
+}
+
+function checkExtension(key: string, value: unknown, pointer: string, file: string): void {
+  const schema = EXTENSIONS[key]
+  if (schema === undefined) {
+    const known = Object.keys(EXTENSIONS).join(', ')
+    throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
+  }
+  const validate = schemaCompiler().compile(schema)
+  if (!validate(value)) {
+    const error = validate.errors?.[0]
+    throw new ContractError(file, `${pointer}${error?.instancePath ?? ''}`, sentenceOf('The value', error))
+  }
+}
+
+/** The extensions that may stand in a schema; ajv is told to let them pass. */
+export const SCHEMA_EXTENSIONS = Object.keys(EXTENSIONS)

@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises'
+import { ContractError } from './contract-error.ts'
+import { define, isObject, type Json } from './json.ts'
+import { parseYaml } from './yaml.ts'
+
+interface Action {
+  target: string
+  update?: unknown
+  remove?: boolean
+}
+
+/** An OpenAPI Overlay 1.0 with the name under which errors speak of it. */
+export interface Overlay {
+  name: string
+  actions: readonly Action[]
+}
+
+export async function readOverlay(path: string): Promise<Overlay> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new ContractError(path, '', `The overlay cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+  return asOverlay(await parseYaml(text, path), path)
+}
+
+/** Checks that `document` is an Overlay of a version that is understood here. */
+export function asOverlay(document: unknown, name: string): Overlay {
+  const fail = (pointer: string, reason: string) => new ContractError(name, pointer, reason)
+  if (!isObject(document) || typeof document['overlay'] !== 'string') {
+    throw fail('', 'This is no OpenAPI Overlay: the field `overlay` with its version, 1.0.0, is missing.')
+  }
+  if (!/^1\.0\.\d+$/.test(document['overlay'])) {
+    throw fail('/overlay', `Overlay ${document['overlay']} is not supported; 1.0.0 is.`)
+  }
+  const { actions } = document
+  if (!Array.isArray(actions) || actions.length === 0) throw fail('/actions', 'An overlay has at least one action.')
+  for (const [index, action] of actions.entries()) {
+    const at = `/actions/${index}`
+    if (!isObject(action)) throw fail(at, 'An action must be an object.')
+    if (typeof action['target'] !== 'string') throw fail(`${at}/target`, 'An action needs a target, a JSONPath.')
+    if (action['remove'] !== undefined && typeof action['remove'] !== 'boolean') {
+      throw fail(`${at}/remove`, '`remove` must be true or false.')
+    }
+    if (action['remove'] !== true && action['update'] === undefined) {
+      throw fail(at, 'An action needs `update`, or `remove: true`.')
+    }
+    for (const key of Object.keys(action)) {
+      if (!['target', 'description', 'update', 'remove'].includes(key) && !key.startsWith('x-')) {
+        throw fail(`${at}/${key}`, 'Overlay 1.0 knows no such field of an action.')
+      }
+    }
+  }
+  return { name, actions }
+}
+
+/**
+ * Applies the actions in order and returns a changed copy. A target that selects nothing is refused, although the
+ * Overlay Specification lets it pass: here it is a misspelt choice that would silently not be made.
+ */
+export async function applyOverlay(document: Json, { name, actions }: Overlay): Promise<Json> {
+  const { query } = await import('json-p3')
+  const root: Json = { $: structuredClone(document) }
+  for (const [index, { target, update, remove }] of actions.entries()) {
+    const fail = (reason: string, field = '') => new ContractError(name, `/actions/${index}${field}`, reason)
+    let locations: (string | number)[][]
+    try {
+      locations = query(target, root['$'] as never).nodes.map((node) => node.location)
+    } catch (error) {
+      throw fail(`The target ${target} is no JSONPath (RFC 9535): ${(error as Error).message}.`, '/target')
+    }
+    if (locations.length === 0) throw fail(`The target ${target} selects nothing in openapi.yaml.`, '/target')
+    // Backwards, so that removing one entry of an array does not move the next.
+    for (const location of locations.toReversed()) {
+      const path = ['$', ...location]
+      const last = path.pop() ?? '$'
+      const parent = path.reduce<unknown>((value, step) => (value as Json)[step], root) as Json | unknown[]
+      if (remove === true) {
+        if (path.length === 0) throw fail('The document itself cannot be removed.', '/target')
+        if (Array.isArray(parent)) parent.splice(Number(last), 1)
+        else delete parent[last]
+        continue
+      }
+      const selected = (parent as Json)[last]
+      if (typeof selected !== 'object' || selected === null) {
+        throw fail(`The target ${target} selects a single value; select the object that holds it.`, '/target')
+      }
+      if (!Array.isArray(selected) && !isObject(update))
+        throw fail('The update of an object must be an object.', '/update')
+      define(parent as Json, String(last), Array.isArray(selected) ? [...selected, update] : merge(selected, update))
+    }
+  }
+  return root['$'] as Json
+}
+
+/** Overlay 1.0 §4.4.3: objects merge, arrays are concatenated, all else is replaced. */
+function merge(target: unknown, update: unknown): unknown {
+  if (Array.isArray(target) && Array.isArray(update)) return [...target, ...update]
+  if (!isObject(target) || !isObject(update)) return structuredClone(update)
+  const merged = { ...target }
+  for (const [key, value] of Object.entries(update)) {
+    define(merged, key, Object.hasOwn(target, key) ? merge(target[key], value) : structuredClone(value))
+  }
+  return merged
+}

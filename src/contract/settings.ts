@@ -1,0 +1,89 @@
+import type { Settings } from '../domain/settings.ts'
+import { ContractError } from './contract-error.ts'
+import { isObject, type Json, pointTo } from './json.ts'
+import { schemaCompiler, sentenceOf } from './schema-compiler.ts'
+
+const either = (...values: string[]): Json => ({ enum: values })
+const seconds: Json = { type: 'integer', minimum: 0 }
+
+/** What each setting of `x-settings` may be; there it is written in kebab-case. */
+const SCHEMAS = {
+  bodyLimit: { type: 'integer', minimum: 1 },
+  plans: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['order', 'lowest'],
+    properties: {
+      order: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', minLength: 1 } },
+      lowest: { type: 'string' },
+    },
+  },
+  authorizationScheme: either('exact', 'any-case'),
+  gateOrder: {
+    enum: [
+      ['key', 'plan', 'quota'],
+      ['key', 'quota', 'plan'],
+    ],
+  },
+  routing: either('before-key', 'after-key'),
+  pathMatching: either('exact', 'lenient'),
+  head: either('get', 'wrong-method'),
+  contentType: either('required', 'ignored'),
+  nullFields: either('wrong-type', 'absent'),
+  unknownQueryParameters: either('ignored', 'refused'),
+  finalDot: either('dropped', 'refused'),
+  internationalNames: either('a-label', 'refused'),
+  underscores: either('refused', 'accepted'),
+  alreadyMonitored: either('refused', 'skipped'),
+  repeatedDomains: either('refused', 'once'),
+  unmonitoredDeletion: either('domain_delete_failed', 'not_monitored', 'ignored'),
+  deletionOfMembers: either('dropped', 'refused'),
+  repeatedMembers: either('once', 'refused'),
+  nameComparison: either('unicode', 'lower-case', 'ascii'),
+  gracePeriod: seconds,
+  quotaScope: either('key', 'account'),
+  quotaWindow: either('aligned', 'first-request'),
+  rateLimitReset: either('unix-time', 'seconds-left'),
+  refresh: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' },
+  processingTime: seconds,
+  unprocessedDomains: either('listed', 'absent'),
+  countPeriod: { type: 'integer', minimum: 1, maximum: 366 },
+} satisfies Record<keyof Settings, Json>
+
+/** Reads `x-settings`. @throws ContractError for a setting that is unknown, missing or out of its range. */
+export function readSettings(document: Json, file: string): Settings {
+  const given = isObject(document['x-settings']) ? document['x-settings'] : {}
+  const expected = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [kebab(name), { name, schema }]))
+  const settings: Json = {}
+  for (const key of Object.keys(given)) {
+    if (!expected.has(key)) {
+      throw new ContractError(
+        file,
+        pointTo('/x-settings', key),
+        `There is no setting ${key}; there are ${[...expected.keys()].join(', ')}.`,
+      )
+    }
+  }
+  for (const [key, { name, schema }] of expected) {
+    const pointer = pointTo('/x-settings', key)
+    const setting = given[key]
+    if (!isObject(setting) || !Object.hasOwn(setting, 'value')) {
+      throw new ContractError(file, pointer, `The setting ${key} needs a value.`)
+    }
+    const validate = schemaCompiler().compile(schema)
+    if (!validate(setting['value'])) {
+      const error = validate.errors?.[0]
+      throw new ContractError(file, `${pointer}/value${error?.instancePath ?? ''}`, sentenceOf('The value', error))
+    }
+    settings[name] = setting['value']
+  }
+  const checked = settings as unknown as Settings
+  if (!checked.plans.order.includes(checked.plans.lowest)) {
+    throw new ContractError(file, '/x-settings/plans/value/lowest', 'The lowest plan must be one of the order.')
+  }
+  return checked
+}
+
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

@@ -1,0 +1,57 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import type { ErrorCode, Problem } from '../domain/errors.ts'
+import { isObject, pointTo } from './json.ts'
+
+export type CodeByKeyword = Readonly<Record<string, string>>
+
+/** Where a value departs from a schema. */
+export interface Violation {
+  /** JSON pointer to the value; for a field that is missing or too many, to that field. */
+  pointer: string
+  keyword: string
+  /** One sentence. */
+  message: string
+  value: unknown
+}
+
+export function violationOf(error: ErrorObject): Violation {
+  const pointer = pointerOf(error)
+  const message = `${pointer === '' ? 'The value' : pointer} ${error.message ?? `violates ${error.keyword}`}.`
+  return { pointer, keyword: error.keyword, message, value: error.data }
+}
+
+/**
+ * An ajv error (of `verbose` mode) in a request as a problem. The code is what `x-error` of the schema, or else
+ * `x-error-defaults`, names for the keyword; loading proved that one of them does.
+ */
+export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem {
+  const { keyword, params, data, parentSchema } = error
+  const about: Record<string, string | number> = {}
+  if (params['limit'] !== undefined) about['limit'] = params['limit']
+  if (typeof parentSchema?.['maxLength'] === 'number') about['limit'] = parentSchema['maxLength']
+  if (Array.isArray(data)) about['count'] = data.length
+  if (typeof data === 'string') about['count'] = [...data].length
+  if (keyword === 'type') Object.assign(about, { type: String(params['type']), given: typeName(data) })
+  return {
+    code: codeFor(keyword, parentSchema, defaults) as ErrorCode,
+    reason: keyword,
+    field: pointerOf(error),
+    value: data,
+    about,
+  }
+}
+
+/** The code that `schema` gives to a violation of `keyword`, if any. */
+export function codeFor(keyword: string, schema: unknown, defaults: CodeByKeyword): string | undefined {
+  const declared = isObject(schema) ? (schema['x-error'] as CodeByKeyword | undefined) : undefined
+  return declared?.[keyword] ?? defaults[keyword]
+}
+
+function pointerOf({ instancePath, params }: ErrorObject): string {
+  const field = params['missingProperty'] ?? params['additionalProperty']
+  return field === undefined ? instancePath : pointTo(instancePath, field)
+}
+
+function typeName(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+}

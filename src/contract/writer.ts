@@ -1,0 +1,44 @@
+import { isObject, type Json } from './json.ts'
+
+export type Writer = (value: unknown) => string
+
+/**
+ * Writes JSON as the schema wants it: a number whose `multipleOf` is a fraction keeps its decimals, `100.0` and not
+ * `100`. Where no number needs that, it is `JSON.stringify`.
+ */
+export function compileWriter(schema: unknown): Writer {
+  return writerFor(schema) ?? JSON.stringify
+}
+
+function writerFor(schema: unknown): Writer | undefined {
+  if (!isObject(schema)) return undefined
+  const { multipleOf, items, properties } = schema
+  if (typeof multipleOf === 'number' && multipleOf < 1) {
+    const decimals = Math.ceil(-Math.log10(multipleOf))
+    return (value) =>
+      typeof value === 'number' && Number.isFinite(value) ? value.toFixed(decimals) : JSON.stringify(value)
+  }
+  if (items !== undefined) {
+    const write = writerFor(items)
+    return write && ((value) => (Array.isArray(value) ? `[${value.map(write).join(',')}]` : JSON.stringify(value)))
+  }
+  return isObject(properties) ? objectWriter(properties) : undefined
+}
+
+function objectWriter(properties: Json): Writer | undefined {
+  const writers = new Map<string, Writer>()
+  for (const [name, schema] of Object.entries(properties)) {
+    const write = writerFor(schema)
+    if (write) writers.set(name, write)
+  }
+  if (writers.size === 0) return undefined
+  return (value) => {
+    if (!isObject(value)) return JSON.stringify(value)
+    const fields: string[] = []
+    for (const name in value) {
+      const field = value[name]
+      if (field !== undefined) fields.push(`${JSON.stringify(name)}:${(writers.get(name) ?? JSON.stringify)(field)}`)
+    }
+    return `{${fields.join(',')}}`
+  }
+}

@@ -1,0 +1,97 @@
+import type { AccountState, DomainGroup, MonitoredDomain } from './account.ts'
+import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
+import type { Settings } from './settings.ts'
+
+/** The domains of a request that succeeded, in its order. */
+export interface ChangedDomains {
+  domains: readonly string[]
+}
+
+/**
+ * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them.
+ * Source: POST /domains, "Duplicate entries are rejected."
+ */
+export function addDomains(
+  state: AccountState,
+  names: readonly string[],
+  now: number,
+  settings: Pick<Settings, 'repeatedDomains' | 'alreadyMonitored'>,
+): Decision<AccountState, ChangedDomains> {
+  const problems = settings.repeatedDomains === 'refused' ? repeats(names, '/domains') : []
+  if (settings.alreadyMonitored === 'refused') {
+    for (const [index, domain] of names.entries()) {
+      if (state.domains.has(domain)) problems.push(problemWith(domain, index, 'invalid_domain', 'monitored'))
+    }
+  }
+  const refusal = refusalOf(problems)
+  if (refusal) return refusal
+  const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
+  const added = domains.map((name): [string, MonitoredDomain] => [name, { name, addedAt: now, features: [] }])
+  return accept(added.length === 0 ? state : { ...state, domains: state.domains.with(added) }, { domains })
+}
+
+/**
+ * Removes all of `names` from the account and from its groups, or none of them.
+ * Source: DELETE /domains, "a domain still actively used in certain monitoring features cannot be removed."
+ */
+export function deleteDomains(
+  state: AccountState,
+  names: readonly string[],
+  settings: Pick<Settings, 'repeatedDomains' | 'unmonitoredDeletion' | 'deletionOfMembers'>,
+): Decision<AccountState, ChangedDomains> {
+  const problems = settings.repeatedDomains === 'refused' ? repeats(names, '/domains') : []
+  const removed = new Set(names.filter((name) => state.domains.has(name)))
+  const affected = [...state.groups.values()].filter((group) => group.domains.some((member) => removed.has(member)))
+  const members = new Set(settings.deletionOfMembers === 'refused' ? affected.flatMap((group) => group.domains) : [])
+  for (const [index, domain] of names.entries()) {
+    const monitored = state.domains.get(domain)
+    if (monitored === undefined) {
+      if (settings.unmonitoredDeletion !== 'ignored') {
+        problems.push(problemWith(domain, index, settings.unmonitoredDeletion, 'unmonitored'))
+      }
+    } else if (monitored.features.length > 0) {
+      const features = monitored.features.join(', ')
+      problems.push({
+        code: 'domain_delete_failed',
+        field: `/domains/${index}`,
+        value: domain,
+        about: { domain, features },
+      })
+    } else if (members.has(domain)) {
+      problems.push(problemWith(domain, index, 'domain_delete_failed', 'member'))
+    }
+  }
+  const refusal = refusalOf(problems)
+  if (refusal) return refusal
+  const domains = [...removed]
+  if (domains.length === 0) return accept(state, { domains })
+  const shrunk = affected.map((group): [string, DomainGroup] => [
+    group.id,
+    { ...group, domains: group.domains.filter((member) => !removed.has(member)) },
+  ])
+  const groups = shrunk.length === 0 ? state.groups : state.groups.with(shrunk)
+  return accept({ ...state, domains: state.domains.without(removed), groups }, { domains })
+}
+
+/** A problem for each entry of the array at `field` that stands in it before. */
+export function repeats(names: readonly string[], field: string): Problem[] {
+  const seen = new Set<string>()
+  const problems: Problem[] = []
+  for (const [index, domain] of names.entries()) {
+    if (seen.has(domain)) {
+      problems.push({
+        code: 'invalid_domain',
+        reason: 'repeated',
+        field: `${field}/${index}`,
+        value: domain,
+        about: { domain },
+      })
+    }
+    seen.add(domain)
+  }
+  return problems
+}
+
+function problemWith(domain: string, index: number, code: Problem['code'], reason: string): Problem {
+  return { code, reason, field: `/domains/${index}`, value: domain, about: { domain } }
+}

@@ -1,0 +1,65 @@
+/** Every error code. The catalogue in openapi.yaml gives each its status, message and rank; a test holds the two together. */
+export const ERROR_CODES = [
+  'unauthorized',
+  'rate_limited',
+  'missing_id',
+  'invalid_request_body',
+  'invalid_json',
+  'unknown_field',
+  'missing_field',
+  'no_fields_to_update',
+  'invalid_field_type',
+  'conflicting_fields',
+  'request_too_large',
+  'invalid_name',
+  'invalid_domain',
+  'not_found',
+  'domain_delete_failed',
+  'not_monitored',
+  'duplicate_name',
+  'internal_error',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
+
+/** One thing that is wrong with a request. */
+export interface Problem {
+  code: ErrorCode
+  /** Which of the ways to this code it is; chooses the words of the catalogue. */
+  reason?: string
+  /** JSON pointer into the body, or the name of a query parameter. */
+  field?: string
+  value?: unknown
+  /** What else the message template asks for. */
+  about?: Readonly<Record<string, string | number>>
+}
+
+export type Problems = readonly [Problem, ...Problem[]]
+
+/** A refusal carries no state, so it cannot change any. It names every problem; the catalogue says which is answered. */
+export interface Refusal {
+  ok: false
+  problems: Problems
+}
+
+export interface Acceptance<State, Value> {
+  ok: true
+  state: State
+  value: Value
+}
+
+export type Decision<State, Value> = Acceptance<State, Value> | Refusal
+
+export function accept<State, Value>(state: State, value: Value): Acceptance<State, Value> {
+  return { ok: true, state, value }
+}
+
+/** Refuses when there is any problem. */
+export function refusalOf(problems: readonly Problem[]): Refusal | undefined {
+  const [first, ...rest] = problems
+  return first === undefined ? undefined : { ok: false, problems: [first, ...rest] }
+}
+
+export function refuse(problem: Problem): Refusal {
+  return { ok: false, problems: [problem] }
+}

@@ -1,0 +1,28 @@
+import type { AccountState } from './account.ts'
+
+/** An API key as the account keeps it. The secret itself is kept nowhere. */
+export interface ApiKey {
+  /** The part that is safe to show and to log. */
+  id: string
+  /** SHA-256 of the whole key, in hex. */
+  hash: string
+  label?: string
+  /** Milliseconds since the Unix epoch, on the account's clock. */
+  createdAt: number
+  disabled: boolean
+}
+
+/** The key with this hash, unless it is disabled. Source: "A key can be disabled or deleted at any time." */
+export function findUsableKey(state: AccountState, hash: string): ApiKey | undefined {
+  return state.keys.find((key) => key.hash === hash && !key.disabled)
+}
+
+/** Adds a key; one that the account has already is returned as it is. Source: "An account may hold several keys." */
+export function addKey(state: AccountState, key: ApiKey): AccountState {
+  return state.keys.some(({ hash }) => hash === key.hash) ? state : { ...state, keys: [...state.keys, key] }
+}
+
+/** Source: "New keys have a one-week grace period with higher rate limits." `period` in seconds; its end is exclusive. */
+export function isInGrace(key: ApiKey, now: number, period: number): boolean {
+  return now < key.createdAt + period * 1000
+}

@@ -1,0 +1,32 @@
+import type { ErrorCode } from './errors.ts'
+
+/** The `x-settings` of openapi.yaml, which say what each one means. */
+export interface Settings {
+  bodyLimit: number
+  plans: { order: readonly string[]; lowest: string }
+  authorizationScheme: 'exact' | 'any-case'
+  gateOrder: readonly ('key' | 'plan' | 'quota')[]
+  routing: 'before-key' | 'after-key'
+  pathMatching: 'exact' | 'lenient'
+  head: 'get' | 'wrong-method'
+  contentType: 'required' | 'ignored'
+  nullFields: 'wrong-type' | 'absent'
+  unknownQueryParameters: 'ignored' | 'refused'
+  finalDot: 'dropped' | 'refused'
+  internationalNames: 'a-label' | 'refused'
+  underscores: 'refused' | 'accepted'
+  alreadyMonitored: 'refused' | 'skipped'
+  repeatedDomains: 'refused' | 'once'
+  unmonitoredDeletion: Extract<ErrorCode, 'domain_delete_failed' | 'not_monitored'> | 'ignored'
+  deletionOfMembers: 'dropped' | 'refused'
+  repeatedMembers: 'once' | 'refused'
+  nameComparison: 'unicode' | 'lower-case' | 'ascii'
+  gracePeriod: number
+  quotaScope: 'key' | 'account'
+  quotaWindow: 'aligned' | 'first-request'
+  rateLimitReset: 'unix-time' | 'seconds-left'
+  refresh: string
+  processingTime: number
+  unprocessedDomains: 'listed' | 'absent'
+  countPeriod: number
+}

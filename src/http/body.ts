@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http'
+import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
+
+export type Body = { ok: true; value: unknown } | Refusal
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
+
+/**
+ * Reads a body that must be JSON of at most `limit` bytes. Checks in the order of the specification's codes: type,
+ * size, presence, syntax.
+ */
+export async function readBody(request: IncomingMessage, limit: number, requireType: boolean): Promise<Body> {
+  const { 'content-type': type, 'content-encoding': coding } = request.headers
+  if (requireType && !JSON_TYPE.test(type ?? '')) {
+    return refuse({ code: 'invalid_request_body', reason: 'content-type', value: type ?? null })
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    return refuse({ code: 'invalid_request_body', reason: 'coding', value: coding })
+  }
+  const bytes = await readBytes(request, limit)
+  if (bytes === undefined) return refuse(tooLarge(limit))
+  if (bytes.length === 0) return refuse({ code: 'invalid_request_body', reason: 'absent' })
+  try {
+    // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
+    return { ok: true, value: JSON.parse(UTF8.decode(bytes)) }
+  } catch {
+    return refuse({ code: 'invalid_json' })
+  }
+}
+
+function tooLarge(limit: number): Problem {
+  return { code: 'request_too_large', reason: 'bytes', about: { limit } }
+}
+
+/** The bytes of the body, or `undefined` as soon as there are more than `limit`; the rest is then read past. */
+function readBytes(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) {
+    request.resume()
+    return Promise.resolve(undefined)
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    function take(chunk: Buffer): void {
+      length += chunk.length
+      if (length <= limit) {
+        chunks.push(chunk)
+        return
+      }
+      request.off('data', take)
+      request.resume()
+      resolve(undefined)
+    }
+    request.on('data', take)
+    request.once('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+    request.once('error', reject)
+    request.once('close', () => reject(new ClientGone()))
+  })
+}
+
+/** The client left before its request was whole, so there is nobody to answer. */
+export class ClientGone extends Error {
+  override name = 'ClientGone'
+}

@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+import type { Contract, Operation } from '../contract/contract.ts'
+import { isObject, type Json } from '../contract/json.ts'
+import { type Problem, type Refusal, refusalOf } from '../domain/errors.ts'
+import { readBody } from './body.ts'
+
+export interface ConformingRequest {
+  ok: true
+  query: Record<string, string>
+  body: Json
+}
+
+/**
+ * Holds a request to its operation's parameters and schema. A refusal names everything that is wrong: which of it is
+ * answered, the catalogue says.
+ */
+export async function conformRequest(
+  request: IncomingMessage,
+  query: Record<string, string>,
+  operation: Operation,
+  { settings }: Contract,
+): Promise<ConformingRequest | Refusal> {
+  const problems = operation.checkQuery(query)
+  if (settings.unknownQueryParameters === 'refused') problems.push(...unknownParameters(query, operation))
+  if (!operation.readsBody) return refusalOf(problems) ?? { ok: true, query, body: {} }
+
+  const read = await readBody(request, settings.bodyLimit, settings.contentType === 'required')
+  if (!read.ok) return refusalOf([...problems, ...read.problems]) ?? read
+  const value = settings.nullFields === 'absent' ? withoutNulls(read.value) : read.value
+  problems.push(...operation.checkBody(value))
+  // ajv has just proved that it is an object.
+  return refusalOf(problems) ?? { ok: true, query, body: value as Json }
+}
+
+function unknownParameters(query: Record<string, string>, { parameters }: Operation): Problem[] {
+  const unknown = Object.keys(query).filter((name) => !parameters.has(name))
+  return unknown.map((name) => ({ code: 'unknown_field', reason: 'query', field: name, value: query[name] }))
+}
+
+function withoutNulls(value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) : value
+}

@@ -1,0 +1,76 @@
+import { type Clock, timeOn } from '../clock.ts'
+import type { Contract, Operation } from '../contract/contract.ts'
+import type { AccountState } from '../domain/account.ts'
+import { type Refusal, refuse } from '../domain/errors.ts'
+import { type ApiKey, findUsableKey, isInGrace } from '../domain/keys.ts'
+import { includesApiAccess } from '../domain/plans.ts'
+import type { Allowance } from '../domain/quotas.ts'
+import { hashKey } from '../seeding/secrets.ts'
+import type { Store } from '../store/store.ts'
+
+/** Who asks, and when by the clock of their account. */
+export interface Caller {
+  account: AccountState
+  key: ApiKey
+  /** Milliseconds since the Unix epoch. */
+  now: number
+}
+
+export interface GateDeps {
+  contract: Contract
+  store: Store
+  clock: Clock
+  /** Whether a request over its quota is refused. */
+  enforceQuotas: boolean
+}
+
+/** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
+export async function authenticate(
+  authorization: string | undefined,
+  { contract, store, clock }: GateDeps,
+): Promise<Caller | Refusal> {
+  const scheme = contract.settings.authorizationScheme === 'exact' ? /^Bearer (.+)$/ : /^Bearer (.+)$/i
+  const secret = scheme.exec(authorization ?? '')?.[1]
+  if (secret === undefined) return refuse({ code: 'unauthorized' })
+  const hash = hashKey(secret)
+  const accountId = await store.accountOf(hash)
+  if (accountId === undefined) return refuse({ code: 'unauthorized' })
+  const account = await store.read(accountId)
+  const key = findUsableKey(account, hash)
+  return key === undefined ? refuse({ code: 'unauthorized' }) : { account, key, now: timeOn(account.clock, clock()) }
+}
+
+/** Source: "API access is limited to the plan tier named Stone and higher tiers." */
+export function checkPlan({ account }: Caller, { contract }: GateDeps): Refusal | undefined {
+  const { plans } = contract.settings
+  if (includesApiAccess(account.plan, plans)) return undefined
+  return refuse({
+    code: 'unauthorized',
+    reason: 'plan',
+    value: account.plan,
+    about: { plan: account.plan, lowest: plans.lowest },
+  })
+}
+
+/** Charges the request to the quota of its path; `undefined` where the path has none. */
+export async function chargeRequest(
+  { account, key, now }: Caller,
+  { quota, path }: Operation,
+  { contract, store, enforceQuotas }: GateDeps,
+): Promise<Allowance | undefined> {
+  if (quota === undefined) return undefined
+  const { quotaScope, quotaWindow, gracePeriod } = contract.settings
+  const limit = isInGrace(key, now, gracePeriod) ? Math.floor(quota.limit * quota.grace) : quota.limit
+  const bucket = quotaScope === 'key' ? `${key.hash} ${path}` : path
+  return store.hit(
+    account.id,
+    bucket,
+    { limit, window: quota.window, start: quotaWindow, enforced: enforceQuotas },
+    now,
+  )
+}
+
+export function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {
+  const until = new Date(resetAt * 1000).toISOString().replace('.000Z', 'Z')
+  return refuse({ code: 'rate_limited', about: { limit, path, until } })
+}

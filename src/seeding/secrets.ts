@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { ApiKey } from '../domain/keys.ts'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SHAPE = /^key_([0-9A-Za-z]{8})\.[0-9A-Za-z]{48}$/
+
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
+
+/** The key that an account of this seed has at every start: `key_`, 8 characters to know it by, a dot, 48 of secret. */
+export function deriveKey(seed: number, accountId: string): string {
+  let letters = ''
+  for (let block = 0; letters.length < 56; block++) {
+    const bytes = createHash('sha256').update(`dmarc-understudy key ${seed} ${accountId} ${block}`).digest()
+    // 248 is the largest multiple of 62 in a byte; what lies above would favour the first letters.
+    for (const byte of bytes) if (byte < 248) letters += ALPHABET[byte % 62]
+  }
+  return `key_${letters.slice(0, 8)}.${letters.slice(8, 56)}`
+}
+
+/** A key as an account keeps it. One of another shape has no public part; its hash lends it one. */
+export function apiKeyOf(key: string, createdAt: number, label?: string): ApiKey {
+  const hash = hashKey(key)
+  const id = SHAPE.exec(key)?.[1] ?? hash.slice(0, 8)
+  return { id: `key_${id}`, hash, createdAt, disabled: false, ...(label !== undefined && { label }) }
+}

@@ -1,0 +1,188 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import express from 'express'
+import { ADMIN_PATH, createAdmin } from './admin/admin.ts'
+import { type Clock, clockAt, systemClock, timeOn } from './clock.ts'
+import { type Contract, loadContract } from './contract/contract.ts'
+import { readOverlay } from './contract/overlay.ts'
+import { openAccount } from './domain/account.ts'
+import { accept } from './domain/errors.ts'
+import { comparedName } from './domain/groups.ts'
+import { addKey } from './domain/keys.ts'
+import { type Log, SILENT } from './http/log.ts'
+import { createMalformedReply } from './http/malformed.ts'
+import { createPipeline } from './http/pipeline.ts'
+import type { ResponseValidation } from './http/reply.ts'
+import { createAccount, type Fixture, loadFixture } from './seeding/fixture.ts'
+import { apiKeyOf, deriveKey, hashKey } from './seeding/secrets.ts'
+import { openFolderStore } from './store/folder.ts'
+import { openMemoryStore } from './store/memory.ts'
+import type { Store } from './store/store.ts'
+
+export interface ServerOptions {
+  /** 0, the default, takes any free port. */
+  port?: number
+  /** 127.0.0.1 by default. */
+  host?: string
+  /** Folder that keeps the accounts; without it they live in memory. */
+  data?: string
+  /** A store of your own instead of the two; it is closed at the stop. */
+  store?: Store
+  /** `demo` (default), `empty`, the path of a fixture file or a fixture, for an account that does not exist yet. */
+  fixture?: string | Fixture
+  /** What all chance derives from; 42 by default. */
+  seed?: number
+  /** RFC 3339 instant at which the clock of a new account starts. */
+  now?: string
+  /** Key of the `default` account; without it, one that derives from the seed. */
+  apiKey?: string
+  /** Plan of a new account. */
+  plan?: string
+  /** Whether the control plane answers; true by default. */
+  admin?: boolean
+  /** Whether a request over its quota is refused; true by default. */
+  enforceQuotas?: boolean
+  /** Paths of OpenAPI Overlay files. */
+  overlays?: readonly string[]
+  /** What happens to a response that violates the contract; `error` by default. */
+  responseValidation?: ResponseValidation
+  log?: Log
+  clock?: Clock
+}
+
+/** A running stand-in. */
+export interface Understudy {
+  /** What a client takes as its base URL, version segment included. */
+  baseUrl: string
+  /** Where the control plane answers, if it does. */
+  adminUrl: string | undefined
+  /** Key of the `default` account; unknown when a kept account was made with a key of its own and none is given now. */
+  apiKey: string | undefined
+  contract: Contract
+  /** Answers what is under way, saves, closes every connection. */
+  stop(): Promise<void>
+}
+
+/** Requests under way when a stop begins have this long, in milliseconds. */
+const STOP_PATIENCE = 1500
+
+/** The account that serves a client who knows of no other. */
+const DEFAULT_ACCOUNT = 'default'
+
+/**
+ * Composes contract, store and http into a listening server.
+ * @throws ContractError, FixtureError, StoreError, or the `EADDRINUSE` and the like of `listen`.
+ */
+export async function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
+  const { host = '127.0.0.1', port = 0, seed = 42, clock = systemClock, log = SILENT, admin = true } = options
+  const contract = await loadContract({ overlays: await Promise.all((options.overlays ?? []).map(readOverlay)) })
+  const store = options.store ?? (await openStore(options.data, contract))
+  try {
+    const apiKey = await provideDefaultAccount(store, contract, clock, options)
+    const service = createPipeline({
+      contract,
+      store,
+      clock,
+      seed,
+      log,
+      enforceQuotas: options.enforceQuotas ?? true,
+      responseValidation: options.responseValidation ?? 'error',
+    })
+    const server = createHttpServer(service, contract, seed, admin)
+    const origin = await listen(server, port, host)
+    return {
+      baseUrl: origin + contract.basePath,
+      adminUrl: admin ? origin + ADMIN_PATH : undefined,
+      apiKey,
+      contract,
+      stop: () => stop(server, store),
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function openStore(data: string | undefined, { settings }: Contract): Promise<Store> {
+  const compared = (name: string) => comparedName(name, settings.nameComparison)
+  return data === undefined
+    ? Promise.resolve(openMemoryStore())
+    : openFolderStore(data, (record) => openAccount(record, compared))
+}
+
+/** Sees to it that the `default` account is there and has the key; returns the key where it is known. */
+async function provideDefaultAccount(
+  store: Store,
+  contract: Contract,
+  clock: Clock,
+  options: ServerOptions,
+): Promise<string | undefined> {
+  const { seed = 42, apiKey, plan, fixture = 'demo' } = options
+  const real = clock()
+  if (!(await store.has(DEFAULT_ACCOUNT))) {
+    const now = options.now === undefined ? real : Date.parse(options.now)
+    const key = apiKey ?? deriveKey(seed, DEFAULT_ACCOUNT)
+    const birth = {
+      id: DEFAULT_ACCOUNT,
+      seed,
+      now,
+      clock: clockAt(now, real),
+      apiKey: key,
+      ...(plan !== undefined && { plan }),
+    }
+    await store.create(createAccount(await loadFixture(fixture), birth, contract))
+    return key
+  }
+  const account = await store.read(DEFAULT_ACCOUNT)
+  if (apiKey !== undefined) {
+    const key = apiKeyOf(apiKey, timeOn(account.clock, real))
+    await store.update(DEFAULT_ACCOUNT, (state) => accept(addKey(state, key), undefined))
+    return apiKey
+  }
+  const derived = deriveKey(account.seed, DEFAULT_ACCOUNT)
+  return account.keys.some(({ hash }) => hash === hashKey(derived)) ? derived : undefined
+}
+
+function createHttpServer(
+  service: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+  contract: Contract,
+  seed: number,
+  admin: boolean,
+): Server {
+  const control = admin ? createAdmin() : undefined
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  // One dispatcher: a stack of layers and routers would cost more than all that the service does.
+  app.use((request, response) => {
+    const beside = request.url === ADMIN_PATH || request.url.startsWith(`${ADMIN_PATH}/`)
+    return control !== undefined && beside ? control(request, response) : service(request, response)
+  })
+  const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000 }, app)
+  // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.
+  server.on('checkExpectation', app)
+  const refuseMalformed = createMalformedReply(contract, seed)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
+  return server
+}
+
+async function listen(server: Server, port: number, host: string): Promise<string> {
+  server.listen(port, host)
+  await once(server, 'listening')
+  const { address, port: bound, family } = server.address() as AddressInfo
+  const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+  return `http://${family === 'IPv6' && reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
+}
+
+async function stop(server: Server, store: Store): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // A connection that becomes idle after the first sweep would be kept alive for its next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), 20)
+  const deadline = setTimeout(() => server.closeAllConnections(), STOP_PATIENCE)
+  await closed
+  clearInterval(sweep)
+  clearTimeout(deadline)
+  await store.close()
+}
