@@ -1,0 +1,142 @@
+import type { Adapter } from 'lowdb'
+import type { AccountState } from '../domain/account.ts'
+import type { Decision } from '../domain/errors.ts'
+import { type Allowance, type Charge, chargeQuota } from '../domain/quotas.ts'
+import { type AccountData, KeptAccount } from './kept-account.ts'
+import type { Store } from './store.ts'
+import { StoreError } from './store-error.ts'
+
+export interface AccountsOptions {
+  /**
+   * Where an account is kept. Its `write` is called for one write at a time, and takes the data as it is at that
+   * moment.
+   */
+  adapterFor(accountId: string): Adapter<AccountData>
+  /** Called once, when everything is written. */
+  release?(): void
+}
+
+/**
+ * The store of one process: all accounts in memory, each kept through an adapter of its own. Reads and refusals see
+ * the latest accepted state, whose write may be on its way; an acceptance is answered after the write.
+ */
+export class Accounts implements Store {
+  readonly #accounts = new Map<string, KeptAccount>()
+  readonly #holders = new Map<string, string>()
+  readonly #options: AccountsOptions
+  #closing: Promise<void> | undefined
+
+  constructor(options: AccountsOptions) {
+    this.#options = options
+  }
+
+  /** Takes in an account that is kept already. */
+  load(data: AccountData): void {
+    this.#add(data, data.state)
+  }
+
+  async list(): Promise<string[]> {
+    return [...this.#accounts.keys()]
+  }
+
+  async has(accountId: string): Promise<boolean> {
+    return this.#accounts.has(accountId)
+  }
+
+  async accountOf(keyHash: string): Promise<string | undefined> {
+    return this.#holders.get(keyHash)
+  }
+
+  async create(state: AccountState): Promise<void> {
+    this.#refuseWhenClosed()
+    await this.#add({ state, quotas: new Map(), requests: 0 }, undefined).write()
+  }
+
+  async read(accountId: string): Promise<AccountState> {
+    return this.#find(accountId).state
+  }
+
+  async update<Value>(
+    accountId: string,
+    decide: (state: AccountState) => Decision<AccountState, Value>,
+  ): Promise<Decision<AccountState, Value>> {
+    const account = this.#find(accountId)
+    const decision = decide(account.state)
+    if (!decision.ok) return decision
+    if (decision.state.id !== accountId) throw new Error(`The account "${accountId}" cannot become another one`)
+    this.#claimKeys(account, decision.state)
+    await account.accept(decision.state)
+    return decision
+  }
+
+  async hit(accountId: string, bucket: string, charge: Charge, now: number): Promise<Allowance> {
+    const { quotas } = this.#find(accountId).unwritten
+    const { hits, allowance } = chargeQuota(quotas.get(bucket), charge, now)
+    quotas.set(bucket, hits)
+    return allowance
+  }
+
+  async nextRequest(accountId: string): Promise<number> {
+    const data = this.#find(accountId).unwritten
+    data.requests += 1
+    return data.requests
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const outcomes = await Promise.allSettled([...this.#accounts.values()].map((account) => account.settle()))
+    this.#options.release?.()
+    const failure = outcomes.find(({ status }) => status === 'rejected')
+    if (failure?.status === 'rejected') throw failure.reason
+  }
+
+  #find(accountId: string): KeptAccount {
+    this.#refuseWhenClosed()
+    const account = this.#accounts.get(accountId)
+    if (account === undefined) throw new StoreError('unknown-account', `There is no account "${accountId}"`)
+    return account
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closing !== undefined) throw new StoreError('closed', 'The store is closed')
+  }
+
+  #add(data: AccountData, kept: AccountState | undefined): KeptAccount {
+    const { id } = data.state
+    if (this.#accounts.has(id)) throw new StoreError('taken', `There is an account "${id}" already`)
+    const account = new KeptAccount(this.#options.adapterFor(id), data, kept, (written) => this.#settle(written))
+    this.#claimKeys(account, data.state)
+    this.#accounts.set(id, account)
+    return account
+  }
+
+  #claimKeys(account: KeptAccount, { id, keys }: AccountState): void {
+    for (const key of keys) {
+      const holder = this.#holders.get(key.hash) ?? id
+      if (holder !== id) throw new StoreError('taken', `The key "${key.id}" belongs to the account "${holder}" already`)
+    }
+    for (const { hash } of keys) {
+      this.#holders.set(hash, id)
+      account.hashes.add(hash)
+    }
+  }
+
+  /**
+   * Frees the keys that the account has given up for good. Not before: if a key went to another account while the
+   * write that gives it up could still fail, both would have it.
+   */
+  #settle(account: KeptAccount): void {
+    const { kept, state } = account
+    if (kept === undefined) this.#accounts.delete(state.id)
+    const held = new Set((kept === undefined ? [] : [...kept.keys, ...state.keys]).map(({ hash }) => hash))
+    for (const hash of account.hashes) {
+      if (held.has(hash)) continue
+      account.hashes.delete(hash)
+      this.#holders.delete(hash)
+    }
+  }
+}

@@ -1,0 +1,13 @@
+/** Why a store did not do what it was asked; `taken` and `unknown-account` are the caller's to answer for. */
+export type StoreProblem = 'taken' | 'unknown-account' | 'closed' | 'locked' | 'damaged' | 'unusable'
+
+/** The message is one sentence for the person who runs the service. */
+export class StoreError extends Error {
+  override name = 'StoreError'
+  readonly problem: StoreProblem
+
+  constructor(problem: StoreProblem, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.problem = problem
+  }
+}

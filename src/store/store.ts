@@ -1,0 +1,45 @@
+import type { AccountState } from '../domain/account.ts'
+import type { Decision } from '../domain/errors.ts'
+import type { Allowance, Charge } from '../domain/quotas.ts'
+
+/**
+ * Where accounts live. What cannot be done rejects with a `StoreError`, which says why: `unknown-account` (routes
+ * ask `accountOf` or `has` first), `taken`, `closed`, or a store that is lost. Reads and refusals may see a state
+ * that is accepted but not kept yet. One suite of tests runs against every implementation,
+ * `test/store/conformance.ts`.
+ */
+export interface Store {
+  /** The ids of all accounts, in no particular order. */
+  list(): Promise<string[]>
+  has(accountId: string): Promise<boolean>
+  /**
+   * The id of the account that holds the key with this hash, disabled or not. A key is held as soon as a state that
+   * has it is accepted, and until a state without it is kept.
+   */
+  accountOf(keyHash: string): Promise<string | undefined>
+  /** Adds an account and answers once it is kept. Rejects when the id or one of its keys is taken. */
+  create(state: AccountState): Promise<void>
+  read(accountId: string): Promise<AccountState>
+  /**
+   * Keeps the state that `decide` accepts and answers once it is kept; a refusal keeps nothing. `decide` must be
+   * pure: it runs again when another replica wrote first. Rejects with `taken`, and keeps nothing, when the state has
+   * a key of another account. When the state cannot be kept, the promise rejects, as does every update that was built
+   * on that state, and the account is as it was before.
+   */
+  update<Value>(
+    accountId: string,
+    decide: (state: AccountState) => Decision<AccountState, Value>,
+  ): Promise<Decision<AccountState, Value>>
+  /**
+   * Charges one request to a bucket of the account, atomically, at `now` (milliseconds on the account's clock).
+   * Kept with the account's next write and at `close`, not before it answers.
+   */
+  hit(accountId: string, bucket: string, charge: Charge, now: number): Promise<Allowance>
+  /** How many requests the account was asked so far, this one included; kept as quotas are. */
+  nextRequest(accountId: string): Promise<number>
+  /**
+   * Writes what is pending and lets go of everything held, even when a write fails, and then rejects. The methods
+   * above reject from now on where they would read or change an account.
+   */
+  close(): Promise<void>
+}

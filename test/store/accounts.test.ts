@@ -1,0 +1,290 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Adapter } from 'lowdb'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { accept, refuse } from '../../src/domain/errors.ts'
+import type { Charge } from '../../src/domain/quotas.ts'
+import { Accounts } from '../../src/store/accounts.ts'
+import type { AccountData } from '../../src/store/kept-account.ts'
+import { exampleAccount, holdKeys, watch } from './example-account.ts'
+
+const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
+
+/** A disk that finishes a write, or fails it, when the test says so. */
+class Disk implements Adapter<AccountData> {
+  /** The monitored domains, request number and quota of each write that began. */
+  readonly writes: string[] = []
+  readonly #pending: { resolve: () => void; reject: (error: Error) => void }[] = []
+
+  async read(): Promise<null> {
+    return null
+  }
+
+  write({ state, requests, quotas }: AccountData): Promise<void> {
+    if (this.#pending.length > 0) throw new Error('two writes at the same time')
+    this.writes.push([...state.domains.keys(), requests, quotas.get('dmarc')?.used ?? 0].join(' '))
+    return new Promise((resolve, reject) => this.#pending.push({ resolve, reject }))
+  }
+
+  async finish(): Promise<void> {
+    await setImmediate()
+    this.#pending.shift()?.resolve()
+    await setImmediate()
+  }
+
+  async fail(): Promise<void> {
+    await setImmediate()
+    this.#pending.shift()?.reject(new Error('disk full'))
+    await setImmediate()
+  }
+}
+
+describe('accounts on a slow disk', () => {
+  let disks: Record<string, Disk>
+  let releases: number
+  let accounts: Accounts
+
+  beforeEach(() => {
+    disks = {}
+    releases = 0
+    accounts = new Accounts({
+      adapterFor: disk,
+      release() {
+        releases++
+      },
+    })
+  })
+
+  function disk(accountId: string): Disk {
+    const known = disks[accountId] ?? new Disk()
+    disks[accountId] = known
+    return known
+  }
+
+  async function create(id: string, ...hashes: string[]): Promise<void> {
+    const created = accounts.create(exampleAccount(id, hashes))
+    await disk(id).finish()
+    await created
+    disk(id).writes.length = 0
+  }
+
+  async function domains(): Promise<string[]> {
+    return [...(await accounts.read('acme')).domains.keys()]
+  }
+
+  it('merges what comes while a write is on its way into one next write', async () => {
+    await create('acme')
+    const first = accounts.update('acme', watch('a'))
+    await setImmediate()
+    const rest = ['b', 'c', 'd'].map((name) => accounts.update('acme', watch(name)))
+    await disk('acme').finish()
+    await disk('acme').finish()
+    await Promise.all([first, ...rest])
+    expect(disk('acme').writes).toEqual(['a 0 0', 'a b c d 0 0'])
+  })
+
+  it('answers an update when the write with it is finished, and not when the one before is', async () => {
+    await create('acme')
+    const answered: string[] = []
+    async function update(name: string): Promise<void> {
+      await accounts.update('acme', watch(name))
+      answered.push(name)
+    }
+    const first = update('a')
+    await setImmediate()
+    const second = update('b')
+    await setImmediate()
+    expect(answered).toEqual([])
+    await disk('acme').finish()
+    expect(answered).toEqual(['a'])
+    await disk('acme').finish()
+    expect(answered).toEqual(['a', 'b'])
+    await Promise.all([first, second])
+  })
+
+  it('shows an accepted state before its write is finished', async () => {
+    await create('acme')
+    const update = accounts.update('acme', watch('a'))
+    expect(await domains()).toEqual(['a'])
+    await disk('acme').finish()
+    await update
+  })
+
+  it('writes different accounts at the same time', async () => {
+    await Promise.all([create('acme'), create('other')])
+    const updates = [accounts.update('acme', watch('a')), accounts.update('other', watch('b'))]
+    await setImmediate()
+    expect([disk('acme').writes, disk('other').writes]).toEqual([['a 0 0'], ['b 0 0']])
+    await Promise.all([disk('acme').finish(), disk('other').finish(), ...updates])
+  })
+
+  it('leaves the very same state after a refusal and writes nothing', async () => {
+    await create('acme')
+    const before = await accounts.read('acme')
+    await accounts.update('acme', () => refuse({ code: 'not_found' }))
+    expect(await accounts.read('acme')).toBe(before)
+    expect(disk('acme').writes).toEqual([])
+  })
+
+  it('writes nothing when the accepted state is the present one, but waits for the write with it', async () => {
+    await create('acme')
+    await accounts.update('acme', (state) => accept(state, undefined))
+    const change = accounts.update('acme', watch('a'))
+    let answered = false
+    const same = accounts
+      .update('acme', (state) => accept(state, undefined))
+      .finally(() => {
+        answered = true
+      })
+    await setImmediate()
+    expect(answered).toBe(false)
+    await disk('acme').finish()
+    await Promise.all([change, same])
+    expect(disk('acme').writes).toEqual(['a 0 0'])
+  })
+
+  it('rejects every update of a failed write and every one built on it, and goes back to what is kept', async () => {
+    await create('acme')
+    const before = await accounts.read('acme')
+    const inWrite = [accounts.update('acme', watch('a')), accounts.update('acme', watch('b'))]
+    await setImmediate()
+    const builtOnIt = [
+      accounts.update('acme', watch('c')),
+      accounts.update('acme', (state) => accept(state, undefined)),
+    ]
+    const outcomes = Promise.allSettled([...inWrite, ...builtOnIt])
+    await disk('acme').fail()
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected'])
+    expect(await accounts.read('acme')).toBe(before)
+    expect(await domains()).toEqual([])
+    expect(disk('acme').writes).toEqual(['a b 0 0'])
+
+    const later = accounts.update('acme', watch('d'))
+    await disk('acme').finish()
+    await later
+    expect(disk('acme').writes).toEqual(['a b 0 0', 'd 0 0'])
+  })
+
+  it('goes back to the last write that did not fail, and not further', async () => {
+    await create('acme')
+    const kept = accounts.update('acme', watch('a'))
+    await setImmediate()
+    const lost = accounts.update('acme', watch('b'))
+    const outcome = expect(lost).rejects.toThrow('disk full')
+    await disk('acme').finish()
+    await disk('acme').fail()
+    await Promise.all([kept, outcome])
+    expect(await domains()).toEqual(['a'])
+  })
+
+  it('keeps an update that comes at the very moment of the failure of another', async () => {
+    await create('acme')
+    let later: Promise<unknown> | undefined
+    const lost = accounts.update('acme', watch('a')).catch(() => {
+      later = accounts.update('acme', watch('c'))
+    })
+    await setImmediate()
+    const built = accounts.update('acme', watch('b')).catch(() => undefined)
+    await disk('acme').fail()
+    await Promise.all([lost, built])
+    await disk('acme').finish()
+    await expect(later).resolves.toMatchObject({ ok: true })
+    expect(await domains()).toEqual(['c'])
+  })
+
+  it('forgets an account whose first write failed, with its keys and with what was built on it', async () => {
+    const created = accounts.create(exampleAccount('acme', ['k1']))
+    await setImmediate()
+    const outcomes = Promise.allSettled([created, accounts.update('acme', holdKeys('k1', 'k2'))])
+    await disk('acme').fail()
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(await accounts.has('acme')).toBe(false)
+    await create('other', 'k1', 'k2')
+    await create('acme')
+  })
+
+  it('gives a key away only when the write that gives it up is finished', async () => {
+    await create('acme', 'k1')
+    const givesUp = accounts.update('acme', holdKeys())
+    const outcome = expect(givesUp).rejects.toThrow('disk full')
+    await setImmediate()
+    await expect(accounts.create(exampleAccount('other', ['k1']))).rejects.toMatchObject({ problem: 'taken' })
+    await disk('acme').fail()
+    await outcome
+    expect(await accounts.accountOf('k1')).toBe('acme')
+  })
+
+  it('holds the keys of the state on disk and of the one on its way, while another write finishes', async () => {
+    await create('acme', 'k1')
+    const other = accounts.update('acme', watch('a'))
+    await setImmediate()
+    const exchange = accounts.update('acme', holdKeys('k2'))
+    await disk('acme').finish()
+    await other
+    expect(await accounts.accountOf('k1')).toBe('acme')
+    expect(await accounts.accountOf('k2')).toBe('acme')
+    await disk('acme').finish()
+    await exchange
+    expect(await accounts.accountOf('k1')).toBeUndefined()
+    expect(await accounts.accountOf('k2')).toBe('acme')
+  })
+
+  it('frees the keys that a failed write would have added, and those that came and went before it', async () => {
+    await create('acme')
+    const updates = Promise.allSettled([
+      accounts.update('acme', holdKeys('k1')),
+      accounts.update('acme', holdKeys('k2')),
+    ])
+    await disk('acme').fail()
+    await updates
+    expect(await accounts.accountOf('k1')).toBeUndefined()
+    expect(await accounts.accountOf('k2')).toBeUndefined()
+  })
+
+  it('keeps quotas and the request number with the next write, and through a failed one', async () => {
+    await create('acme')
+    await accounts.hit('acme', 'dmarc', charge, 0)
+    await accounts.nextRequest('acme')
+    expect(disk('acme').writes).toEqual([])
+    const lost = accounts.update('acme', watch('a')).catch(() => undefined)
+    await disk('acme').fail()
+    await lost
+    const update = accounts.update('acme', watch('b'))
+    await disk('acme').finish()
+    await update
+    expect(disk('acme').writes).toEqual(['a 1 1', 'b 1 1'])
+  })
+
+  it('writes at `close` only the accounts that have something to keep', async () => {
+    await Promise.all([create('acme'), create('other')])
+    await accounts.nextRequest('acme')
+    const closed = accounts.close()
+    await disk('acme').finish()
+    await closed
+    expect([disk('acme').writes, disk('other').writes]).toEqual([['1 0'], []])
+    expect(releases).toBe(1)
+  })
+
+  it('writes at `close` what a failed write did not keep', async () => {
+    await create('acme')
+    await accounts.nextRequest('acme')
+    const lost = accounts.update('acme', watch('a')).catch(() => undefined)
+    await disk('acme').fail()
+    await lost
+    const closed = accounts.close()
+    await disk('acme').finish()
+    await closed
+    expect(disk('acme').writes).toEqual(['a 1 0', '1 0'])
+  })
+
+  it('lets go at `close` of the folder even when an account cannot be written, and writes the others', async () => {
+    await Promise.all([create('acme'), create('other')])
+    await Promise.all([accounts.nextRequest('acme'), accounts.nextRequest('other')])
+    const closed = accounts.close()
+    const outcome = expect(closed).rejects.toThrow('disk full')
+    await disk('acme').fail()
+    expect(releases).toBe(0)
+    await disk('other').finish()
+    await outcome
+    expect(releases).toBe(1)
+  })
+})

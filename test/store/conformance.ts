@@ -1,0 +1,247 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { recordAccount } from '../../src/domain/account.ts'
+import { accept, refuse } from '../../src/domain/errors.ts'
+import type { Charge } from '../../src/domain/quotas.ts'
+import type { Store } from '../../src/store/store.ts'
+import { exampleAccount, holdKeys, watch } from './example-account.ts'
+
+export interface OpenStore {
+  store: Store
+  /** Closes the store and opens another one on what it kept; absent where nothing outlives the store. */
+  reopen?: () => Promise<Store>
+}
+
+const HOUR = 3_600_000
+const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
+
+/** What every store promises. */
+export function describeStore(name: string, open: () => Promise<OpenStore>): void {
+  describe(name, () => {
+    let opened: OpenStore
+    let store: Store
+
+    beforeEach(async () => {
+      opened = await open()
+      store = opened.store
+    })
+
+    afterEach(() => store.close())
+
+    it('knows no account at first', async () => {
+      expect(await store.list()).toEqual([])
+      expect(await store.has('acme')).toBe(false)
+      expect(await store.accountOf('k1')).toBeUndefined()
+    })
+
+    it('gives back an account that was created', async () => {
+      const state = exampleAccount('acme', ['k1', 'k2'])
+      await store.create(state)
+      expect(recordAccount(await store.read('acme'))).toEqual(recordAccount(state))
+      expect(await store.list()).toEqual(['acme'])
+      expect(await store.has('acme')).toBe(true)
+      expect(await store.accountOf('k1')).toBe('acme')
+      expect(await store.accountOf('k2')).toBe('acme')
+    })
+
+    it.each([
+      ['a path', '../../etc/passwd'],
+      ['a dot', '.'],
+      ['upper case', 'ACME'],
+      ['lower case', 'acme'],
+      ['a name that some systems reserve', 'con'],
+      ['a property of every object', '__proto__'],
+      ['blanks', '  '],
+      ['a null character', '\0'],
+      ['half a character', '\ud83d'],
+      ['the other half', '\ude00'],
+      ['a composed letter', '\u00e9'],
+      ['a decomposed letter', 'e\u0301'],
+      ['100 characters of four bytes', '\u{1f600}'.repeat(100)],
+    ])('takes %s for an id', async (_, id) => {
+      await Promise.all(['ACME', 'Acme', 'acme', '\ud83d', '\ude00', '\u00e9', 'e\u0301'].map(create))
+      if (!(await store.has(id))) await create(id)
+      await store.update(id, watch('a.example'))
+      const later = (await opened.reopen?.()) ?? store
+      expect((await later.read(id)).id).toBe(id)
+      expect([...(await later.read(id)).domains.keys()]).toEqual(['a.example'])
+      await later.close()
+
+      function create(other: string): Promise<void> {
+        return store.create(exampleAccount(other))
+      }
+    })
+
+    it('rejects everything that is asked of an unknown account', async () => {
+      const error = { problem: 'unknown-account', message: 'There is no account "acme"' }
+      await expect(store.read('acme')).rejects.toMatchObject(error)
+      await expect(store.update('acme', watch('a.example'))).rejects.toMatchObject(error)
+      await expect(store.hit('acme', 'dmarc', charge, 0)).rejects.toMatchObject(error)
+      await expect(store.nextRequest('acme')).rejects.toMatchObject(error)
+    })
+
+    it('rejects an account whose id is taken, and keeps the first', async () => {
+      await store.create(exampleAccount('acme', ['k1']))
+      const second = store.create(exampleAccount('acme', ['k2']))
+      await expect(second).rejects.toMatchObject({
+        problem: 'taken',
+        message: 'There is an account "acme" already',
+      })
+      expect(await store.accountOf('k1')).toBe('acme')
+      expect(await store.accountOf('k2')).toBeUndefined()
+    })
+
+    it('creates one of two accounts that ask for the same id at the same time', async () => {
+      const outcomes = await Promise.allSettled([
+        store.create(exampleAccount('acme')),
+        store.create(exampleAccount('acme')),
+      ])
+      expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    })
+
+    it('rejects an account with a key of another one, and keeps nothing of it', async () => {
+      await store.create(exampleAccount('acme', ['k1']))
+      await expect(store.create(exampleAccount('other', ['k2', 'k1']))).rejects.toMatchObject({
+        problem: 'taken',
+        message: 'The key "key with hash k1" belongs to the account "acme" already',
+      })
+      expect(await store.has('other')).toBe(false)
+      expect(await store.accountOf('k2')).toBeUndefined()
+    })
+
+    it('keeps what `decide` accepts and answers with its value', async () => {
+      await store.create(exampleAccount('acme'))
+      expect(await store.update('acme', watch('a.example'))).toMatchObject({ ok: true, value: 'a.example' })
+      expect([...(await store.read('acme')).domains.keys()]).toEqual(['a.example'])
+    })
+
+    it('keeps nothing when `decide` refuses', async () => {
+      await store.create(exampleAccount('acme'))
+      const before = recordAccount(await store.read('acme'))
+      expect(await store.update('acme', () => refuse({ code: 'not_found' }))).toEqual({
+        ok: false,
+        problems: [{ code: 'not_found' }],
+      })
+      expect(recordAccount(await store.read('acme'))).toEqual(before)
+    })
+
+    it('rejects and keeps nothing when `decide` throws', async () => {
+      await store.create(exampleAccount('acme'))
+      const update = store.update('acme', () => {
+        throw new Error('a bug')
+      })
+      await expect(update).rejects.toThrow('a bug')
+      await expect(store.update('acme', watch('a.example'))).resolves.toMatchObject({ ok: true })
+    })
+
+    it('rejects a decision that turns the account into another one', async () => {
+      await store.create(exampleAccount('acme'))
+      await expect(store.update('acme', (state) => accept({ ...state, id: 'other' }, undefined))).rejects.toThrow(
+        'The account "acme" cannot become another one',
+      )
+      expect(await store.list()).toEqual(['acme'])
+    })
+
+    it('calls `decide` with what the updates before it made', async () => {
+      await store.create(exampleAccount('acme'))
+      const update = store.update('acme', watch('a.example'))
+      const seen = store.update('acme', (state) => accept(state, [...state.domains.keys()]))
+      await update
+      expect(await seen).toMatchObject({ value: ['a.example'] })
+    })
+
+    it('accepts only one of two updates that exclude each other', async () => {
+      await store.create(exampleAccount('acme'))
+      const decisions = await Promise.all([
+        store.update('acme', watch('a.example')),
+        store.update('acme', watch('a.example')),
+      ])
+      expect(decisions.map(({ ok }) => ok).toSorted()).toEqual([false, true])
+    })
+
+    it('loses none of 200 updates that come at the same time', async () => {
+      await store.create(exampleAccount('acme'))
+      const names = Array.from({ length: 200 }, (_, index) => `d${index}.example`)
+      const decisions = await Promise.all(names.map((domain) => store.update('acme', watch(domain))))
+      expect(decisions.every(({ ok }) => ok)).toBe(true)
+      const later = (await opened.reopen?.()) ?? store
+      expect([...(await later.read('acme')).domains.keys()].toSorted()).toEqual(names.toSorted())
+      await later.close()
+    })
+
+    it('keeps the updates of different accounts apart', async () => {
+      await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
+      await Promise.all([store.update('acme', watch('a.example')), store.update('other', watch('b.example'))])
+      expect([...(await store.read('acme')).domains.keys()]).toEqual(['a.example'])
+      expect([...(await store.read('other')).domains.keys()]).toEqual(['b.example'])
+    })
+
+    it('finds an account by the keys that an update gave it, and no more by those it took away', async () => {
+      await store.create(exampleAccount('acme', ['k1', 'k2']))
+      await store.update('acme', holdKeys('k2', 'k3'))
+      expect(await Promise.all(['k1', 'k2', 'k3'].map((hash) => store.accountOf(hash)))).toEqual([
+        undefined,
+        'acme',
+        'acme',
+      ])
+      await store.create(exampleAccount('other', ['k1']))
+      expect(await store.accountOf('k1')).toBe('other')
+    })
+
+    it('rejects an update that takes a key of another account, and keeps nothing of it', async () => {
+      await store.create(exampleAccount('acme', ['k1']))
+      await store.create(exampleAccount('other', ['k2']))
+      await expect(store.update('other', holdKeys('k2', 'k3', 'k1'))).rejects.toMatchObject({ problem: 'taken' })
+      expect((await store.read('other')).keys.map(({ hash }) => hash)).toEqual(['k2'])
+      expect(await store.accountOf('k1')).toBe('acme')
+      expect(await store.accountOf('k3')).toBeUndefined()
+    })
+
+    it('allows exactly as many of 50 requests at the same time as the limit says', async () => {
+      await store.create(exampleAccount('acme'))
+      const allowances = await Promise.all(Array.from({ length: 50 }, () => store.hit('acme', 'dmarc', charge, HOUR)))
+      const allowed = allowances.filter((allowance) => allowance.allowed)
+      expect(allowed.map(({ remaining }) => remaining).toSorted((a, b) => b - a)).toEqual(
+        Array.from({ length: 20 }, (_, index) => 19 - index),
+      )
+    })
+
+    it('counts anew in the next window', async () => {
+      await store.create(exampleAccount('acme'))
+      for (let request = 0; request < 20; request++) await store.hit('acme', 'dmarc', charge, HOUR)
+      expect(await store.hit('acme', 'dmarc', charge, 2 * HOUR - 1)).toMatchObject({ allowed: false, resetAt: 7200 })
+      expect(await store.hit('acme', 'dmarc', charge, 2 * HOUR)).toMatchObject({ allowed: true, remaining: 19 })
+    })
+
+    it('counts each bucket of each account by itself', async () => {
+      await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
+      await store.hit('acme', 'dmarc', charge, 0)
+      expect(await store.hit('acme', 'dmarc', charge, 0)).toMatchObject({ remaining: 18 })
+      expect(await store.hit('acme', 'domains', charge, 0)).toMatchObject({ remaining: 19 })
+      expect(await store.hit('acme', '__proto__', charge, 0)).toMatchObject({ remaining: 19 })
+      expect(await store.hit('other', 'dmarc', charge, 0)).toMatchObject({ remaining: 19 })
+    })
+
+    it('numbers the requests of each account from 1 on', async () => {
+      await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
+      const numbers = await Promise.all(Array.from({ length: 50 }, () => store.nextRequest('acme')))
+      expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+      expect(await store.nextRequest('other')).toBe(1)
+    })
+
+    it('rejects what comes after `close`, which may be called twice', async () => {
+      await store.create(exampleAccount('acme'))
+      await Promise.all([store.close(), store.close()])
+      const error = { problem: 'closed', message: 'The store is closed' }
+      await expect(store.read('acme')).rejects.toMatchObject(error)
+      await expect(store.create(exampleAccount('other'))).rejects.toMatchObject(error)
+      await expect(store.update('acme', watch('a.example'))).rejects.toMatchObject(error)
+    })
+
+    it('answers an update that was accepted before `close`', async () => {
+      await store.create(exampleAccount('acme'))
+      const update = store.update('acme', watch('a.example'))
+      await store.close()
+      await expect(update).resolves.toMatchObject({ ok: true })
+    })
+  })
+}

@@ -1,0 +1,43 @@
+import { type AccountRecord, type AccountState, openAccount } from '../../src/domain/account.ts'
+import { accept, type Decision, refuse } from '../../src/domain/errors.ts'
+import { comparedName } from '../../src/domain/groups.ts'
+import type { ApiKey } from '../../src/domain/keys.ts'
+
+export function revive(record: AccountRecord): AccountState {
+  return openAccount(record, (name) => comparedName(name, 'unicode'))
+}
+
+export function exampleRecord(id: string, hashes: readonly string[] = []): AccountRecord {
+  return {
+    id,
+    plan: 'stone',
+    seed: 42,
+    createdAt: 0,
+    clock: { offset: 0 },
+    keys: hashes.map((hash) => exampleKey(hash)),
+    domains: [],
+    groups: [],
+    groupsCreated: 0,
+  }
+}
+
+export function exampleAccount(id: string, hashes: readonly string[] = []): AccountState {
+  return revive(exampleRecord(id, hashes))
+}
+
+export function exampleKey(hash: string): ApiKey {
+  return { id: `key with hash ${hash}`, hash, createdAt: 0, disabled: false }
+}
+
+/** A decision that monitors one more domain. */
+export function watch(name: string): (state: AccountState) => Decision<AccountState, string> {
+  return (state) => {
+    if (state.domains.has(name)) return refuse({ code: 'invalid_domain' })
+    return accept({ ...state, domains: state.domains.with([[name, { name, addedAt: 0, features: [] }]]) }, name)
+  }
+}
+
+/** A decision that gives the account exactly these keys. */
+export function holdKeys(...hashes: string[]): (state: AccountState) => Decision<AccountState, undefined> {
+  return (state) => accept({ ...state, keys: hashes.map((hash) => exampleKey(hash)) }, undefined)
+}

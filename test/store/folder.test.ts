@@ -1,0 +1,293 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type AccountRecord, recordAccount } from '../../src/domain/account.ts'
+import type { Charge } from '../../src/domain/quotas.ts'
+import { openFolderStore } from '../../src/store/folder.ts'
+import type { Store } from '../../src/store/store.ts'
+import { describeStore } from './conformance.ts'
+import { exampleAccount, exampleRecord, revive, watch } from './example-account.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
+
+const fullRecord: AccountRecord = {
+  id: 'acme',
+  plan: 'stone',
+  seed: 7,
+  createdAt: 1_768_467_600_000,
+  clock: { frozenAt: 1_768_467_600_000 },
+  keys: [{ id: 'key_1', hash: 'k1', label: 'ci', createdAt: 5, disabled: true }],
+  domains: [
+    { name: 'b.example', addedAt: 1, features: ['mta-sts'] },
+    { name: 'a.example', addedAt: 2, features: [] },
+  ],
+  groups: [
+    { id: 'g1', name: 'Mail', domains: ['b.example', 'a.example'] },
+    { id: 'g2', name: 'Web', domains: [] },
+  ],
+  groupsCreated: 3,
+}
+
+const fullFile = `${JSON.stringify({
+  format: 'dmarc-understudy/account',
+  version: 1,
+  account: fullRecord,
+  quotas: { 'key_1/dmarc': { startedAt: 0, used: 2 } },
+  requests: 9,
+})}\n`
+
+async function open(folder: string): Promise<Store> {
+  const store = await openFolderStore(folder, revive)
+  onTestFinished(() => store.close().catch(() => undefined))
+  return store
+}
+
+describeStore('the store in a folder', async () => {
+  const folder = temporaryFolder()
+  const store = await openFolderStore(folder, revive)
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      return openFolderStore(folder, revive)
+    },
+  }
+})
+
+describe('a folder of accounts', () => {
+  it('is made when it is missing', async () => {
+    const folder = join(temporaryFolder(), 'not', 'there')
+    await (await open(folder)).create(exampleAccount('acme'))
+    expect(readdirSync(folder)).toEqual(['.lock', 'account-acme.json'])
+  })
+
+  it('holds one file for each account, in the documented format', async () => {
+    const folder = temporaryFolder()
+    const store = await open(folder)
+    await store.create(revive(fullRecord))
+    await store.hit('acme', 'key_1/dmarc', charge, 0)
+    await store.hit('acme', 'key_1/dmarc', charge, 0)
+    for (let request = 0; request < 9; request++) await store.nextRequest('acme')
+    await store.close()
+    expect(readdirSync(folder)).toEqual(['account-acme.json'])
+    expect(JSON.parse(readFileSync(join(folder, 'account-acme.json'), 'utf8'))).toEqual(JSON.parse(fullFile))
+  })
+
+  it('gives back every part of an account after it was closed', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'account-acme.json'), fullFile)
+    const store = await open(folder)
+    expect(recordAccount(await store.read('acme'))).toEqual(fullRecord)
+    expect(await store.accountOf('k1')).toBe('acme')
+    expect(await store.hit('acme', 'key_1/dmarc', charge, 0)).toMatchObject({ remaining: 17 })
+    expect(await store.nextRequest('acme')).toBe(10)
+  })
+
+  it('has an account on disk once it is created, and a change once it is answered', async () => {
+    const folder = temporaryFolder()
+    const store = await open(folder)
+    await store.create(exampleAccount('acme'))
+    expect(readFileSync(join(folder, 'account-acme.json'), 'utf8')).toContain('"domains":[]')
+    await store.update('acme', watch('a.example'))
+    expect(readFileSync(join(folder, 'account-acme.json'), 'utf8')).toContain('"name":"a.example"')
+  })
+
+  it('names files so that they differ in more than case, and by the id where it is surely safe', async () => {
+    const folder = temporaryFolder()
+    const store = await open(folder)
+    for (const id of ['acme-1_x', 'ACME', 'Acme', '../acme', 'x'.repeat(101)]) await store.create(exampleAccount(id))
+    const names = readdirSync(folder).filter((name) => name !== '.lock')
+    expect(names).toContain('account-acme-1_x.json')
+    expect(names.filter((name) => /^account~[0-9a-f]{64}\.json$/.test(name))).toHaveLength(4)
+  })
+
+  it('does not touch the file of an account that is only read', async () => {
+    const folder = temporaryFolder()
+    const spaced = JSON.stringify(JSON.parse(fullFile), null, 2)
+    writeFileSync(join(folder, 'account-acme.json'), spaced)
+    const store = await open(folder)
+    await store.read('acme')
+    await store.close()
+    expect(readFileSync(join(folder, 'account-acme.json'), 'utf8')).toBe(spaced)
+  })
+
+  it('rejects what it cannot write, stays as it was, and works again when the disk does', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'account-acme.json')
+    const obstacle = join(folder, '.account-acme.json.tmp')
+    const store = await open(folder)
+    await store.create(exampleAccount('acme'))
+    const before = await store.read('acme')
+    const fileBefore = readFileSync(path, 'utf8')
+
+    mkdirSync(obstacle)
+    const outcomes = await Promise.allSettled([
+      store.update('acme', watch('a.example')),
+      store.update('acme', watch('b.example')),
+    ])
+    const reason = {
+      problem: 'unusable',
+      message: `${path} cannot be written (EISDIR: illegal operation on a directory, open '${obstacle}')`,
+    }
+    expect(outcomes).toMatchObject([
+      { status: 'rejected', reason },
+      { status: 'rejected', reason },
+    ])
+    expect(await store.read('acme')).toBe(before)
+    expect(readFileSync(path, 'utf8')).toBe(fileBefore)
+
+    rmdirSync(obstacle)
+    await store.update('acme', watch('c.example'))
+    expect(readFileSync(path, 'utf8')).toContain('"domains":[{"name":"c.example"')
+  })
+
+  it('forgets an account that it could not write', async () => {
+    const folder = temporaryFolder()
+    const store = await open(folder)
+    mkdirSync(join(folder, '.account-acme.json.tmp'))
+    await expect(store.create(exampleAccount('acme', ['k1']))).rejects.toMatchObject({ problem: 'unusable' })
+    expect(await store.list()).toEqual([])
+    rmdirSync(join(folder, '.account-acme.json.tmp'))
+    await store.create(exampleAccount('acme', ['k1']))
+  })
+
+  it('takes no notice of files that are not its own', async () => {
+    const folder = temporaryFolder()
+    const strangers = ['README.md', '.DS_Store', '._account-acme.json', 'account-acme.json.bak']
+    for (const name of strangers) writeFileSync(join(folder, name), 'hello')
+    const store = await open(folder)
+    expect(await store.list()).toEqual([])
+    await store.close()
+    expect(readdirSync(folder).toSorted()).toEqual(strangers.toSorted())
+  })
+
+  it('takes no notice of the temporary file of a process that was killed, and writes over it', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'account-acme.json'), fullFile)
+    writeFileSync(join(folder, '.account-acme.json.tmp'), fullFile.slice(0, 100))
+    const store = await open(folder)
+    expect(recordAccount(await store.read('acme'))).toEqual(fullRecord)
+    await store.update('acme', watch('c.example'))
+    await store.close()
+    expect(readdirSync(folder)).toEqual(['account-acme.json'])
+  })
+
+  it.each([
+    ['a path that is a file', 'file', 'is not a folder'],
+    ['a path below a file', join('file', 'below'), 'is not a folder'],
+  ])('cannot be %s', async (_, name, problem) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'file'), '')
+    const path = join(folder, name)
+    await expect(openFolderStore(path, revive)).rejects.toMatchObject({
+      problem: 'unusable',
+      message: `${path} ${problem}`,
+    })
+  })
+
+  it.each([
+    ['is empty', '', 'is empty'],
+    ['holds nothing but a line break', '\n', 'is empty'],
+    ['was cut off', fullFile.slice(0, -20), 'is not JSON, it was cut off or changed by hand'],
+    ['is no JSON', 'hello', 'is not JSON, it was cut off or changed by hand'],
+    ['belongs to another program', '{"name": "x"}', notOurs()],
+    ['is an array', '[]', notOurs()],
+    ['is `null`', 'null', notOurs()],
+    ['hides its format in a prototype', `{"__proto__": ${fullFile}}`, notOurs()],
+    [
+      'is of a newer version',
+      edited('"version":1', '"version":2'),
+      'was written by a newer dmarc-understudy (version 2; this one reads 1)',
+    ],
+    ['is of no version', edited('"version":1,', ''), "must have required property 'version'"],
+    ['is of an impossible version', edited('"version":1', '"version":0'), '/version must be 1'],
+    ['lacks a property', edited('"plan":"stone",', ''), "/account must have required property 'plan'"],
+    ['has a property of the wrong type', edited('"name":"Web"', '"name":7'), '/account/groups/1/name must be string'],
+    ['has a broken number', edited('"seed":7', '"seed":7.5'), '/account/seed must be integer'],
+    ['has a negative count', edited('"requests":9', '"requests":-9'), '/requests must be >= 0'],
+    ['has a broken quota', edited('"used":2', '"used":null'), '/quotas/key_1~1dmarc/used must be integer'],
+    [
+      'has a clock that both stands and goes',
+      edited('"clock":{', '"clock":{"offset":1,'),
+      '/account/clock must NOT have more than 1 properties',
+    ],
+    ['has an unknown property', edited('"seed":', '"a/b":1,"seed":'), '/account/a~1b is not known'],
+    ['has a prototype', edited('"seed":', '"__proto__":{"plan":"x"},"seed":'), '/account/__proto__ is not known'],
+    [
+      'has a prototype for a quota',
+      edited('"quotas":{', '"quotas":{"__proto__":1,'),
+      '/quotas/__proto__ must be object',
+    ],
+    [
+      'monitors a domain twice',
+      edited('"name":"a.example"', '"name":"b.example"'),
+      '/account/domains/1/name "b.example" stands there twice',
+    ],
+    ['has a group twice', edited('"id":"g2"', '"id":"g1"'), '/account/groups/1/id "g1" stands there twice'],
+    [
+      'has a member that is not monitored',
+      edited('"b.example","a.example"', '"b.example","c.example"'),
+      '/account/groups/0/domains/1 "c.example" is not monitored',
+    ],
+    [
+      'is a copy of another',
+      edited('"id":"acme"', '"id":"other"'),
+      '/account/id "other" belongs into account-other.json',
+    ],
+  ])('is not opened, and not changed, when a file %s', async (_, content, problem) => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'account-acme.json')
+    writeFileSync(path, content)
+    await expect(openFolderStore(folder, revive)).rejects.toMatchObject({
+      name: 'StoreError',
+      problem: 'damaged',
+      message: `${path}: ${problem}`,
+    })
+    expect(readdirSync(folder)).toEqual(['account-acme.json'])
+    expect(readFileSync(path, 'utf8')).toBe(content)
+    writeFileSync(path, fullFile)
+    await open(folder)
+  })
+
+  it('is not opened when two of its accounts have the same key', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'account-acme.json'), fullFile)
+    writeFileSync(join(folder, 'account-other.json'), edited('"id":"acme"', '"id":"other"'))
+    await expect(openFolderStore(folder, revive)).rejects.toMatchObject({
+      problem: 'damaged',
+      message: `${join(folder, 'account-other.json')}: /account/keys/0 belongs to the account "acme" too`,
+    })
+  })
+
+  it('is not opened when a file cannot be read', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'account-acme.json')
+    mkdirSync(path)
+    await expect(openFolderStore(folder, revive)).rejects.toMatchObject({
+      problem: 'unusable',
+      message: `${path} cannot be read (EISDIR: illegal operation on a directory, read)`,
+    })
+  })
+
+  it('opens with hundreds of accounts', async () => {
+    const folder = temporaryFolder()
+    const first = await open(folder)
+    const ids = Array.from({ length: 300 }, (_, index) => `account-${index}`)
+    await Promise.all(ids.map((id) => first.create(revive(exampleRecord(id, [id])))))
+    await Promise.all(ids.map((id) => first.nextRequest(id)))
+    await first.close()
+    const second = await open(folder)
+    expect((await second.list()).toSorted()).toEqual(ids.toSorted())
+    expect(await second.nextRequest('account-299')).toBe(2)
+  })
+})
+
+function edited(part: string, replacement: string): string {
+  expect(fullFile).toContain(part)
+  return fullFile.replace(part, replacement)
+}
+
+function notOurs(): string {
+  return 'is no account of dmarc-understudy: /format must be "dmarc-understudy/account"'
+}
