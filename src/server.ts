@@ -156,13 +156,22 @@ function createHttpServer(
   app.disable('x-powered-by')
   app.disable('etag')
   // One dispatcher: a stack of layers and routers would cost more than all that the service does.
-  app.use((request, response) => {
-    const beside = request.url === ADMIN_PATH || request.url.startsWith(`${ADMIN_PATH}/`)
+  function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+    const { url = '' } = request
+    const beside = url === ADMIN_PATH || url.startsWith(`${ADMIN_PATH}/`)
     return control !== undefined && beside ? control(request, response) : service(request, response)
-  })
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000 }, app)
+  }
+  app.use(dispatch)
+  // Where Express cannot make sense of a request target, its own answer would be a page of HTML.
+  const listener = app as unknown as (request: IncomingMessage, response: ServerResponse, next: () => void) => void
+  const handle = (request: IncomingMessage, response: ServerResponse) =>
+    listener(request, response, () => dispatch(request, response))
+  const server = createServer(
+    { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000, requireHostHeader: false },
+    handle,
+  )
   // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.
-  server.on('checkExpectation', app)
+  server.on('checkExpectation', handle)
   const refuseMalformed = createMalformedReply(contract, seed)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
   return server

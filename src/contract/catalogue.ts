@@ -1,6 +1,6 @@
 import { ERROR_CODES, type ErrorCode, type Problem, type Problems } from '../domain/errors.ts'
 import { ContractError } from './contract-error.ts'
-import { isObject, type Json, pointTo } from './json.ts'
+import { isObject, type Json, pointTo, stepsOf } from './json.ts'
 
 interface Reason {
   status?: number
@@ -97,12 +97,10 @@ function fillIn(template: string, { field, value, about }: Problem): string {
   })
 }
 
-/** `/domains/3` → `domains[3]`; a query parameter keeps its name. */
+/** `/domains/3` → `domains[3]`; what is no pointer is the name of a query parameter and stays as it is. */
 function fieldName(field: string): string {
-  return field
-    .split('/')
-    .filter((step, index) => index > 0 || step !== '')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (!field.startsWith('/')) return shorten(field)
+  return stepsOf(field)
     .map((step, index) => (index === 0 ? shorten(step) : /^\d+$/.test(step) ? `[${step}]` : `.${step}`))
     .join('')
 }

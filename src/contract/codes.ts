@@ -14,7 +14,7 @@ const ASSERTIONS = [
 
 /**
  * A copy of the document in which each operation declares each of its codes, in `x-codes`, under the statuses of the
- * catalogue: what is declared, what its request schemas name, and `more` by operationId. An overlay that changes a
+ * catalogue: what is declared, what its request schemas name, and `more` for an operationId. An overlay that changes a
  * status or a schema's code thereby moves the code to the right response.
  * @throws ContractError for an assertion in a request schema that no code stands for.
  */
@@ -22,7 +22,7 @@ export function placeCodes(
   source: Json,
   catalogue: Catalogue,
   file: string,
-  more: Readonly<Record<string, readonly ErrorCode[]>> = {},
+  more: (operationId: string) => readonly ErrorCode[] = () => [],
 ): Json {
   const document = structuredClone(source)
   const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
@@ -34,7 +34,7 @@ export function placeCodes(
       const codes = new Set([
         ...declaredCodes(document, operation),
         ...schemaCodes(document, operation, pointer, defaults, file),
-        ...(more[String(operation['operationId'])] ?? []),
+        ...more(String(operation['operationId'])),
       ])
       operation['responses'] = arrange(document, operation['responses'], codes, catalogue)
     }
@@ -64,10 +64,23 @@ function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, ca
   for (const [status, statusCodes] of wanted) {
     if (Object.hasOwn(arranged, status)) continue
     const carriers = errors.filter((each) => codesOf(each.response).some((code) => statusCodes.includes(code)))
-    const models = carriers.length > 0 ? carriers : errors.slice(0, 1)
-    arranged[status] = { ...models.map(({ response }) => response).reduce(joinResponses), 'x-codes': statusCodes }
+    const models = (carriers.length > 0 ? carriers : [likeliest(errors)]).map(({ response }) => response)
+    const description =
+      models.length === 1 && carriers.length === 1
+        ? models[0]?.['description']
+        : 'The request is refused with one of these codes.'
+    arranged[status] = { ...models.reduce(joinResponses), description, 'x-codes': statusCodes }
   }
   return arranged
+}
+
+/** The model of a response that nobody wrote: one from behind the gate, where quotas have been charged. */
+function likeliest(errors: readonly { status: number; response: Json }[]): { status: number; response: Json } {
+  const charged = ({ response: { headers } }: { response: Json }) =>
+    isObject(headers) && Object.hasOwn(headers, 'X-RateLimit-Limit')
+  const model = errors.find(charged) ?? errors[0]
+  if (model === undefined) throw new Error('An operation with codes has a response for one.')
+  return model
 }
 
 /** A response that stands for both: a header that only one of them sends cannot be relied on. */
@@ -99,7 +112,7 @@ function schemaCodes(
     const schema = follow(document, reference)
     if (!isObject(schema)) return
     for (const keyword of ASSERTIONS) {
-      if (schema[keyword] === undefined || schema[keyword] === true) continue
+      if (!asserts(keyword, schema[keyword])) continue
       const code = codeFor(keyword, schema, defaults)
       if (code === undefined) {
         const place = isObject(reference) && typeof reference['$ref'] === 'string' ? reference['$ref'].slice(1) : at
@@ -110,7 +123,11 @@ function schemaCodes(
     for (const [name, property] of Object.entries(isObject(schema['properties']) ? schema['properties'] : {})) {
       visit(property, pointTo(pointTo(at, 'properties'), name))
     }
-    visit(schema['items'], pointTo(at, 'items'))
+    for (const keyword of ['items', 'additionalProperties']) visit(schema[keyword], pointTo(at, keyword))
+    for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
+      const branches = Array.isArray(schema[keyword]) ? schema[keyword] : []
+      for (const [index, branch] of branches.entries()) visit(branch, pointTo(pointTo(at, keyword), index))
+    }
   }
   for (const [index, reference] of (Array.isArray(operation['parameters']) ? operation['parameters'] : []).entries()) {
     const parameter = follow(document, reference)
@@ -123,6 +140,12 @@ function schemaCodes(
   const body = follow(document, operation['requestBody'])
   visit(valueAt(body, '/content/application~1json/schema'), `${pointer}/requestBody/content/application~1json/schema`)
   return codes
+}
+
+/** Whether a keyword with this value can be violated. */
+function asserts(keyword: string, value: unknown): boolean {
+  if (keyword === 'additionalProperties') return value === false
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
 }
 
 /** What a local reference refers to; anything else as it is. */

@@ -7,7 +7,7 @@ import { Catalogue } from './catalogue.ts'
 import { placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import { type Extension, readExtensions } from './extensions.ts'
-import { isObject, type Json } from './json.ts'
+import { isObject, type Json, pointTo, valueAt } from './json.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
 import { readSettings } from './settings.ts'
 import { parseYaml } from './yaml.ts'
@@ -41,8 +41,9 @@ export async function loadDocument({ path, overlays = [] }: DocumentOptions = {}
   const catalogue = Catalogue.read(source, file)
   const settings = readSettings(source, file)
   checkCodes(extensions, catalogue, file)
+  checkReferences(source, file)
   checkIds(extensions, file)
-  const withCodes = placeCodes(source, catalogue, file, codesOfSettings(settings))
+  const withCodes = placeCodes(source, catalogue, file, (operationId) => codesOfSettings(settings, operationId))
   const resolved = await resolve(withCodes, file)
   return { file, source: withCodes, resolved, extensions, catalogue, settings }
 }
@@ -105,8 +106,32 @@ function checkIds(extensions: readonly Extension[], file: string): void {
 }
 
 /** Codes that a setting lets an operation answer with, beside those that its request schema names. */
-function codesOfSettings(settings: Settings): Readonly<Record<string, readonly ErrorCode[]>> {
-  return { deleteDomains: settings.unmonitoredDeletion === 'ignored' ? [] : [settings.unmonitoredDeletion] }
+function codesOfSettings(settings: Settings, operationId: string): ErrorCode[] {
+  const codes: ErrorCode[] = settings.unknownQueryParameters === 'refused' ? ['unknown_field'] : []
+  const { unmonitoredDeletion } = settings
+  return operationId === 'deleteDomains' && unmonitoredDeletion !== 'ignored' ? [...codes, unmonitoredDeletion] : codes
+}
+
+/** Every local reference must lead somewhere, and not back to itself. */
+function checkReferences(source: Json, file: string): void {
+  function visit(value: unknown, pointer: string): void {
+    if (typeof value !== 'object' || value === null) return
+    const reference = (value as Json)['$ref']
+    if (typeof reference === 'string' && reference.startsWith('#/')) checkReference(reference, `${pointer}/$ref`)
+    for (const [key, item] of Object.entries(value)) visit(item, pointTo(pointer, key))
+  }
+  function checkReference(reference: string, pointer: string): void {
+    const seen = new Set<string>()
+    for (let next: unknown = reference; typeof next === 'string'; ) {
+      const place: string = next.slice(1)
+      if (seen.has(place)) throw new ContractError(file, pointer, 'The reference leads back to itself.')
+      seen.add(place)
+      const value = valueAt(source, place)
+      if (value === undefined) throw new ContractError(file, pointer, `There is nothing at ${place}.`)
+      next = isObject(value) ? value['$ref'] : undefined
+    }
+  }
+  visit(source, '')
 }
 
 /** The rules of the document: id → what the specification demands. */

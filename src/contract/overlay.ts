@@ -68,11 +68,13 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
     try {
       locations = query(target, root['$'] as never).nodes.map((node) => node.location)
     } catch (error) {
-      throw fail(`The target ${target} is no JSONPath (RFC 9535): ${(error as Error).message}.`, '/target')
+      throw fail(
+        `The target ${oneLine(target)} is no JSONPath (RFC 9535): ${oneLine((error as Error).message)}.`,
+        '/target',
+      )
     }
-    if (locations.length === 0) throw fail(`The target ${target} selects nothing in openapi.yaml.`, '/target')
-    // Backwards, so that removing one entry of an array does not move the next.
-    for (const location of locations.toReversed()) {
+    if (locations.length === 0) throw fail(`The target ${oneLine(target)} selects nothing in openapi.yaml.`, '/target')
+    for (const location of lastFirst(locations)) {
       const path = ['$', ...location]
       const last = path.pop() ?? '$'
       const parent = path.reduce<unknown>((value, step) => (value as Json)[step], root) as Json | unknown[]
@@ -84,11 +86,15 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
       }
       const selected = (parent as Json)[last]
       if (typeof selected !== 'object' || selected === null) {
-        throw fail(`The target ${target} selects a single value; select the object that holds it.`, '/target')
+        throw fail(`The target ${oneLine(target)} selects a single value; select the object that holds it.`, '/target')
       }
       if (!Array.isArray(selected) && !isObject(update))
         throw fail('The update of an object must be an object.', '/update')
-      define(parent as Json, String(last), Array.isArray(selected) ? [...selected, update] : merge(selected, update))
+      define(
+        parent as Json,
+        String(last),
+        Array.isArray(selected) ? [...selected, structuredClone(update)] : merge(selected, update),
+      )
     }
   }
   return root['$'] as Json
@@ -96,11 +102,27 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
 
 /** Overlay 1.0 §4.4.3: objects merge, arrays are concatenated, all else is replaced. */
 function merge(target: unknown, update: unknown): unknown {
-  if (Array.isArray(target) && Array.isArray(update)) return [...target, ...update]
+  if (Array.isArray(target) && Array.isArray(update)) return [...target, ...structuredClone(update)]
   if (!isObject(target) || !isObject(update)) return structuredClone(update)
   const merged = { ...target }
   for (const [key, value] of Object.entries(update)) {
     define(merged, key, Object.hasOwn(target, key) ? merge(target[key], value) : structuredClone(value))
   }
   return merged
+}
+
+/** Each place once, and of two entries of one array the later first, so that removing it does not move the other. */
+function lastFirst(locations: readonly (string | number)[][]): (string | number)[][] {
+  const different = new Map(locations.map((location) => [JSON.stringify(location), location]))
+  return [...different.values()].toSorted((one, other) => {
+    const index = one.findIndex((step, place) => step !== other[place])
+    const [step, another] = [one[index], other[index]]
+    if (step === undefined || another === undefined) return other.length - one.length
+    if (typeof step === 'number' && typeof another === 'number') return another - step
+    return String(step) < String(another) ? 1 : -1
+  })
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
 }

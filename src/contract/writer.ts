@@ -14,7 +14,7 @@ function writerFor(schema: unknown): Writer | undefined {
   if (!isObject(schema)) return undefined
   const { multipleOf, items, properties } = schema
   if (typeof multipleOf === 'number' && multipleOf < 1) {
-    const decimals = Math.ceil(-Math.log10(multipleOf))
+    const decimals = decimalsOf(multipleOf)
     return (value) =>
       typeof value === 'number' && Number.isFinite(value) ? value.toFixed(decimals) : JSON.stringify(value)
   }
@@ -41,4 +41,12 @@ function objectWriter(properties: Json): Writer | undefined {
     }
     return `{${fields.join(',')}}`
   }
+}
+
+/** How many decimals the multiples of `step` need: 1 for 0.1, 2 for 0.25. */
+export function decimalsOf(step: number): number {
+  let decimals = 0
+  // A step is written in decimal and stored in binary, so it is off by less than one part in 10¹⁵.
+  while (decimals < 15 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9) decimals++
+  return decimals
 }

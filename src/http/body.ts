@@ -54,7 +54,8 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer | un
     }
     request.on('data', take)
     request.once('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
-    request.once('error', reject)
+    // Whatever breaks a body off, be it a lost connection or a bad chunk, leaves nobody to answer.
+    request.once('error', () => reject(new ClientGone()))
     request.once('close', () => reject(new ClientGone()))
   })
 }

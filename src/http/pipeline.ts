@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { elapsed } from '../clock.ts'
 import type { Operation } from '../contract/contract.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
-import type { Refusal } from '../domain/errors.ts'
+import { type Refusal, refuse } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { ClientGone } from './body.ts'
 import { conformRequest } from './conform.ts'
@@ -42,9 +43,19 @@ export function createPipeline(
     log.error({ violations: breach.violations }, breach.message),
   )
   contract.operations.forEach(behaviourOf)
+  const turns = new WeakMap<Socket, Promise<void>>()
   let strangers = 0
 
-  return async function serve(request, response) {
+  return function serve(request, response) {
+    const { socket } = request
+    const before = turns.get(socket)
+    // RFC 9112 §9.3.2: of requests sent without waiting, none may overtake a change that was asked for before it.
+    const turn = before === undefined ? handle(request, response) : before.then(() => handle(request, response))
+    turns.set(socket, turn)
+    return turn
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = elapsed()
     const exchange: Exchange = { path: '' }
     let reply: Reply
@@ -77,6 +88,9 @@ export function createPipeline(
     const { settings } = contract
     const target = readTarget(request.url ?? '')
     exchange.path = target.path
+    // RFC 9112 §3.2. Node would refuse it as well, but without the envelope.
+    if (request.headers.host === undefined && request.httpVersion === '1.1')
+      return refuse({ code: 'invalid_request_body', reason: 'malformed' })
     const routed = route(request.method ?? '', target.path)
     if (!routed.ok && routed.allow !== undefined) exchange.allow = routed.allow
     if (!routed.ok && settings.routing === 'before-key') return routed
