@@ -2,10 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import { assumptions } from './cli/assumptions.ts'
 import type { Command } from './cli/command.ts'
+import { fixture } from './cli/fixture.ts'
 import { describeOptions, UsageError } from './cli/options.ts'
 import { serve } from './cli/serve.ts'
 
-const COMMANDS: Readonly<Record<string, Command>> = { serve, assumptions }
+const COMMANDS: Readonly<Record<string, Command>> = { serve, fixture, assumptions }
 /** Errors of input that a person can mend; any other is a bug and keeps its stack. */
 const EXIT_CODES: Readonly<Record<string, number>> = { UsageError: 2, ContractError: 2, FixtureError: 2, StoreError: 3 }
 

@@ -1,18 +1,12 @@
-import type { ClockSetting } from './domain/account.ts'
-
-/** Milliseconds since the Unix epoch. The only place where the program reads the time. */
+/** Milliseconds since the Unix epoch. */
 export type Clock = () => number
 
-export const systemClock: Clock = () => Date.now()
+let latest = 0
 
-/** What an account's clock shows while the machine's shows `real`. */
-export function timeOn(setting: ClockSetting, real: number): number {
-  return 'frozenAt' in setting ? setting.frozenAt : real + setting.offset
-}
-
-/** The setting of a running clock that shows `now` while the machine's shows `real`. */
-export function clockAt(now: number, real: number): ClockSetting {
-  return { offset: now - real }
+/** The machine's clock, the only place where the program reads the time. It waits when the machine's is set back. */
+export const systemClock: Clock = () => {
+  latest = Math.max(latest, Date.now())
+  return latest
 }
 
 /** Milliseconds since some moment; for durations only, it never goes back. */

@@ -4,10 +4,11 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import express from 'express'
 import { ADMIN_PATH, createAdmin } from './admin/admin.ts'
-import { type Clock, clockAt, systemClock, timeOn } from './clock.ts'
+import { type Clock, systemClock } from './clock.ts'
 import { type Contract, loadContract } from './contract/contract.ts'
 import { readOverlay } from './contract/overlay.ts'
 import { openAccount } from './domain/account.ts'
+import { timeOn } from './domain/clock.ts'
 import { accept } from './domain/errors.ts'
 import { comparedName } from './domain/groups.ts'
 import { addKey } from './domain/keys.ts'
@@ -32,10 +33,12 @@ export interface ServerOptions {
   store?: Store
   /** `demo` (default), `empty`, the path of a fixture file or a fixture, for an account that does not exist yet. */
   fixture?: string | Fixture
-  /** What all chance derives from; 42 by default. */
+  /** What all chance derives from; the fixture's or else 42 by default. */
   seed?: number
-  /** RFC 3339 instant at which the clock of a new account starts. */
+  /** RFC 3339 instant at which the clock of a new account starts; the fixture's or else the machine's by default. */
   now?: string
+  /** Whether the clock of a new account stands still; false by default. */
+  frozen?: boolean
   /** Key of the `default` account; without it, one that derives from the seed. */
   apiKey?: string
   /** Plan of a new account. */
@@ -119,30 +122,25 @@ async function provideDefaultAccount(
   clock: Clock,
   options: ServerOptions,
 ): Promise<string | undefined> {
-  const { seed = 42, apiKey, plan, fixture = 'demo' } = options
+  const { apiKey, fixture = 'demo', ...birth } = options
+  const id = DEFAULT_ACCOUNT
   const real = clock()
-  if (!(await store.has(DEFAULT_ACCOUNT))) {
-    const now = options.now === undefined ? real : Date.parse(options.now)
-    const key = apiKey ?? deriveKey(seed, DEFAULT_ACCOUNT)
-    const birth = {
-      id: DEFAULT_ACCOUNT,
-      seed,
-      now,
-      clock: clockAt(now, real),
-      apiKey: key,
-      ...(plan !== undefined && { plan }),
-    }
-    await store.create(createAccount(await loadFixture(fixture), birth, contract))
-    return key
+  if (!(await store.has(id))) {
+    await store.create(
+      createAccount(
+        await loadFixture(fixture),
+        { ...birth, ...(apiKey !== undefined && { apiKey }), id, real },
+        contract,
+      ),
+    )
   }
-  const account = await store.read(DEFAULT_ACCOUNT)
-  if (apiKey !== undefined) {
-    const key = apiKeyOf(apiKey, timeOn(account.clock, real))
-    await store.update(DEFAULT_ACCOUNT, (state) => accept(addKey(state, key), undefined))
-    return apiKey
-  }
-  const derived = deriveKey(account.seed, DEFAULT_ACCOUNT)
-  return account.keys.some(({ hash }) => hash === hashKey(derived)) ? derived : undefined
+  const account = await store.read(id)
+  const key = apiKey ?? deriveKey(account.seed, id)
+  const known = account.keys.some(({ hash }) => hash === hashKey(key))
+  if (known || apiKey === undefined) return known ? key : undefined
+  const added = apiKeyOf(apiKey, timeOn(account.clock, real))
+  await store.update(id, (state) => accept(addKey(state, added), undefined))
+  return apiKey
 }
 
 function createHttpServer(

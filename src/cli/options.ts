@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { isInstant } from '../domain/iso-8601.ts'
 
 /** A mistake in how the program was called: one line that names the option, the value and what would be right. */
 export class UsageError extends Error {
@@ -46,15 +47,29 @@ export function flag(help: string): Option<boolean> {
   }
 }
 
-export function integer(placeholder: string, help: string, fallback: number, highest: number): Option<number> {
+interface Range {
+  lowest?: number
+  highest: number
+}
+
+/** A whole number; without `fallback`, `undefined` where none was given. */
+export function integer(placeholder: string, help: string, range: Range): Option<number | undefined>
+export function integer(placeholder: string, help: string, range: Range, fallback: number): Option<number>
+export function integer(
+  placeholder: string,
+  help: string,
+  { lowest = 0, highest }: Range,
+  fallback?: number,
+): Option<number | undefined> {
   return {
     placeholder,
-    help: `${help} Default: ${fallback}.`,
+    help: fallback === undefined ? help : `${help} Default: ${fallback}.`,
     read(given) {
       if (given === undefined) return fallback
       const value = Number(given[0])
-      if (!/^\d+$/.test(given[0] ?? '') || value > highest)
-        throw new Error(`must be a whole number from 0 to ${highest}`)
+      if (!/^\d+$/.test(given[0] ?? '') || value < lowest || value > highest) {
+        throw new Error(`must be a whole number from ${lowest} to ${highest}`)
+      }
       return value
     },
   }
@@ -83,12 +98,7 @@ export function instant(placeholder: string, help: string): Option<string | unde
     help,
     read(given) {
       const value = given?.[0]
-      if (
-        value !== undefined &&
-        (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(value) || Number.isNaN(Date.parse(value)))
-      ) {
-        throw new Error('must be an instant such as 2026-01-15T09:00:00Z')
-      }
+      if (value !== undefined && !isInstant(value)) throw new Error('must be an instant such as 2026-01-15T09:00:00Z')
       return value
     },
   }

@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import type { Log } from '../http/log.ts'
+import { FIXTURE_NAMES } from '../seeding/fixture.ts'
 import { startUnderstudy, type Understudy } from '../server.ts'
 import type { Command } from './command.ts'
 import { choice, flag, instant, integer, list, readOptions, text, UsageError } from './options.ts'
@@ -7,12 +8,15 @@ import { choice, flag, instant, integer, list, readOptions, text, UsageError } f
 const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const
 
 const OPTIONS = {
-  port: integer('PORT', 'Port to listen on; 0 takes any free one.', 4010, 65_535),
+  port: integer('PORT', 'Port to listen on; 0 takes any free one.', { highest: 65_535 }, 4010),
   host: text('HOST', 'Address to listen on. Default: 127.0.0.1.'),
   data: text('DIR', 'Folder that keeps the accounts, one JSON file each. Default: memory.'),
-  fixture: text('demo|empty|FILE', 'What a new account holds. Default: demo.'),
-  seed: integer('SEED', 'What all chance derives from.', 42, Number.MAX_SAFE_INTEGER),
+  fixture: text(`${FIXTURE_NAMES.join('|')}|FILE`, 'What a new account holds. Default: demo.'),
+  seed: integer('SEED', "What all chance derives from. Default: the fixture's, else 42.", {
+    highest: Number.MAX_SAFE_INTEGER,
+  }),
   now: instant('INSTANT', 'When the clock of a new account starts, such as 2026-01-15T09:00:00Z. Default: now.'),
+  frozen: flag('Let the clock of a new account stand still.'),
   apiKey: text('KEY', 'API key of the account. Default: one that derives from the seed.'),
   plan: text('PLAN', "Plan of a new account. Default: the fixture's, else stone."),
   adminToken: text('TOKEN', 'Token of the control plane; needed on any host but a loopback address.'),
@@ -43,7 +47,6 @@ export const serve: Command = {
     const service = await startUnderstudy({
       port: values.port,
       host,
-      seed: values.seed,
       admin: !values.noAdmin,
       enforceQuotas: !values.noQuotas,
       overlays: values.overlay,
@@ -51,7 +54,9 @@ export const serve: Command = {
       log,
       ...defined('data', values.data),
       ...defined('fixture', values.fixture),
+      ...defined('seed', values.seed),
       ...defined('now', values.now),
+      ...(values.frozen && { frozen: true }),
       ...defined('apiKey', values.apiKey),
       ...defined('plan', values.plan),
     })

@@ -1,6 +1,6 @@
+import { findFault } from '../schema.ts'
 import { ContractError } from './contract-error.ts'
 import { isObject, type Json, pointTo } from './json.ts'
-import { schemaCompiler, sentenceOf } from './schema-compiler.ts'
 
 const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
@@ -113,11 +113,8 @@ function checkExtension(key: string, value: unknown, pointer: string, file: stri
     const known = Object.keys(EXTENSIONS).join(', ')
     throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
   }
-  const validate = schemaCompiler().compile(schema)
-  if (!validate(value)) {
-    const error = validate.errors?.[0]
-    throw new ContractError(file, `${pointer}${error?.instancePath ?? ''}`, sentenceOf('The value', error))
-  }
+  const fault = findFault(schema, value)
+  if (fault) throw new ContractError(file, `${pointer}${fault.pointer}`, `The value ${fault.reason}.`)
 }
 
 /** The extensions that may stand in a schema; ajv is told to let them pass. */

@@ -1,7 +1,7 @@
 import type { Settings } from '../domain/settings.ts'
+import { findFault } from '../schema.ts'
 import { ContractError } from './contract-error.ts'
 import { isObject, type Json, pointTo } from './json.ts'
-import { schemaCompiler, sentenceOf } from './schema-compiler.ts'
 
 const either = (...values: string[]): Json => ({ enum: values })
 const seconds: Json = { type: 'integer', minimum: 0 }
@@ -70,11 +70,8 @@ export function readSettings(document: Json, file: string): Settings {
     if (!isObject(setting) || !Object.hasOwn(setting, 'value')) {
       throw new ContractError(file, pointer, `The setting ${key} needs a value.`)
     }
-    const validate = schemaCompiler().compile(schema)
-    if (!validate(setting['value'])) {
-      const error = validate.errors?.[0]
-      throw new ContractError(file, `${pointer}/value${error?.instancePath ?? ''}`, sentenceOf('The value', error))
-    }
+    const fault = findFault(schema, setting['value'])
+    if (fault) throw new ContractError(file, `${pointer}/value${fault.pointer}`, `The value ${fault.reason}.`)
     settings[name] = setting['value']
   }
   const checked = settings as unknown as Settings

@@ -1,5 +1,8 @@
+import type { ClockSetting } from './clock.ts'
+import type { RecordPin } from './dmarc.ts'
 import type { ApiKey } from './keys.ts'
 import { PersistentMap } from './persistent-map.ts'
+import type { ProfileName } from './profile.ts'
 
 export interface MonitoredDomain {
   /** Canonical form. */
@@ -8,6 +11,14 @@ export interface MonitoredDomain {
   addedAt: number
   /** Monitoring features that use the domain; while there are any, it cannot be removed. */
   features: readonly string[]
+  /** What kind of domain its figures are made for; by default chance decides, from the account's seed. */
+  profile?: ProfileName
+  /** The refresh day on which the story of the profile began; by default the first with figures. */
+  since?: number
+  /** Messages in an ordinary month; by default chance decides. */
+  volume?: number
+  /** Fields of its DMARC record that are fixed. */
+  pin?: RecordPin
 }
 
 export interface DomainGroup {
@@ -15,9 +26,6 @@ export interface DomainGroup {
   name: string
   domains: readonly string[]
 }
-
-/** How an account's clock differs from the machine's: milliseconds ahead of it, or standing still at an instant. */
-export type ClockSetting = { offset: number } | { frozenAt: number }
 
 /** Everything that behaviour reads and changes; one account never sees another. */
 export interface AccountState {

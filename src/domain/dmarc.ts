@@ -32,7 +32,12 @@ export interface DmarcRecord {
   count: number
 }
 
+/** Fields of a record that someone fixed; the others follow from them or from the figures. */
+export type RecordPin = Partial<Omit<DmarcRecord, 'domain'>>
+
 const DAY = 86_400_000
+/** Shares are of some mail, so a pin of shares alone brings this many messages where there are none. */
+const SOME_MAIL = 100
 
 /** Days between refreshes are numbered from the Unix epoch; `refresh` is the time of day in UTC, as `HH:MM`. */
 export function refreshDay(now: number, refresh: string): number {
@@ -58,6 +63,43 @@ export function describeDomain(domain: string, tags: PolicyTags, counts: Message
   const sp = tags.sp ?? tags.p
   const np = tags.np ?? sp
   return { domain, p: tags.p, sp, np, pct: tags.pct ?? 100, testing: tags.testing ?? 'n', dmarc, dkim, spf, count }
+}
+
+/**
+ * The record with the pinned fields. A pinned policy is a published one, so what is not pinned inherits from it; a
+ * share that is not pinned is moved as little as keeps the record lawful.
+ */
+export function pinRecord(record: DmarcRecord, pin: RecordPin, step: number): DmarcRecord {
+  const p = pin.p ?? record.p
+  const sp = pin.sp ?? (pin.p === undefined ? record.sp : p)
+  const np = pin.np ?? (pin.p === undefined && pin.sp === undefined ? record.np : sp)
+  const shares = Math.max(pin.dmarc ?? 0, pin.dkim ?? 0, pin.spf ?? 0)
+  const count = pin.count ?? (shares > 0 ? record.count || SOME_MAIL : record.count)
+  const pinned = { ...record, ...pin, p, sp, np, count }
+  for (const share of ['dmarc', 'dkim', 'spf'] as const) pinned[share] = toStep(pinned[share], step)
+  if (pinned.count === 0) return { ...pinned, dmarc: 0, dkim: 0, spf: 0 }
+  const { dkim, spf } = pin.dmarc === undefined ? pinned : fitBelow(pinned, pin)
+  const lowest = Math.max(dkim, spf)
+  const highest = Math.min(100, toStep(dkim + spf, step))
+  return { ...pinned, dkim, spf, dmarc: Math.min(Math.max(pinned.dmarc, lowest), highest) }
+}
+
+/** Shares that are not pinned, lowered or raised to go with a pinned dmarc. */
+function fitBelow({ dmarc, dkim, spf }: DmarcRecord, pin: RecordPin): { dkim: number; spf: number } {
+  const dkimFits = pin.dkim ?? Math.min(dkim, dmarc)
+  const spfFits = pin.spf ?? Math.min(spf, dmarc)
+  if (dkimFits + spfFits >= dmarc) return { dkim: dkimFits, spf: spfFits }
+  return pin.dkim === undefined ? { dkim: dmarc, spf: spfFits } : { dkim: dkimFits, spf: pin.spf ?? dmarc }
+}
+
+/** Why a pin cannot be part of a lawful record, as the end of a sentence; `undefined` when it can. */
+export function contradictionIn({ dmarc, dkim, spf, count }: RecordPin): string | undefined {
+  const shares = [dmarc, dkim, spf].filter((share) => share !== undefined)
+  if (count === 0 && shares.some((share) => share > 0)) return 'has shares of no mail: with count 0 they are 0'
+  if (dmarc === undefined) return undefined
+  if (dmarc < Math.max(dkim ?? 0, spf ?? 0)) return 'has less dmarc than dkim or spf, of which either suffices'
+  if (dkim !== undefined && spf !== undefined && dmarc > dkim + spf) return 'has more dmarc than dkim and spf together'
+  return undefined
 }
 
 function share(part: number, whole: number, step: number): number {

@@ -1,6 +1,7 @@
-import { type Clock, timeOn } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import type { Contract, Operation } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
+import { timeOn } from '../domain/clock.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { type ApiKey, findUsableKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'

@@ -39,9 +39,9 @@ export type Behaviour = (call: Call) => Outcome | Promise<Outcome>
 
 /** What each operation of the document does, by operationId. */
 export const OPERATIONS: Readonly<Record<string, Behaviour>> = {
-  listDmarc({ account, now, contract: { settings, percentageStep } }) {
-    const day = refreshDay(now, settings.refresh)
-    return reading(account.domains, `dmarc ${day}`, () => dmarcRecords(account, day, settings, percentageStep))
+  listDmarc({ account, now, contract }) {
+    const day = refreshDay(now, contract.settings.refresh)
+    return reading(account.domains, `dmarc ${day}`, () => dmarcRecords(account, day, contract))
   },
 
   listDomains({ account }) {

@@ -26,3 +26,8 @@ export function scramble(word: number): number {
   mixed = Math.imul(mixed, 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
+
+/** A word as a number from 0 up to 1, exclusive. */
+export function fraction(word: number): number {
+  return word / 4294967296
+}

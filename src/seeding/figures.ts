@@ -1,51 +1,115 @@
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
-import {
-  type DmarcRecord,
-  describeDomain,
-  firstReportingDay,
-  type MessageCounts,
-  type PolicyTags,
-} from '../domain/dmarc.ts'
+import { type DmarcRecord, describeDomain, firstReportingDay, type MessageCounts, pinRecord } from '../domain/dmarc.ts'
+import type { ProfileName } from '../domain/profile.ts'
 import type { Settings } from '../domain/settings.ts'
-import { scramble, wordsOf } from './chance.ts'
+import { fraction, scramble, type Words, wordsOf } from './chance.ts'
+import { drawProfile, drawTraits, type Traits, tagsOn, trafficOn } from './profiles.ts'
+
+/** What the figures of an account depend on beside its domains. */
+export interface FigureRules {
+  settings: Pick<Settings, 'processingTime' | 'refresh' | 'unprocessedDomains' | 'countPeriod'>
+  percentageStep: number
+}
 
 const NO_MAIL: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
-const NO_RECORD: PolicyTags = { p: 'none' }
-const POLICIES = ['none', 'quarantine', 'quarantine', 'reject', 'reject'] as const
+/** 1 January 1970 was a Thursday. */
+const EPOCH_WEEKDAY = 4
+
+/** Records of the last day asked for; a domain that did not change since need not be computed again. */
+const kept = new WeakMap<MonitoredDomain, { rules: FigureRules; seed: number; day: number; record: DmarcRecord }>()
 
 /** The rows of GET /dmarc on the refresh day `day`, in the order in which the domains were added. */
-export function dmarcRecords(state: AccountState, day: number, settings: Settings, step: number): DmarcRecord[] {
+export function dmarcRecords({ domains, seed }: AccountState, day: number, rules: FigureRules): DmarcRecord[] {
   const records: DmarcRecord[] = []
-  for (const domain of state.domains.values()) {
-    const reporting = day >= firstReportingDay(domain.addedAt, settings.processingTime, settings.refresh)
-    if (reporting) records.push(reportedRecord(state.seed, domain, day, settings.countPeriod, step))
-    else if (settings.unprocessedDomains === 'listed')
-      records.push(describeDomain(domain.name, NO_RECORD, NO_MAIL, step))
+  for (const domain of domains.values()) {
+    const last = kept.get(domain)
+    const record =
+      last?.day === day && last.seed === seed && last.rules === rules ? last.record : recordOn(seed, domain, day, rules)
+    if (record === undefined) continue
+    records.push(record)
+    if (record !== last?.record) kept.set(domain, { rules, seed, day, record })
   }
   return records
 }
 
-/** Depends on the seed, the domain and the day alone. */
-function reportedRecord(
+/** A domain's record on the refresh day `day`; `undefined` while it has none. Depends on its arguments alone. */
+export function recordOn(
   seed: number,
-  { name }: MonitoredDomain,
+  domain: MonitoredDomain,
+  day: number,
+  rules: FigureRules,
+): DmarcRecord | undefined {
+  const { settings, percentageStep } = rules
+  const firstDay = firstReportingDay(domain.addedAt, settings.processingTime, settings.refresh)
+  if (day < firstDay && domain.pin === undefined) {
+    if (settings.unprocessedDomains === 'absent') return undefined
+    return describeDomain(domain.name, { p: 'none' }, NO_MAIL, percentageStep)
+  }
+  const words = wordsOf(`${seed} ${domain.name}`)
+  const profile = domain.profile ?? drawnProfile(words)
+  const traits = drawTraits(profile, words, domain.volume)
+  const since = domain.since ?? firstDay
+  const counts = day < firstDay ? NO_MAIL : countMessages(profile, traits, day, settings.countPeriod, since)
+  const record = describeDomain(domain.name, tagsOn(profile, traits, day - since), counts, percentageStep)
+  return domain.pin === undefined ? record : pinRecord(record, domain.pin, percentageStep)
+}
+
+/** The profile of a domain: the one that was chosen for it, or what chance gives it. */
+export function profileOf(seed: number, { name, profile }: MonitoredDomain): ProfileName {
+  return profile ?? drawnProfile(wordsOf(`${seed} ${name}`))
+}
+
+function drawnProfile(words: Words): ProfileName {
+  return drawProfile(scramble(words[0] ^ 0x70726f66))
+}
+
+/** The messages of the `period` days that lie before the refresh day `day`. */
+export function countMessages(
+  profile: ProfileName,
+  traits: Traits,
   day: number,
   period: number,
-  step: number,
-): DmarcRecord {
-  const [first, second, third, fourth] = wordsOf(`${seed} ${name}`)
+  since: number,
+): MessageCounts {
   const sum = { ...NO_MAIL }
-  const daily = first % 10 === 0 ? 0 : 1 << (second % 14)
-  for (let past = 1; past <= period; past++) {
-    const chance = scramble(third + Math.imul(day - past, 0x9e3779b1))
-    const messages = Math.floor((daily * (80 + (chance % 41))) / 100)
-    const neither = Math.floor((messages * (fourth % 8)) / 100)
-    const dkimOnly = Math.floor((messages * ((fourth >>> 8) % 12)) / 100)
-    const spfOnly = Math.floor((messages * ((fourth >>> 16) % 4)) / 100)
-    sum.neither += neither
-    sum.dkimOnly += dkimOnly
-    sum.spfOnly += spfOnly
-    sum.both += messages - neither - dkimOnly - spfOnly
-  }
-  return describeDomain(name, { p: POLICIES[third % POLICIES.length] ?? 'none' }, sum, step)
+  for (let past = day - period; past < day; past++) addDay(sum, profile, traits, past, since)
+  return sum
+}
+
+function addDay(sum: MessageCounts, profile: ProfileName, traits: Traits, day: number, since: number): void {
+  const traffic = trafficOn(profile, traits, day - since)
+  if (traffic.volume === 0) return
+  const { words, week, monthly } = traits
+  const weekday = (((day + EPOCH_WEEKDAY) % 7) + 7) % 7
+  const chance = scramble(words[3] + Math.imul(day, 0x9e3779b1))
+  const expected =
+    (monthly / 30) * traffic.volume * (week[weekday] ?? 1) * season(words[2], day) * (0.8 + 0.4 * fraction(chance))
+  const messages = roundByChance(expected, scramble(chance ^ 1))
+  if (messages === 0) return
+  const mood = 0.8 + 0.4 * fraction(scramble(chance ^ 2))
+  const neither = Math.min(messages, roundByChance((messages * traffic.neither * mood) / 10_000, scramble(chance ^ 3)))
+  const dkimOnly = Math.min(
+    messages - neither,
+    roundByChance((messages * traffic.dkimOnly) / 10_000, scramble(chance ^ 4)),
+  )
+  const spfOnly = Math.min(
+    messages - neither - dkimOnly,
+    roundByChance((messages * traffic.spfOnly) / 10_000, scramble(chance ^ 5)),
+  )
+  sum.neither += neither
+  sum.dkimOnly += dkimOnly
+  sum.spfOnly += spfOnly
+  sum.both += messages - neither - dkimOnly - spfOnly
+}
+
+/** The year as a triangle: up to a fifth more mail at a domain's high season than half a year from it. */
+function season(word: number, day: number): number {
+  const peak = word % 365
+  const distance = Math.abs(((((day - peak) % 365) + 365) % 365) - 182.5) / 182.5
+  return 0.9 + 0.2 * distance * ((word >>> 16) % 2 === 0 ? 1 : 0.5)
+}
+
+/** A whole number whose mean is `value`. */
+function roundByChance(value: number, word: number): number {
+  return Math.floor(value + fraction(word))
 }

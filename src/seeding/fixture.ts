@@ -1,25 +1,49 @@
 import { readFile } from 'node:fs/promises'
-import { type AccountState, openAccount } from '../domain/account.ts'
+import { type AccountState, type MonitoredDomain, openAccount } from '../domain/account.ts'
+import { clockAt } from '../domain/clock.ts'
+import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
 import { comparedName, createGroup, type IdFormat } from '../domain/groups.ts'
+import { parseDuration } from '../domain/iso-8601.ts'
+import type { ApiKey } from '../domain/keys.ts'
+import type { ProfileName } from '../domain/profile.ts'
 import type { Settings } from '../domain/settings.ts'
-import { apiKeyOf } from './secrets.ts'
+import { findFault } from '../schema.ts'
+import { apiKeyOf, deriveKey } from './secrets.ts'
 
-const DAY = 86_400_000
-/** How long before the account's creation its keys and domains were made, unless the fixture says otherwise. */
-const KEY_AGE = 30 * DAY
-const DOMAIN_AGE = 400 * DAY
 const FOLDER = new URL('../../fixtures/', import.meta.url)
+/** How long before the account's creation its keys and domains were made, unless the fixture says otherwise. */
+const KEY_AGE = 'P30D'
+const DOMAIN_AGE = 'P400D'
+const DEFAULT_SEED = 42
 
 /** The fixtures that come with the package. */
-export const FIXTURE_NAMES = ['demo', 'empty'] as const
+export const FIXTURE_NAMES = ['demo', 'empty', 'edge-cases', 'agency'] as const
 
-/** An account as a person writes it down; `fixtures/fixture.schema.json` describes every field. */
+/** A domain of a fixture. `added_at` and `since` are moments, see `Fixture`. */
+export interface FixtureDomain {
+  name: string
+  features?: readonly string[]
+  added_at?: string
+  profile?: ProfileName
+  since?: string
+  volume?: number
+  record?: RecordPin
+}
+
+/**
+ * An account as a person writes it down; `fixtures/fixture.schema.json` describes every field. A moment is an RFC 3339
+ * instant or, as an ISO 8601 duration, how long before the account's creation it lies.
+ */
 export interface Fixture {
   /** Under which name errors speak of it. */
   file?: string
+  title?: string
+  description?: string
   plan?: string
+  seed?: number
+  clock?: { now: string; frozen?: boolean }
   keys?: readonly { label?: string; key?: string; disabled?: boolean; created_at?: string }[]
-  domains?: readonly (string | { name: string; features?: readonly string[]; added_at?: string })[]
+  domains?: readonly (string | FixtureDomain)[]
   groups?: readonly { name: string; domains?: readonly string[] }[]
 }
 
@@ -39,28 +63,31 @@ export interface AccountRules {
   canonicalHostname(text: string): string | undefined
 }
 
+/** What a new account is given beside its fixture; each goes before what the fixture says. */
 export interface AccountBirth {
   id: string
-  seed: number
-  /** Milliseconds since the Unix epoch, on the account's clock. */
-  now: number
-  clock: AccountState['clock']
-  /** Instead of the fixture's. */
+  /** What the machine's clock shows, in milliseconds since the Unix epoch. */
+  real: number
+  seed?: number
+  /** RFC 3339. */
+  now?: string
+  frozen?: boolean
   plan?: string
-  /** The secret of the account's first key. */
-  apiKey: string
+  /** The secret of the account's first key; derived from the seed by default. */
+  apiKey?: string
 }
 
 /** Takes a ready-made fixture by name, a file by path, or a fixture as it is; and checks it. @throws FixtureError */
 export async function loadFixture(source: string | Fixture): Promise<Fixture> {
-  if (typeof source !== 'string') return checkFixture(source, 'fixture')
+  if (typeof source !== 'string') return checkFixture(source, source.file ?? 'fixture')
   const { file, text } = await readSource(source)
+  let fixture: unknown
   try {
-    return await checkFixture(JSON.parse(text), file)
+    fixture = JSON.parse(text)
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    throw new FixtureError(file, '', `This is not valid JSON: ${error.message}.`)
+    throw new FixtureError(file, '', `This is not valid JSON: ${(error as Error).message}.`)
   }
+  return checkFixture(fixture, file)
 }
 
 async function readSource(nameOrPath: string): Promise<{ file: string; text: string }> {
@@ -69,84 +96,105 @@ async function readSource(nameOrPath: string): Promise<{ file: string; text: str
   try {
     return { file, text: await readFile(ready ? new URL(`${nameOrPath}.json`, FOLDER) : nameOrPath, 'utf8') }
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    throw new FixtureError(
-      file,
-      '',
-      `The fixture cannot be read (${code}); give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file.`,
-    )
+    const { code } = error as NodeJS.ErrnoException
+    const remedy = `give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file`
+    throw new FixtureError(file, '', `The fixture cannot be read (${code}); ${remedy}.`)
   }
 }
 
-async function checkFixture(fixture: unknown, file: string): Promise<Fixture> {
-  const { Ajv2020 } = await import('ajv/dist/2020.js')
+async function checkFixture(value: unknown, file: string): Promise<Fixture> {
+  const { file: _, ...fixture } = { ...(value as Fixture) }
   const schema = JSON.parse(await readFile(new URL('fixture.schema.json', FOLDER), 'utf8'))
-  const formats = { 'date-time': (instant: string) => INSTANT.test(instant) && !Number.isNaN(Date.parse(instant)) }
-  const validate = new Ajv2020({ strictTypes: false, formats }).compile(schema)
-  if (!validate(fixture)) {
-    const error = validate.errors?.[0]
-    const { additionalProperty } = error?.params ?? {}
-    const detail = additionalProperty === undefined ? error?.message : `has no field ${additionalProperty}`
-    throw new FixtureError(file, error?.instancePath ?? '', `The value ${detail}.`)
-  }
-  return { ...(fixture as object), file }
+  const fault = findFault(
+    schema,
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? fixture : value,
+  )
+  if (fault) throw new FixtureError(file, fault.pointer, `The value ${fault.reason}.`)
+  return { ...fixture, file }
 }
-
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 
 /** The account that a fixture describes, at the moment of its creation. @throws FixtureError for what breaks a rule. */
-export function createAccount(
-  fixture: Fixture,
-  birth: AccountBirth,
-  { settings, groupIds, canonicalHostname }: AccountRules,
-): AccountState {
-  const { id, seed, now, clock, apiKey } = birth
-  const fail = (pointer: string, reason: string) => new FixtureError(fixture.file ?? 'fixture', pointer, reason)
+export function createAccount(fixture: Fixture, birth: AccountBirth, rules: AccountRules): AccountState {
+  const { settings } = rules
+  const seed = birth.seed ?? fixture.seed ?? DEFAULT_SEED
+  const start = birth.now ?? fixture.clock?.now
+  const now = start === undefined ? birth.real : Date.parse(start)
   const plan = birth.plan ?? fixture.plan ?? settings.plans.lowest
-  if (!settings.plans.order.includes(plan))
-    throw fail('/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
-
-  function canonical(name: string, pointer: string): string {
-    const hostname = canonicalHostname(name)
-    if (hostname === undefined) throw fail(pointer, `${JSON.stringify(name)} is not a valid hostname.`)
-    return hostname
+  if (!settings.plans.order.includes(plan)) {
+    throw failure(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
   }
-  const seen = new Set<string>()
-  const domains = (fixture.domains ?? []).map((entry, index) => {
-    const domain = typeof entry === 'string' ? { name: entry } : entry
-    const pointer = `/domains/${index}${typeof entry === 'string' ? '' : '/name'}`
-    const name = canonical(domain.name, pointer)
-    if (seen.has(name)) throw fail(pointer, `${name} is named more than once.`)
-    seen.add(name)
-    return { name, addedAt: instant(domain.added_at) ?? now - DOMAIN_AGE, features: domain.features ?? [] }
-  })
-  const keys = (fixture.keys ?? []).map((entry, index) => {
-    const secret = entry.key ?? `${apiKey} ${index}`
-    return {
-      ...apiKeyOf(secret, instant(entry.created_at) ?? now - KEY_AGE, entry.label),
-      disabled: entry.disabled ?? false,
-    }
-  })
-  const first = apiKeyOf(apiKey, now - KEY_AGE)
-  const others = keys.filter(({ hash }) => hash !== first.hash)
-  let state = openAccount(
-    { id, plan, seed, createdAt: now, clock, keys: [first, ...others], domains, groups: [], groupsCreated: 0 },
+  const empty = openAccount(
+    {
+      id: birth.id,
+      plan,
+      seed,
+      createdAt: now,
+      clock: clockAt(now, birth.real, birth.frozen ?? fixture.clock?.frozen ?? false),
+      keys: keysOf(fixture, birth.apiKey ?? deriveKey(seed, birth.id), now),
+      domains: domainsOf(fixture, now, rules),
+      groups: [],
+      groupsCreated: 0,
+    },
     (name) => comparedName(name, settings.nameComparison),
   )
-  for (const [index, { name, domains: members = [] }] of (fixture.groups ?? []).entries()) {
-    const names = members.map((member, place) => canonical(member, `/groups/${index}/domains/${place}`))
-    const decision = createGroup(state, { name, domains: names }, groupIds, settings)
-    if (!decision.ok) {
-      const [{ code, field, value }] = decision.problems
-      const reason =
-        code === 'duplicate_name' ? 'is the name of another group' : 'is not among the domains of this fixture'
-      throw fail(`/groups/${index}${field}`, `${JSON.stringify(value)} ${reason}.`)
-    }
-    state = decision.state
-  }
-  return state
+  return withGroups(empty, fixture, rules)
 }
 
-function instant(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Date.parse(text)
+function keysOf({ keys = [] }: Fixture, apiKey: string, now: number): ApiKey[] {
+  const first = apiKeyOf(apiKey, momentBefore(now, KEY_AGE))
+  const others = keys.map(({ key, label, disabled = false, created_at = KEY_AGE }, index) => ({
+    ...apiKeyOf(key ?? `${apiKey} ${index}`, momentBefore(now, created_at), label),
+    disabled,
+  }))
+  return [first, ...others.filter(({ hash }) => hash !== first.hash)]
+}
+
+function domainsOf(fixture: Fixture, now: number, { settings, canonicalHostname }: AccountRules): MonitoredDomain[] {
+  const seen = new Set<string>()
+  return (fixture.domains ?? []).map((entry, index) => {
+    const domain: FixtureDomain = typeof entry === 'string' ? { name: entry } : entry
+    const pointer = `/domains/${index}`
+    const name = canonicalHostname(domain.name)
+    const place = typeof entry === 'string' ? pointer : `${pointer}/name`
+    if (name === undefined) throw failure(fixture, place, `${JSON.stringify(domain.name)} is not a valid hostname.`)
+    if (seen.has(name)) throw failure(fixture, place, `${name} is named more than once.`)
+    seen.add(name)
+    const contradiction = contradictionIn(domain.record ?? {})
+    if (contradiction) throw failure(fixture, `${pointer}/record`, `The record ${contradiction}.`)
+    return {
+      name,
+      addedAt: momentBefore(now, domain.added_at ?? DOMAIN_AGE),
+      features: domain.features ?? [],
+      ...(domain.profile !== undefined && { profile: domain.profile }),
+      ...(domain.since !== undefined && { since: refreshDay(momentBefore(now, domain.since), settings.refresh) }),
+      ...(domain.volume !== undefined && { volume: domain.volume }),
+      ...(domain.record !== undefined && { pin: domain.record }),
+    }
+  })
+}
+
+function withGroups(
+  account: AccountState,
+  fixture: Fixture,
+  { settings, groupIds, canonicalHostname }: AccountRules,
+): AccountState {
+  return (fixture.groups ?? []).reduce((state, { name, domains = [] }, index) => {
+    const members = domains.map((member) => canonicalHostname(member) ?? member)
+    const decision = createGroup(state, { name, domains: members }, groupIds, settings)
+    if (decision.ok) return decision.state
+    const [{ code, field, value }] = decision.problems
+    const reason =
+      code === 'duplicate_name' ? 'is the name of another group' : 'is not among the domains of this fixture'
+    throw failure(fixture, `/groups/${index}${field}`, `${JSON.stringify(value)} ${reason}.`)
+  }, account)
+}
+
+/** A moment of a fixture in milliseconds since the Unix epoch. */
+function momentBefore(now: number, moment: string): number {
+  const before = parseDuration(moment)
+  return before === undefined ? Date.parse(moment) : now - before
+}
+
+function failure({ file = 'fixture' }: Fixture, pointer: string, reason: string): FixtureError {
+  return new FixtureError(file, pointer, reason)
 }

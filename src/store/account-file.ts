@@ -1,6 +1,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type { AccountRecord, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
+import { PROFILE_NAMES } from '../domain/profile.ts'
 import type { Hits } from '../domain/quotas.ts'
 import { StoreError } from './store-error.ts'
 
@@ -25,6 +26,22 @@ const number = { type: 'number' }
 const integer = { type: 'integer' }
 const count = { type: 'integer', minimum: 0 }
 
+const pin = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    p: text,
+    sp: text,
+    np: text,
+    pct: count,
+    testing: text,
+    dmarc: number,
+    dkim: number,
+    spf: number,
+    count,
+  },
+}
+
 // Strict about shape, so that nothing in a file is lost on the next write; lenient about values, because whatever an
 // account can hold must be readable again.
 const schema = shapeOf<AccountFile>({
@@ -45,7 +62,18 @@ const schema = shapeOf<AccountFile>({
     keys: listOf<ApiKey>({ id: text, hash: text, label: text, createdAt: number, disabled: { type: 'boolean' } }, [
       'label',
     ]),
-    domains: listOf<MonitoredDomain>({ name: text, addedAt: number, features: texts }),
+    domains: listOf<MonitoredDomain>(
+      {
+        name: text,
+        addedAt: number,
+        features: texts,
+        profile: { enum: PROFILE_NAMES },
+        since: integer,
+        volume: count,
+        pin,
+      },
+      ['profile', 'since', 'volume', 'pin'],
+    ),
     groups: listOf<DomainGroup>({ id: text, name: text, domains: texts }),
     groupsCreated: count,
   }),

@@ -1,0 +1,22 @@
+const INSTANT = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/
+const DURATION = /^P(?:(\d+)W|(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$/
+
+/**
+ * The milliseconds of an ISO 8601 duration of weeks, or of days, hours, minutes and seconds; `undefined` for any other
+ * text. Months and years are no durations here: their length depends on when they begin.
+ */
+export function parseDuration(text: string): number | undefined {
+  const parts = DURATION.exec(text)
+  if (parts === null || text === 'P') return undefined
+  const [weeks, days, hours, minutes, seconds] = parts.slice(1).map((part) => Number(part ?? 0))
+  return ((((weeks ?? 0) * 7 + (days ?? 0)) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000 + (seconds ?? 0) * 1000
+}
+
+/** Whether the text is an RFC 3339 instant, such as 2026-01-15T09:00:00Z, of a real day since 1970. */
+export function isInstant(text: string): boolean {
+  const day = INSTANT.exec(text)?.[1]
+  // `Date.parse` takes 30 February for 2 March.
+  return (
+    day !== undefined && Date.parse(text) >= 0 && new Date(`${text.slice(0, 10)}T00:00Z`).getUTCDate() === Number(day)
+  )
+}

@@ -1,0 +1,16 @@
+/** The kinds of domains that figures are made for. */
+export const PROFILE_NAMES = [
+  'enforced',
+  'rolling-out',
+  'monitoring-only',
+  'forwarding-heavy',
+  'broken-spf',
+  'broken-dkim',
+  'new-esp',
+  'spoofed',
+  'parked',
+  'no-record',
+  'new',
+] as const
+
+export type ProfileName = (typeof PROFILE_NAMES)[number]

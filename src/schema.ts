@@ -1,0 +1,53 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { isInstant, parseDuration } from './domain/iso-8601.ts'
+
+let shared: Ajv2020 | undefined
+
+/** Where a value departs from its schema, as JSON pointer, and the rest of a sentence that names value and remedy. */
+export interface Fault {
+  pointer: string
+  reason: string
+}
+
+/** The first fault of `value`, or none. The schema is one of this program's own. */
+export function findFault(schema: object, value: unknown): Fault | undefined {
+  shared ??= new Ajv2020({
+    strictTypes: false,
+    allowUnionTypes: true,
+    verbose: true,
+    formats: { 'date-time': isInstant, duration: (text: string) => parseDuration(text) !== undefined },
+  })
+  const validate = shared.compile(schema)
+  const [error] = validate(value) ? [] : (validate.errors ?? [])
+  return error && explain(error)
+}
+
+function explain({ instancePath, keyword, params, message, data, parentSchema }: ErrorObject): Fault {
+  const value = shorten(JSON.stringify(data) ?? 'undefined')
+  const at = (reason: string, pointer = instancePath) => ({ pointer, reason })
+  switch (keyword) {
+    case 'additionalProperties': {
+      const known = Object.keys(parentSchema?.['properties'] ?? {})
+      const pointer = `${instancePath}/${String(params['additionalProperty']).replaceAll('~', '~0').replaceAll('/', '~1')}`
+      return at(`is no field here${known.length > 0 ? `; there are ${known.join(', ')}` : ''}`, pointer)
+    }
+    case 'required':
+      return at(`needs the field ${params['missingProperty']}`)
+    case 'enum':
+      return at(
+        `is ${value} but must be one of ${params['allowedValues'].map((each: unknown) => JSON.stringify(each)).join(', ')}`,
+      )
+    case 'type':
+      return at(`is ${value} but must be of type ${[params['type']].flat().join(' or ')}`)
+    case 'pattern':
+    case 'format':
+    case 'anyOf':
+      return at(`is ${value} but must be ${String(parentSchema?.['description'] ?? message).replace(/\.$/, '')}`)
+    default:
+      return at(`is ${value} but ${message}`)
+  }
+}
+
+function shorten(text: string): string {
+  return text.length <= 100 ? text : `${text.slice(0, 99)}…`
+}
