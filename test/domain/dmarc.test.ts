@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest'
+import { contradictionIn, describeDomain, firstReportingDay, pinRecord, refreshDay } from '../../src/domain/dmarc.ts'
+
+const NO_MAIL = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
+const DAY = 86_400_000
+
+describe('a record', () => {
+  it('inherits sp from p, and np from sp and then p', () => {
+    const tags = (published: Parameters<typeof describeDomain>[1]) => {
+      const { p, sp, np } = describeDomain('a.example', published, NO_MAIL, 0.1)
+      return [p, sp, np]
+    }
+    expect(tags({ p: 'reject' })).toEqual(['reject', 'reject', 'reject'])
+    expect(tags({ p: 'reject', sp: 'none' })).toEqual(['reject', 'none', 'none'])
+    expect(tags({ p: 'none', np: 'reject' })).toEqual(['none', 'none', 'reject'])
+    expect(tags({ p: 'none', sp: 'quarantine', np: 'reject' })).toEqual(['none', 'quarantine', 'reject'])
+  })
+
+  it('has pct 100 and testing n where nothing is published', () => {
+    expect(describeDomain('a.example', { p: 'none' }, NO_MAIL, 0.1)).toMatchObject({ pct: 100, testing: 'n' })
+  })
+
+  it.each([
+    [
+      { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 },
+      { dmarc: 0, dkim: 0, spf: 0, count: 0 },
+    ],
+    [
+      { both: 1, dkimOnly: 0, spfOnly: 0, neither: 0 },
+      { dmarc: 100, dkim: 100, spf: 100, count: 1 },
+    ],
+    [
+      { both: 0, dkimOnly: 0, spfOnly: 0, neither: 3 },
+      { dmarc: 0, dkim: 0, spf: 0, count: 3 },
+    ],
+    [
+      { both: 1, dkimOnly: 1, spfOnly: 0, neither: 1 },
+      { dmarc: 66.7, dkim: 66.7, spf: 33.3, count: 3 },
+    ],
+    // 1/6 rounds to 16.7 and 1/3 to 33.3; one and a half of them is no more than both shares together.
+    [
+      { both: 0, dkimOnly: 1, spfOnly: 1, neither: 4 },
+      { dmarc: 33.3, dkim: 16.7, spf: 16.7, count: 6 },
+    ],
+    // Each of 0.04 % rounds to nothing, so their sum of 0.08 % must not round to a tenth.
+    [
+      { both: 0, dkimOnly: 4, spfOnly: 4, neither: 9992 },
+      { dmarc: 0, dkim: 0, spf: 0, count: 10_000 },
+    ],
+  ])('of messages %j has %j', (counts, figures) => {
+    expect(describeDomain('a.example', { p: 'none' }, counts, 0.1)).toMatchObject(figures)
+  })
+})
+
+describe('a pinned record', () => {
+  const record = describeDomain(
+    'a.example',
+    { p: 'quarantine', sp: 'none' },
+    { both: 90, dkimOnly: 5, spfOnly: 1, neither: 4 },
+    0.1,
+  )
+
+  it.each([
+    [{ p: 'reject' }, { p: 'reject', sp: 'reject', np: 'reject', dmarc: 96, count: 100 }],
+    [{ sp: 'reject' }, { p: 'quarantine', sp: 'reject', np: 'reject' }],
+    [{ np: 'reject' }, { p: 'quarantine', sp: 'none', np: 'reject' }],
+    [{ dkim: 100 }, { dmarc: 100, dkim: 100, spf: 91 }],
+    [
+      { dkim: 10, spf: 20 },
+      { dmarc: 30, dkim: 10, spf: 20 },
+    ],
+    [{ dmarc: 50 }, { dmarc: 50, dkim: 50, spf: 50 }],
+    [
+      { dmarc: 50, dkim: 10 },
+      { dmarc: 50, dkim: 10, spf: 50 },
+    ],
+    [
+      { dmarc: 99, dkim: 1, spf: 98.5 },
+      { dmarc: 99, dkim: 1, spf: 98.5 },
+    ],
+    [{ count: 0 }, { dmarc: 0, dkim: 0, spf: 0, count: 0 }],
+    [
+      { pct: 25, testing: 'y' },
+      { pct: 25, testing: 'y', dmarc: 96 },
+    ],
+    [{ spf: 33.333 }, { spf: 33.3 }],
+  ] as const)('%j gives %j', (pin, expected) => {
+    expect(pinRecord(record, pin, 0.1)).toMatchObject(expected)
+  })
+
+  it('with shares but no mail gets some mail', () => {
+    const silent = describeDomain('a.example', { p: 'none' }, NO_MAIL, 0.1)
+    expect(pinRecord(silent, { dkim: 95.5 }, 0.1)).toMatchObject({ dkim: 95.5, dmarc: 95.5, spf: 0, count: 100 })
+  })
+
+  it.each([
+    [{ count: 0, spf: 1 }, 'has shares of no mail: with count 0 they are 0'],
+    [{ dmarc: 10, dkim: 20 }, 'has less dmarc than dkim or spf, of which either suffices'],
+    [{ dmarc: 90, dkim: 20, spf: 30 }, 'has more dmarc than dkim and spf together'],
+    [{ dmarc: 90, dkim: 20 }, undefined],
+    [{ count: 0, spf: 0 }, undefined],
+    [{}, undefined],
+  ])('%j contradicts itself: %s', (pin, reason) => {
+    expect(contradictionIn(pin)).toBe(reason)
+  })
+})
+
+describe('the daily refresh', () => {
+  it.each([
+    ['1970-01-01T00:00:00.000Z', '00:00', 0],
+    ['2026-01-14T23:59:59.999Z', '00:00', 20_467],
+    ['2026-01-15T00:00:00.000Z', '00:00', 20_468],
+    ['2026-01-15T03:59:59.999Z', '04:00', 20_467],
+    ['2026-01-15T04:00:00.000Z', '04:00', 20_468],
+  ])('at %s with a refresh at %s is that of day %i', (instant, refresh, day) => {
+    expect(refreshDay(Date.parse(instant), refresh)).toBe(day)
+  })
+
+  it.each([
+    ['2026-01-14T23:58:59.999Z', 20_468],
+    ['2026-01-14T23:59:00.000Z', 20_468],
+    ['2026-01-14T23:59:00.001Z', 20_469],
+    ['2026-01-15T00:00:00.000Z', 20_469],
+  ])(
+    'brings the first figures of a domain added at %s on day %i, when it has been processed for a minute',
+    (instant, day) => {
+      expect(firstReportingDay(Date.parse(instant), 60, '00:00')).toBe(day)
+      expect(day * DAY).toBeGreaterThanOrEqual(Date.parse(instant) + 60_000)
+    },
+  )
+})
