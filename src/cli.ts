@@ -48,7 +48,8 @@ function explain(error: unknown): { message: string; exitCode: number } {
     port?: number
   }
   const exitCode = EXIT_CODES[name]
-  if (exitCode !== undefined) return { message, exitCode }
+  // What a person gave may hold line breaks; the answer is one line all the same.
+  if (exitCode !== undefined) return { message: message.replaceAll(/\s*\n\s*/g, ' '), exitCode }
   if (code === 'EADDRINUSE') {
     return { message: `--port ${port}: is in use on ${address}; choose another, or 0 for any free one`, exitCode: 3 }
   }

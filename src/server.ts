@@ -11,6 +11,7 @@ import { openAccount } from './domain/account.ts'
 import { timeOn } from './domain/clock.ts'
 import { accept } from './domain/errors.ts'
 import { comparedName } from './domain/groups.ts'
+import { isInstant } from './domain/iso-8601.ts'
 import { addKey } from './domain/keys.ts'
 import { type Log, SILENT } from './http/log.ts'
 import { createMalformedReply } from './http/malformed.ts'
@@ -24,35 +25,48 @@ import type { Store } from './store/store.ts'
 
 export interface ServerOptions {
   /** 0, the default, takes any free port. */
-  port?: number
+  port?: number | undefined
   /** 127.0.0.1 by default. */
-  host?: string
+  host?: string | undefined
   /** Folder that keeps the accounts; without it they live in memory. */
-  data?: string
+  data?: string | undefined
   /** A store of your own instead of the two; it is closed at the stop. */
-  store?: Store
+  store?: Store | undefined
   /** `demo` (default), `empty`, the path of a fixture file or a fixture, for an account that does not exist yet. */
-  fixture?: string | Fixture
+  fixture?: string | Fixture | undefined
   /** What all chance derives from; the fixture's or else 42 by default. */
-  seed?: number
+  seed?: number | undefined
   /** RFC 3339 instant at which the clock of a new account starts; the fixture's or else the machine's by default. */
-  now?: string
+  now?: string | undefined
   /** Whether the clock of a new account stands still; false by default. */
-  frozen?: boolean
+  frozen?: boolean | undefined
   /** Key of the `default` account; without it, one that derives from the seed. */
-  apiKey?: string
+  apiKey?: string | undefined
   /** Plan of a new account. */
-  plan?: string
+  plan?: string | undefined
   /** Whether the control plane answers; true by default. */
-  admin?: boolean
+  admin?: boolean | undefined
   /** Whether a request over its quota is refused; true by default. */
-  enforceQuotas?: boolean
+  enforceQuotas?: boolean | undefined
   /** Paths of OpenAPI Overlay files. */
-  overlays?: readonly string[]
+  overlays?: readonly string[] | undefined
   /** What happens to a response that violates the contract; `error` by default. */
-  responseValidation?: ResponseValidation
-  log?: Log
-  clock?: Clock
+  responseValidation?: ResponseValidation | undefined
+  log?: Log | undefined
+  clock?: Clock | undefined
+}
+
+/** An option that cannot be, with what would be right. */
+export class OptionError extends Error {
+  override name = 'OptionError'
+  readonly option: keyof ServerOptions
+  readonly remedy: string
+
+  constructor(option: keyof ServerOptions, value: unknown, remedy: string) {
+    super(`${option} ${JSON.stringify(value)}: ${remedy}.`)
+    this.option = option
+    this.remedy = remedy
+  }
 }
 
 /** A running stand-in. */
@@ -76,11 +90,12 @@ const DEFAULT_ACCOUNT = 'default'
 
 /**
  * Composes contract, store and http into a listening server.
- * @throws ContractError, FixtureError, StoreError, or the `EADDRINUSE` and the like of `listen`.
+ * @throws OptionError, ContractError, FixtureError, StoreError, or the `EADDRINUSE` and the like of `listen`.
  */
 export async function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
   const { host = '127.0.0.1', port = 0, seed = 42, clock = systemClock, log = SILENT, admin = true } = options
   const contract = await loadContract({ overlays: await Promise.all((options.overlays ?? []).map(readOverlay)) })
+  checkOptions(options, contract)
   const store = options.store ?? (await openStore(options.data, contract))
   try {
     const apiKey = await provideDefaultAccount(store, contract, clock, options)
@@ -108,6 +123,14 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
   }
 }
 
+function checkOptions({ plan, now }: ServerOptions, { settings }: Contract): void {
+  const plans = settings.plans.order
+  if (plan !== undefined && !plans.includes(plan))
+    throw new OptionError('plan', plan, `must be one of ${plans.join(', ')}`)
+  if (now !== undefined && !isInstant(now))
+    throw new OptionError('now', now, 'must be an instant such as 2026-01-15T09:00:00Z')
+}
+
 function openStore(data: string | undefined, { settings }: Contract): Promise<Store> {
   const compared = (name: string) => comparedName(name, settings.nameComparison)
   return data === undefined
@@ -126,13 +149,7 @@ async function provideDefaultAccount(
   const id = DEFAULT_ACCOUNT
   const real = clock()
   if (!(await store.has(id))) {
-    await store.create(
-      createAccount(
-        await loadFixture(fixture),
-        { ...birth, ...(apiKey !== undefined && { apiKey }), id, real },
-        contract,
-      ),
-    )
+    await store.create(createAccount(await loadFixture(fixture), { ...birth, apiKey, id, real }, contract))
   }
   const account = await store.read(id)
   const key = apiKey ?? deriveKey(account.seed, id)

@@ -33,7 +33,12 @@ export function text(placeholder: string, help: string): Option<string | undefin
 }
 
 export function list(placeholder: string, help: string): Option<readonly string[]> {
-  return { placeholder, help: `${help} Repeatable.`, repeatable: true, read: (given) => given ?? [] }
+  return { placeholder, help: `${help} Repeatable.`, repeatable: true, read: readList }
+}
+
+function readList(given: readonly string[] | undefined): readonly string[] {
+  if (given?.includes('')) throw new Error('needs a value')
+  return given ?? []
 }
 
 export function flag(help: string): Option<boolean> {
@@ -108,13 +113,14 @@ const ENVIRONMENT_PREFIX = 'DMARC_UNDERSTUDY_'
 
 /**
  * Reads a command's options from its arguments or else from the environment, where a repeatable option is separated
- * by commas. @throws UsageError
+ * by commas. `sources` says of each where it came from and as what, for an error that is found later.
+ * @throws UsageError
  */
 export function readOptions<Table extends Options>(
   table: Table,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-): { values: Values<Table>; positionals: string[] } {
+): { values: Values<Table>; sources: { [Name in keyof Table]: string }; positionals: string[] } {
   const spelt = new Map(Object.keys(table).map((name) => [kebab(name), name]))
   const { tokens, positionals } = parseArgs({
     args: [...args],
@@ -138,12 +144,15 @@ export function readOptions<Table extends Options>(
         `${token.rawName} is no option here; there are ${[...spelt.keys()].map((flag) => `--${flag}`).join(', ')}`,
       )
     }
-    if (option.placeholder !== undefined && token.value === undefined) {
+    // `--data --no-admin` forgets a value; one that begins with a dash is given as `--data=-x`.
+    const forgotten = token.value === undefined || (token.inlineValue === false && token.value.startsWith('-'))
+    if (option.placeholder !== undefined && forgotten) {
       throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${option.placeholder}`)
     }
     given.set(name, [...(option.repeatable ? (given.get(name) ?? []) : []), token.value ?? ''])
   }
   const values: Record<string, unknown> = {}
+  const sources: Record<string, string> = {}
   for (const [flag, name] of spelt) {
     const variable = ENVIRONMENT_PREFIX + flag.toUpperCase().replaceAll('-', '_')
     const fromEnvironment = environment[variable]
@@ -152,13 +161,14 @@ export function readOptions<Table extends Options>(
     const texts =
       given.get(name) ??
       (option?.repeatable ? fromEnvironment?.split(',') : fromEnvironment === undefined ? undefined : [fromEnvironment])
+    sources[name] = `${source} ${texts?.at(-1) ?? ''}`
     try {
       values[name] = option?.read(texts)
     } catch (error) {
-      throw new UsageError(`${source} ${texts?.at(-1) ?? ''}: ${(error as Error).message}`)
+      throw new UsageError(`${sources[name]}: ${(error as Error).message}`)
     }
   }
-  return { values: values as Values<Table>, positionals }
+  return { values: values as Values<Table>, sources: sources as { [Name in keyof Table]: string }, positionals }
 }
 
 /** The options of a table as lines of help. */

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { Log } from '../http/log.ts'
 import { FIXTURE_NAMES } from '../seeding/fixture.ts'
-import { startUnderstudy, type Understudy } from '../server.ts'
+import { OptionError, startUnderstudy, type Understudy } from '../server.ts'
 import type { Command } from './command.ts'
 import { choice, flag, instant, integer, list, readOptions, text, UsageError } from './options.ts'
 
@@ -37,28 +37,27 @@ export const serve: Command = {
   options: OPTIONS,
 
   async run(args, environment) {
-    const { values, positionals } = readOptions(OPTIONS, args, environment)
+    const { values, sources, positionals } = readOptions(OPTIONS, args, environment)
     if (positionals[0] !== undefined) throw new UsageError(`serve takes no argument, but was given ${positionals[0]}`)
     const { host = '127.0.0.1', logLevel } = values
     if (!isLoopback(host) && values.adminToken === undefined && !values.noAdmin) {
-      throw new UsageError(`--host ${host}: others can reach this address, so give --admin-token TOKEN or --no-admin`)
+      throw new UsageError(`${sources.host}: others can reach this address, so give --admin-token TOKEN or --no-admin`)
     }
     const { log, flush } = await openLog(logLevel)
     const service = await startUnderstudy({
-      port: values.port,
+      ...values,
       host,
+      // A fixture may ask for a clock that stands still; not asking for it here does not forbid it.
+      frozen: values.frozen || undefined,
       admin: !values.noAdmin,
       enforceQuotas: !values.noQuotas,
       overlays: values.overlay,
-      responseValidation: values.responseValidation,
       log,
-      ...defined('data', values.data),
-      ...defined('fixture', values.fixture),
-      ...defined('seed', values.seed),
-      ...defined('now', values.now),
-      ...(values.frozen && { frozen: true }),
-      ...defined('apiKey', values.apiKey),
-      ...defined('plan', values.plan),
+    }).catch((error) => {
+      if (error instanceof OptionError && error.option in sources) {
+        throw new UsageError(`${sources[error.option as keyof typeof sources]}: ${error.remedy}`)
+      }
+      throw error
     })
     console.log(greeting(service))
     await untilSignal()
@@ -108,8 +107,4 @@ function isLoopback(host: string): boolean {
 
 function shellQuote(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`
-}
-
-function defined<Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } {
-  return value === undefined ? {} : ({ [name]: value } as { [Key in Name]: Value })
 }

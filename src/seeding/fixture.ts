@@ -68,13 +68,13 @@ export interface AccountBirth {
   id: string
   /** What the machine's clock shows, in milliseconds since the Unix epoch. */
   real: number
-  seed?: number
+  seed?: number | undefined
   /** RFC 3339. */
-  now?: string
-  frozen?: boolean
-  plan?: string
+  now?: string | undefined
+  frozen?: boolean | undefined
+  plan?: string | undefined
   /** The secret of the account's first key; derived from the seed by default. */
-  apiKey?: string
+  apiKey?: string | undefined
 }
 
 /** Takes a ready-made fixture by name, a file by path, or a fixture as it is; and checks it. @throws FixtureError */
@@ -85,7 +85,7 @@ export async function loadFixture(source: string | Fixture): Promise<Fixture> {
   try {
     fixture = JSON.parse(text)
   } catch (error) {
-    throw new FixtureError(file, '', `This is not valid JSON: ${(error as Error).message}.`)
+    throw new FixtureError(file, '', `This is not valid JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}.`)
   }
   return checkFixture(fixture, file)
 }
