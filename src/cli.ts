@@ -8,7 +8,13 @@ import { serve } from './cli/serve.ts'
 
 const COMMANDS: Readonly<Record<string, Command>> = { serve, fixture, assumptions }
 /** Errors of input that a person can mend; any other is a bug and keeps its stack. */
-const EXIT_CODES: Readonly<Record<string, number>> = { UsageError: 2, ContractError: 2, FixtureError: 2, StoreError: 3 }
+const EXIT_CODES: Readonly<Record<string, number>> = {
+  UsageError: 2,
+  ContractError: 2,
+  FixtureError: 2,
+  StoreError: 3,
+  StartError: 3,
+}
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
@@ -43,24 +49,10 @@ dmarc-understudy COMMAND --help lists the options of a command.`
 }
 
 function explain(error: unknown): { message: string; exitCode: number } {
-  const { name, code, message, stack, address, port } = error as NodeJS.ErrnoException & {
-    address?: string
-    port?: number
-  }
+  const { name, message, stack } = error as Error
   const exitCode = EXIT_CODES[name]
   // What a person gave may hold line breaks; the answer is one line all the same.
   if (exitCode !== undefined) return { message: message.replaceAll(/\s*\n\s*/g, ' '), exitCode }
-  if (code === 'EADDRINUSE') {
-    return { message: `--port ${port}: is in use on ${address}; choose another, or 0 for any free one`, exitCode: 3 }
-  }
-  if (code === 'EACCES' && port !== undefined)
-    return { message: `--port ${port}: is not for this user; choose one above 1023`, exitCode: 3 }
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return {
-      message: `--host: this machine cannot listen on it (${code}); choose one of its own addresses, such as 127.0.0.1`,
-      exitCode: 3,
-    }
-  }
   return { message: stack ?? String(error), exitCode: 3 }
 }
 

@@ -179,8 +179,11 @@ function createHttpServer(
   app.use(dispatch)
   // Where Express cannot make sense of a request target, its own answer would be a page of HTML.
   const listener = app as unknown as (request: IncomingMessage, response: ServerResponse, next: () => void) => void
-  const handle = (request: IncomingMessage, response: ServerResponse) =>
-    listener(request, response, () => dispatch(request, response))
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    // Express would try to parse a target that is no path, in vain and with a warning.
+    if (!request.url?.startsWith('/')) void dispatch(request, response)
+    else listener(request, response, () => dispatch(request, response))
+  }
   const server = createServer(
     { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000, requireHostHeader: false },
     handle,

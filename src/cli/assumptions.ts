@@ -31,6 +31,11 @@ export const assumptions: Command = {
       throw new UsageError(
         `assumptions overlay ${id ?? ''}: must be the id of an assumption; the command assumptions lists them`,
       )
+    if (assumption.alternatives.length === 0) {
+      throw new UsageError(
+        `assumptions overlay ${id}: has no listed alternative; any other value is as good, in an overlay of your own`,
+      )
+    }
     const alternative = /^\d+$/.test(number) ? assumption.alternatives[Number(number) - 1] : undefined
     if (alternative === undefined) {
       throw new UsageError(

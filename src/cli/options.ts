@@ -6,6 +6,11 @@ export class UsageError extends Error {
   override name = 'UsageError'
 }
 
+/** A start that failed for a reason which a person can mend. */
+export class StartError extends Error {
+  override name = 'StartError'
+}
+
 /** One option of a command. On the command line it is spelt in kebab-case, in the environment in capitals. */
 export interface Option<Value> {
   /** How the value is called in the usage; absent for a switch. */
@@ -46,8 +51,8 @@ export function flag(help: string): Option<boolean> {
     help,
     read(given) {
       const value = given?.[0] ?? 'false'
-      if (!['', '1', 'true', '0', 'false'].includes(value)) throw new Error('must be true or false')
-      return ['', '1', 'true'].includes(value)
+      if (!['1', 'true', '0', 'false', ''].includes(value)) throw new Error('must be true or false')
+      return ['1', 'true'].includes(value)
     },
   }
 }
@@ -144,12 +149,12 @@ export function readOptions<Table extends Options>(
         `${token.rawName} is no option here; there are ${[...spelt.keys()].map((flag) => `--${flag}`).join(', ')}`,
       )
     }
-    // `--data --no-admin` forgets a value; one that begins with a dash is given as `--data=-x`.
-    const forgotten = token.value === undefined || (token.inlineValue === false && token.value.startsWith('-'))
+    // `--data --no-admin` forgets a value; one that begins with dashes is given as `--data=--x`.
+    const forgotten = token.value === undefined || (token.inlineValue === false && token.value.startsWith('--'))
     if (option.placeholder !== undefined && forgotten) {
       throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${option.placeholder}`)
     }
-    given.set(name, [...(option.repeatable ? (given.get(name) ?? []) : []), token.value ?? ''])
+    given.set(name, [...(option.repeatable ? (given.get(name) ?? []) : []), token.value ?? 'true'])
   }
   const values: Record<string, unknown> = {}
   const sources: Record<string, string> = {}
@@ -161,11 +166,11 @@ export function readOptions<Table extends Options>(
     const texts =
       given.get(name) ??
       (option?.repeatable ? fromEnvironment?.split(',') : fromEnvironment === undefined ? undefined : [fromEnvironment])
-    sources[name] = `${source} ${texts?.at(-1) ?? ''}`
     try {
       values[name] = option?.read(texts)
+      sources[name] = `${source} ${texts?.at(-1) ?? values[name] ?? ''}`.trim()
     } catch (error) {
-      throw new UsageError(`${sources[name]}: ${(error as Error).message}`)
+      throw new UsageError(`${source} ${texts?.at(-1) ?? ''}: ${(error as Error).message}`)
     }
   }
   return { values: values as Values<Table>, sources: sources as { [Name in keyof Table]: string }, positionals }

@@ -3,7 +3,7 @@ import type { Log } from '../http/log.ts'
 import { FIXTURE_NAMES } from '../seeding/fixture.ts'
 import { OptionError, startUnderstudy, type Understudy } from '../server.ts'
 import type { Command } from './command.ts'
-import { choice, flag, instant, integer, list, readOptions, text, UsageError } from './options.ts'
+import { choice, flag, instant, integer, list, readOptions, StartError, text, UsageError } from './options.ts'
 
 const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const
 
@@ -54,10 +54,7 @@ export const serve: Command = {
       overlays: values.overlay,
       log,
     }).catch((error) => {
-      if (error instanceof OptionError && error.option in sources) {
-        throw new UsageError(`${sources[error.option as keyof typeof sources]}: ${error.remedy}`)
-      }
-      throw error
+      throw nameOption(error, sources) ?? error
     })
     console.log(greeting(service))
     await untilSignal()
@@ -65,6 +62,19 @@ export const serve: Command = {
     flush()
     return 0
   },
+}
+
+/** The error of a start in terms of the option that would mend it, if one would. */
+function nameOption(error: unknown, sources: Readonly<Record<string, string>>): Error | undefined {
+  if (error instanceof OptionError) return new UsageError(`${sources[error.option] ?? error.option}: ${error.remedy}`)
+  const { code, syscall, address } = error as NodeJS.ErrnoException & { address?: string }
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
+  if (code === 'EADDRINUSE')
+    return new StartError(`${sources['port']}: is in use on ${address}; choose another, or 0 for any free one`)
+  if (code === 'EACCES') return new StartError(`${sources['port']}: is not for this user; choose one above 1023`)
+  return new StartError(
+    `${sources['host']}: this machine cannot listen on it (${code}); choose one of its own addresses, such as 127.0.0.1`,
+  )
 }
 
 function greeting({ baseUrl, adminUrl, apiKey }: Understudy): string {

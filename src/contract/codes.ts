@@ -108,9 +108,11 @@ function schemaCodes(
   file: string,
 ): string[] {
   const codes: string[] = []
+  const seen = new Set<unknown>()
   function visit(reference: unknown, at: string): void {
     const schema = follow(document, reference)
-    if (!isObject(schema)) return
+    if (!isObject(schema) || seen.has(schema)) return
+    seen.add(schema)
     for (const keyword of ASSERTIONS) {
       if (!asserts(keyword, schema[keyword])) continue
       const code = codeFor(keyword, schema, defaults)

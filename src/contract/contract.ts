@@ -89,6 +89,15 @@ async function compileContract(options: DocumentOptions): Promise<Contract> {
       const operation = item?.[method]
       if (operation === undefined) continue
       const compiled = compiler.operation(path, method, item as Json, operation)
+      const namesake = operations.find(({ id }) => id === compiled.id)
+      if (namesake) {
+        const pointer = `${pointTo(pointTo('/paths', path), method)}/operationId`
+        throw new ContractError(
+          file,
+          pointer,
+          `The operationId ${compiled.id} is taken by ${namesake.method} ${namesake.path}.`,
+        )
+      }
       operations.push(compiled)
       routes.set(path, (routes.get(path) ?? new Map()).set(compiled.method, compiled))
     }

@@ -112,15 +112,22 @@ function codesOfSettings(settings: Settings, operationId: string): ErrorCode[] {
   return operationId === 'deleteDomains' && unmonitoredDeletion !== 'ignored' ? [...codes, unmonitoredDeletion] : codes
 }
 
-/** Every local reference must lead somewhere, and not back to itself. */
+/** Every reference must lead to a place in the document, and not back to itself. */
 function checkReferences(source: Json, file: string): void {
   function visit(value: unknown, pointer: string): void {
     if (typeof value !== 'object' || value === null) return
     const reference = (value as Json)['$ref']
-    if (typeof reference === 'string' && reference.startsWith('#/')) checkReference(reference, `${pointer}/$ref`)
+    if (typeof reference === 'string') checkReference(reference, `${pointer}/$ref`)
     for (const [key, item] of Object.entries(value)) visit(item, pointTo(pointer, key))
   }
   function checkReference(reference: string, pointer: string): void {
+    if (!reference.startsWith('#/')) {
+      throw new ContractError(
+        file,
+        pointer,
+        `The reference ${reference} leads out of the document; only #/… is followed.`,
+      )
+    }
     const seen = new Set<string>()
     for (let next: unknown = reference; typeof next === 'string'; ) {
       const place: string = next.slice(1)

@@ -1,5 +1,3 @@
-import type { AccountState } from './account.ts'
-
 /** An API key as the account keeps it. The secret itself is kept nowhere. */
 export interface ApiKey {
   /** The part that is safe to show and to log. */
@@ -13,12 +11,12 @@ export interface ApiKey {
 }
 
 /** The key with this hash, unless it is disabled. Source: "A key can be disabled or deleted at any time." */
-export function findUsableKey(state: AccountState, hash: string): ApiKey | undefined {
-  return state.keys.find((key) => key.hash === hash && !key.disabled)
+export function findUsableKey(keys: readonly ApiKey[], hash: string): ApiKey | undefined {
+  return keys.find((key) => key.hash === hash && !key.disabled)
 }
 
 /** Adds a key; one that the account has already is returned as it is. Source: "An account may hold several keys." */
-export function addKey(state: AccountState, key: ApiKey): AccountState {
+export function addKey<State extends { keys: readonly ApiKey[] }>(state: State, key: ApiKey): State {
   return state.keys.some(({ hash }) => hash === key.hash) ? state : { ...state, keys: [...state.keys, key] }
 }
 

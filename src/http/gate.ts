@@ -37,7 +37,7 @@ export async function authenticate(
   const accountId = await store.accountOf(hash)
   if (accountId === undefined) return refuse({ code: 'unauthorized' })
   const account = await store.read(accountId)
-  const key = findUsableKey(account, hash)
+  const key = findUsableKey(account.keys, hash)
   return key === undefined ? refuse({ code: 'unauthorized' }) : { account, key, now: timeOn(account.clock, clock()) }
 }
 

@@ -41,7 +41,7 @@ export type Behaviour = (call: Call) => Outcome | Promise<Outcome>
 export const OPERATIONS: Readonly<Record<string, Behaviour>> = {
   listDmarc({ account, now, contract }) {
     const day = refreshDay(now, contract.settings.refresh)
-    return reading(account.domains, `dmarc ${day}`, () => dmarcRecords(account, day, contract))
+    return reading(account.domains, `${account.seed} ${day}`, () => dmarcRecords(account, day, contract))
   },
 
   listDomains({ account }) {

@@ -11,7 +11,7 @@ import { conformRequest } from './conform.ts'
 import { authenticate, type Caller, chargeRequest, checkPlan, type GateDeps, rateLimited } from './gate.ts'
 import type { Log } from './log.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
-import { Replier, type Reply, type ResponseValidation } from './reply.ts'
+import { ContractBreach, Replier, type Reply, type ResponseValidation } from './reply.ts'
 import { requestIdOf } from './request-id.ts'
 import { createRouter, readTarget } from './router.ts'
 
@@ -39,9 +39,7 @@ export function createPipeline(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const { contract, store, log } = deps
   const route = createRouter(contract)
-  const replier = new Replier(contract, deps.responseValidation, (breach) =>
-    log.error({ violations: breach.violations }, breach.message),
-  )
+  const replier = new Replier(contract, deps.responseValidation)
   contract.operations.forEach(behaviourOf)
   const turns = new WeakMap<Socket, Promise<void>>()
   let strangers = 0
@@ -63,10 +61,13 @@ export function createPipeline(
       reply = answer(exchange, await decide(exchange, request))
     } catch (error) {
       if (error instanceof ClientGone) return
-      log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
+      const violations = error instanceof ContractBreach ? error.violations : undefined
+      log.error({ request_id: requestId(exchange), err: error, violations }, 'The request failed.')
       reply = replier.refuse(undefined, [{ code: 'internal_error' }])
     }
     send(exchange, reply, request, response)
+    if (reply.breach)
+      log.warn({ request_id: exchange.requestId, violations: reply.breach.violations }, reply.breach.message)
     log.info(
       {
         request_id: exchange.requestId,

@@ -1,4 +1,4 @@
-import type { Contract, Operation, ResponseContract } from '../contract/contract.ts'
+import type { Contract, Operation } from '../contract/contract.ts'
 import type { Violation } from '../contract/violations.ts'
 import type { Problems } from '../domain/errors.ts'
 import type { Reading } from './operations.ts'
@@ -10,6 +10,8 @@ export type ResponseValidation = 'error' | 'warn' | 'off'
 export interface Reply {
   status: number
   code?: string
+  /** Why it should not have been sent, where it is sent all the same. */
+  breach?: ContractBreach
   headers: Readonly<Record<string, string>>
   body: Buffer
 }
@@ -29,14 +31,12 @@ export class ContractBreach extends Error {
 export class Replier {
   readonly #contract: Contract
   readonly #validation: ResponseValidation
-  readonly #warn: (breach: ContractBreach) => void
-  /** Bytes of readings, kept while their source is: validated and written once. */
+  /** Replies to readings by operation, kept while their source is: validated and written once. */
   readonly #kept = new WeakMap<object, Map<string, { variant: string; reply: Reply }>>()
 
-  constructor(contract: Contract, validation: ResponseValidation, warn: (breach: ContractBreach) => void) {
+  constructor(contract: Contract, validation: ResponseValidation) {
     this.#contract = contract
     this.#validation = validation
-    this.#warn = warn
   }
 
   read(operation: Operation, { source, variant, make }: Reading): Reply {
@@ -52,41 +52,33 @@ export class Replier {
   succeed({ id, success }: Operation, data: unknown): Reply {
     const complete = Array.isArray(data) ? data : { ...success.defaults, ...(data as object) }
     const body = { success: true, data: complete }
-    this.#prove(id, success, body)
-    return { status: success.status, headers: success.constantHeaders, body: Buffer.from(success.write(body)) }
+    const breach = this.#judge(() => success.check(body), id, success.status)
+    const { status, constantHeaders: headers } = success
+    return { status, headers, body: Buffer.from(success.write(body)), ...(breach && { breach }) }
   }
 
   /** `operation` is absent where the refusal came before one was known. */
   refuse(operation: Operation | undefined, problems: Problems): Reply {
-    const { catalogue, checkFailure } = this.#contract
+    const { catalogue, checkFailure, operations } = this.#contract
     const { status, code, message } = catalogue.answer(catalogue.foremost(problems))
     const body = { success: false, error: { code, message } }
-    const response = (operation ?? this.#contract.operations[0])?.responses.get(status)
-    if (operation !== undefined) this.#prove(operation.id, response, body, status)
-    else this.#judge(checkFailure(body), 'a request outside of every operation', status)
-    return {
-      status,
-      code,
-      headers: response?.codes.has(code) ? response.constantHeaders : {},
-      body: Buffer.from(JSON.stringify(body)),
-    }
+    const response = (operation ?? operations[0])?.responses.get(status)
+    const check = operation === undefined ? checkFailure : (response?.check ?? undocumented)
+    const breach = this.#judge(() => check(body), operation?.id ?? 'a request outside of every operation', status)
+    const headers = response?.codes.has(code) ? response.constantHeaders : {}
+    return { status, code, headers, body: Buffer.from(JSON.stringify(body)), ...(breach && { breach }) }
   }
 
-  #prove(id: string, response: ResponseContract | undefined, body: unknown, status = response?.status ?? 0): void {
-    if (this.#validation === 'off') return
-    const undocumented = {
-      pointer: '',
-      keyword: 'responses',
-      message: `The status ${status} is not documented.`,
-      value: status,
-    }
-    this.#judge(response === undefined ? [undocumented] : response.check(body), id, status)
-  }
-
-  #judge(violations: readonly Violation[], operation: string, status: number): void {
-    if (violations.length === 0 || this.#validation === 'off') return
+  /** @throws ContractBreach unless such a response is sent all the same. */
+  #judge(check: () => Violation[], operation: string, status: number): ContractBreach | undefined {
+    const violations = this.#validation === 'off' ? [] : check()
+    if (violations.length === 0) return undefined
     const breach = new ContractBreach(operation, status, violations)
     if (this.#validation === 'error') throw breach
-    this.#warn(breach)
+    return breach
   }
+}
+
+function undocumented(): Violation[] {
+  return [{ pointer: '', keyword: 'responses', message: 'The status is not documented.', value: undefined }]
 }

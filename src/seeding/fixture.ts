@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type AccountState, type MonitoredDomain, openAccount } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
 import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
+import type { ErrorCode } from '../domain/errors.ts'
 import { comparedName, createGroup, type IdFormat } from '../domain/groups.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import type { ApiKey } from '../domain/keys.ts'
@@ -77,6 +78,8 @@ export interface AccountBirth {
   apiKey?: string | undefined
 }
 
+let fixtureSchema: Promise<object> | undefined
+
 /** Takes a ready-made fixture by name, a file by path, or a fixture as it is; and checks it. @throws FixtureError */
 export async function loadFixture(source: string | Fixture): Promise<Fixture> {
   if (typeof source !== 'string') return checkFixture(source, source.file ?? 'fixture')
@@ -104,9 +107,10 @@ async function readSource(nameOrPath: string): Promise<{ file: string; text: str
 
 async function checkFixture(value: unknown, file: string): Promise<Fixture> {
   const { file: _, ...fixture } = { ...(value as Fixture) }
-  const schema = JSON.parse(await readFile(new URL('fixture.schema.json', FOLDER), 'utf8'))
+  // Read once: compiling it costs more than all the rest of a start.
+  fixtureSchema ??= readFile(new URL('fixture.schema.json', FOLDER), 'utf8').then((text) => JSON.parse(text) as object)
   const fault = findFault(
-    schema,
+    await fixtureSchema,
     typeof value === 'object' && value !== null && !Array.isArray(value) ? fixture : value,
   )
   if (fault) throw new FixtureError(file, fault.pointer, `The value ${fault.reason}.`)
@@ -140,13 +144,17 @@ export function createAccount(fixture: Fixture, birth: AccountBirth, rules: Acco
   return withGroups(empty, fixture, rules)
 }
 
-function keysOf({ keys = [] }: Fixture, apiKey: string, now: number): ApiKey[] {
+function keysOf(fixture: Fixture, apiKey: string, now: number): ApiKey[] {
+  const keys = new Map<string, ApiKey>()
   const first = apiKeyOf(apiKey, momentBefore(now, KEY_AGE))
-  const others = keys.map(({ key, label, disabled = false, created_at = KEY_AGE }, index) => ({
-    ...apiKeyOf(key ?? `${apiKey} ${index}`, momentBefore(now, created_at), label),
-    disabled,
-  }))
-  return [first, ...others.filter(({ hash }) => hash !== first.hash)]
+  for (const [index, entry] of (fixture.keys ?? []).entries()) {
+    const { key: secret = `${apiKey} ${index}`, label, disabled = false, created_at = KEY_AGE } = entry
+    const key = { ...apiKeyOf(secret, momentBefore(now, created_at), label), disabled }
+    if (keys.has(key.hash)) throw failure(fixture, `/keys/${index}/key`, 'The key is the same as one before it.')
+    keys.set(key.hash, key)
+  }
+  keys.delete(first.hash)
+  return [first, ...keys.values()]
 }
 
 function domainsOf(fixture: Fixture, now: number, { settings, canonicalHostname }: AccountRules): MonitoredDomain[] {
@@ -173,6 +181,12 @@ function domainsOf(fixture: Fixture, now: number, { settings, canonicalHostname 
   })
 }
 
+const GROUP_FAULTS: Partial<Record<ErrorCode, string>> = {
+  duplicate_name: 'is the name of another group',
+  not_monitored: 'is not among the domains of this fixture',
+  invalid_domain: 'is named more than once',
+}
+
 function withGroups(
   account: AccountState,
   fixture: Fixture,
@@ -183,9 +197,7 @@ function withGroups(
     const decision = createGroup(state, { name, domains: members }, groupIds, settings)
     if (decision.ok) return decision.state
     const [{ code, field, value }] = decision.problems
-    const reason =
-      code === 'duplicate_name' ? 'is the name of another group' : 'is not among the domains of this fixture'
-    throw failure(fixture, `/groups/${index}${field}`, `${JSON.stringify(value)} ${reason}.`)
+    throw failure(fixture, `/groups/${index}${field}`, `${JSON.stringify(value)} ${GROUP_FAULTS[code] ?? code}.`)
   }, account)
 }
 

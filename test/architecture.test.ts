@@ -1,0 +1,390 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path/posix'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+/** The files of the program: path below `src/` → text. */
+type Sources = ReadonlyMap<string, string>
+type Check = (sources: Sources) => string[]
+
+/** What each part may import beside itself and packages. The arrows run one way, from the command line to the domain. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  clock: ['domain'],
+  contract: ['clock', 'domain'],
+  store: ['clock', 'domain'],
+  seeding: ['clock', 'domain'],
+  http: ['contract', 'store', 'seeding', 'clock', 'domain'],
+  admin: ['contract', 'store', 'seeding', 'clock', 'domain'],
+  server: ['http', 'admin', 'contract', 'store', 'seeding', 'clock', 'domain'],
+  cli: ['server', 'http', 'admin', 'contract', 'store', 'seeding', 'clock', 'domain'],
+  index: ['server', 'contract', 'store', 'seeding', 'clock', 'domain'],
+}
+/** Parts that stand on nothing but the language. */
+const WITHOUT_PACKAGES = ['domain']
+/** Packages that cost time at the start and are not needed by every command. */
+const LAZY = ['@faker-js/faker', '@apidevtools/swagger-parser', 'pino', 'js-yaml', 'json-p3']
+const CLOCK = 'clock.ts'
+const AMBIENT: Readonly<Record<string, RegExp>> = {
+  'Date.now': /\bDate\s*\.\s*now\b/,
+  'new Date()': /\bnew\s+Date\b(?:\s*\(\s*\)|\s*(?![\s(]))/,
+  'Math.random': /\bMath\s*\.\s*random\b/,
+  'performance.now': /\bperformance\s*\.\s*now\b/,
+  'process.hrtime': /\bprocess\s*\.\s*hrtime\b/,
+}
+const VAGUE_NAMES = /^(utils?|helpers?|managers?|services?|common)$/
+
+interface Import {
+  specifier: string
+  kind: 'static' | 'type' | 'dynamic'
+}
+
+function withoutComments(source: string): string {
+  const quoted = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/
+  const comment = /\/\/[^\n]*|\/\*[\s\S]*?\*\//
+  return source.replaceAll(new RegExp(`(${quoted.source})|${comment.source}`, 'g'), (_, text?: string) => text ?? '')
+}
+
+const STATEMENT =
+  /^[ \t]*(?:import|export)\b([^'"`;()]*?)\bfrom\s*['"]([^'"\n]+)['"]|^[ \t]*import\s*['"]([^'"\n]+)['"]/gm
+const CALL = /\bimport\s*\(\s*['"`]([^'"`\n]+)['"`]/g
+
+function importsOf(source: string): Import[] {
+  const text = withoutComments(source)
+  const statements = [...text.matchAll(STATEMENT)].map(([, clause = '', from, effect]): Import => {
+    return { specifier: from ?? effect ?? '', kind: /^\s+type\s+[{*\w]/.test(clause) ? 'type' : 'static' }
+  })
+  const calls = [...text.matchAll(CALL)].map(([, specifier = '']): Import => ({ specifier, kind: 'dynamic' }))
+  return [...statements, ...calls]
+}
+
+/** The part of the program that a file belongs to: its folder, or its name where it lies in none. */
+function partOf(path: string): string {
+  return path.split('/')[0]?.replace(/\.ts$/, '') ?? ''
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith('.')
+}
+
+function targetOf(path: string, specifier: string): string {
+  return normalize(join(dirname(path), specifier))
+}
+
+/** Imports against the arrows, of something that is not there, or of a package where none is allowed. */
+const wrongArrows: Check = (sources) =>
+  [...sources].flatMap(([path, source]) => {
+    const part = partOf(path)
+    const allowed = ARROWS[part]
+    if (allowed === undefined) return [`${path} belongs to no known part`]
+    return importsOf(source).flatMap(({ specifier }) => {
+      if (!isRelative(specifier)) return WITHOUT_PACKAGES.includes(part) ? [`${path} imports ${specifier}`] : []
+      const target = targetOf(path, specifier)
+      if (!sources.has(target)) return [`${path} imports ${specifier}, which is no file of src`]
+      return partOf(target) === part || allowed.includes(partOf(target)) ? [] : [`${path} imports ${target}`]
+    })
+  })
+
+const ambientTimeAndChance: Check = (sources) =>
+  [...sources]
+    .filter(([path]) => path !== CLOCK)
+    .flatMap(([path, source]) => {
+      const text = withoutComments(source)
+      return Object.keys(AMBIENT)
+        .filter((name) => AMBIENT[name]?.test(text))
+        .map((name) => `${path} uses ${name}`)
+    })
+
+const defaultExports: Check = (sources) =>
+  [...sources]
+    .filter(([, source]) => /^[ \t]*export\s+(default\b|\{[^}]*\bas\s+default\b)/m.test(withoutComments(source)))
+    .map(([path]) => path)
+
+const hastyImports: Check = (sources) =>
+  [...sources].flatMap(([path, source]) =>
+    importsOf(source)
+      .filter(({ specifier, kind }) => kind === 'static' && LAZY.some((name) => `${specifier}/`.startsWith(`${name}/`)))
+      .map(({ specifier }) => `${path} imports ${specifier}`),
+  )
+
+const vagueNames: Check = (sources) =>
+  [...sources.keys()].filter((path) => path.split(/[/.-]/).some((word) => VAGUE_NAMES.test(word)))
+
+/** What index.ts does beside handing on what others export. */
+const workAtTheDoor: Check = (sources) =>
+  [...sources]
+    .filter(([path]) => path === 'index.ts')
+    .flatMap(([, source]) => {
+      const rest = withoutComments(source).replaceAll(/^export (type )?(\{[^}]*\}|\*) from '[^'\n]+'$/gm, '')
+      return rest.trim() === '' ? [] : [rest.trim()]
+    })
+
+/** Each cycle of imports once, as the files on it. */
+const cycles: Check = (sources) => {
+  const targets = new Map(
+    [...sources].map(([path, source]) => [
+      path,
+      importsOf(source)
+        .filter(({ specifier }) => isRelative(specifier))
+        .map(({ specifier }) => targetOf(path, specifier)),
+    ]),
+  )
+  const found = new Set<string>()
+  const finished = new Set<string>()
+  function visit(path: string, trail: readonly string[]): void {
+    const start = trail.indexOf(path)
+    if (start >= 0) {
+      found.add(trail.slice(start).toSorted().join(' ↔ '))
+      return
+    }
+    if (finished.has(path)) return
+    for (const target of targets.get(path) ?? []) visit(target, [...trail, path])
+    finished.add(path)
+  }
+  for (const path of targets.keys()) visit(path, [])
+  return [...found]
+}
+
+const folder = fileURLToPath(new URL('../src/', import.meta.url))
+const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => path.endsWith('.ts'))
+const program: Sources = new Map(paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
+
+describe('the program', () => {
+  it('is read in full', () => {
+    expect(program.size).toBeGreaterThan(40)
+    expect(new Set([...program.keys()].map(partOf))).toEqual(new Set(Object.keys(ARROWS)))
+    const imports = [...program.values()].flatMap(importsOf)
+    const words = [...program.values()].flatMap(
+      (source) => withoutComments(source).match(/\bfrom '|\bimport\('/g) ?? [],
+    )
+    expect(imports).toHaveLength(words.length)
+  })
+
+  it.each<[rule: string, check: Check]>([
+    ['imports along the arrows alone', wrongArrows],
+    ['asks for time and chance in clock.ts alone', ambientTimeAndChance],
+    ['exports by name', defaultExports],
+    ['loads what is heavy only when it is used', hastyImports],
+    ['names files by what they hold', vagueNames],
+    ['does no work in index.ts', workAtTheDoor],
+    ['has no cycle of imports', cycles],
+  ])('%s', (_, check) => {
+    expect(check(program)).toEqual([])
+  })
+})
+
+describe('the check of', () => {
+  const one = (path: string, source: string): Sources => new Map([[path, source]])
+  const two = (path: string, source: string, other: string, text = ''): Sources =>
+    new Map([
+      [path, source],
+      [other, text],
+    ])
+
+  it.each<[what: string, sources: Sources, complaint: string]>([
+    [
+      'from the domain to a store',
+      two('domain/a.ts', "import { b } from '../store/b.ts'", 'store/b.ts'),
+      'domain/a.ts imports store/b.ts',
+    ],
+    [
+      'from the domain to the clock',
+      two('domain/a.ts', "import { b } from '../clock.ts'", 'clock.ts'),
+      'domain/a.ts imports clock.ts',
+    ],
+    [
+      'of types alone',
+      two('domain/a.ts', "import type { B } from '../http/b.ts'", 'http/b.ts'),
+      'domain/a.ts imports http/b.ts',
+    ],
+    [
+      'over several lines',
+      two('http/a.ts', "import {\n  b,\n  type C,\n} from '../admin/b.ts'", 'admin/b.ts'),
+      'http/a.ts imports admin/b.ts',
+    ],
+    [
+      'from admin to http',
+      two('admin/a.ts', "import * as b from '../http/b.ts'", 'http/b.ts'),
+      'admin/a.ts imports http/b.ts',
+    ],
+    [
+      'from the contract to a store',
+      two('contract/a.ts', "import { b } from '../store/b.ts'", 'store/b.ts'),
+      'contract/a.ts imports store/b.ts',
+    ],
+    [
+      'from the store to seeding',
+      two('store/a.ts', "export { b } from '../seeding/b.ts'", 'seeding/b.ts'),
+      'store/a.ts imports seeding/b.ts',
+    ],
+    [
+      'from seeding to the contract',
+      two('seeding/a.ts', "export * from '../contract/b.ts'", 'contract/b.ts'),
+      'seeding/a.ts imports contract/b.ts',
+    ],
+    ['from http to the server', two('http/a.ts', "import '../server.ts'", 'server.ts'), 'http/a.ts imports server.ts'],
+    [
+      'that is dynamic',
+      two('server.ts', "const b = await import('./cli/b.ts')", 'cli/b.ts'),
+      'server.ts imports cli/b.ts',
+    ],
+    ['of the door', two('cli/a.ts', "import { b } from '../index.ts'", 'index.ts'), 'cli/a.ts imports index.ts'],
+    [
+      'from the door to http',
+      two('index.ts', "export { b } from './http/b.ts'", 'http/b.ts'),
+      'index.ts imports http/b.ts',
+    ],
+    [
+      'behind a comment with a quote',
+      two('domain/a.ts', "// it's\nimport { b } from '../store/b.ts'", 'store/b.ts'),
+      'domain/a.ts imports store/b.ts',
+    ],
+    [
+      'behind a text with slashes',
+      two('domain/a.ts', "const a = 'http://a'; /* b */\nimport { b } from '../store/b.ts'", 'store/b.ts'),
+      'domain/a.ts imports store/b.ts',
+    ],
+    ['of a package in the domain', one('domain/a.ts', "import { b } from 'ajv'"), 'domain/a.ts imports ajv'],
+    ['of Node.js in the domain', one('domain/a.ts', "import type { b } from 'node:fs'"), 'domain/a.ts imports node:fs'],
+    ['of nothing', one('http/a.ts', "import { b } from './b.ts'"), 'http/a.ts imports ./b.ts, which is no file of src'],
+    [
+      'of a file without its ending',
+      two('http/a.ts', "import { b } from './b'", 'http/b.ts'),
+      'http/a.ts imports ./b, which is no file of src',
+    ],
+    [
+      'of a file outside',
+      one('http/a.ts', "import b from '../../package.json'"),
+      'http/a.ts imports ../../package.json, which is no file of src',
+    ],
+    ['of an unknown part', one('plugins/a.ts', ''), 'plugins/a.ts belongs to no known part'],
+  ])('arrows finds one %s', (_, sources, complaint) => {
+    expect(wrongArrows(sources)).toEqual([complaint])
+  })
+
+  it.each<[what: string, sources: Sources]>([
+    ['down', two('http/a.ts', "import { b } from '../domain/b.ts'", 'domain/b.ts')],
+    ['to a neighbour', two('domain/a.ts', "import { b } from './b.ts'", 'domain/b.ts')],
+    ['in a comment', one('domain/a.ts', "// import { b } from '../store/b.ts'\n/*\nimport 'ajv'\n*/")],
+    ['in a text', one('domain/a.ts', "const a = `from '../store/b.ts'`")],
+    ['to the address of a file', one('contract/a.ts', "new URL('../../openapi.yaml', import.meta.url)")],
+    ['to a package', one('http/a.ts', "import { b } from 'ajv'\nimport fs from 'node:fs'")],
+  ])('arrows lets one pass %s', (_, sources) => {
+    expect(wrongArrows(sources)).toEqual([])
+  })
+
+  it.each<[source: string, kind: Import['kind']]>([
+    ["import { b } from 'b'", 'static'],
+    ["import b from 'b'", 'static'],
+    ["import b, { type C } from 'b'", 'static'],
+    ["import { type B } from 'b'", 'static'],
+    ["import * as type from 'b'", 'static'],
+    ["import type from 'b'", 'static'],
+    ["import 'b'", 'static'],
+    ["export * from 'b'", 'static'],
+    ["import type { B } from 'b'", 'type'],
+    ["import type B from 'b'", 'type'],
+    ["import type * as B from 'b'", 'type'],
+    ["export type { B } from 'b'", 'type'],
+    ["const { b } = await import('b')", 'dynamic'],
+    ["type B = typeof import('b')", 'dynamic'],
+  ])('imports takes %s for %s', (source, kind) => {
+    expect(importsOf(source)).toEqual([{ specifier: 'b', kind }])
+  })
+
+  it.each<[source: string, complaints: string[]]>([
+    ['const now = Date.now()', ['http/a.ts uses Date.now']],
+    ['const clock = Date.now', ['http/a.ts uses Date.now']],
+    ['const now = new Date()', ['http/a.ts uses new Date()']],
+    ['const now = new Date( )', ['http/a.ts uses new Date()']],
+    ['const now = new Date', ['http/a.ts uses new Date()']],
+    ['const chance = Math.random()', ['http/a.ts uses Math.random']],
+    ['const started = performance.now()', ['http/a.ts uses performance.now']],
+    ['const started = process.hrtime.bigint()', ['http/a.ts uses process.hrtime']],
+    ['const text = new Date(now).toISOString()', []],
+    ['const text = new Date(\n  now,\n)', []],
+    ['const now = Date.parse(text)', []],
+    ['// Date.now() is asked for elsewhere', []],
+  ])('time and chance finds in %j: %j', (source, complaints) => {
+    expect(ambientTimeAndChance(one('http/a.ts', source))).toEqual(complaints)
+    expect(ambientTimeAndChance(one(CLOCK, source))).toEqual([])
+  })
+
+  it.each<[source: string, found: number]>([
+    ['export default function a() {}', 1],
+    ['const a = 1\nexport default a', 1],
+    ['export { a as default }', 1],
+    ["export { b, c as default } from './b.ts'", 1],
+    ['export function a() {}', 0],
+    ['// export default a', 0],
+    ["const { default: a } = await import('a')", 0],
+  ])('exports finds in %j so many defaults: %d', (source, found) => {
+    expect(defaultExports(one('http/a.ts', source))).toHaveLength(found)
+  })
+
+  it.each<[source: string, found: number]>([
+    ["import { faker } from '@faker-js/faker'", 1],
+    ["import { faker } from '@faker-js/faker/locale/de'", 1],
+    ["import { pino } from 'pino'", 1],
+    ["import { type Logger } from 'pino'", 1],
+    ["import 'js-yaml'", 1],
+    ["import type { Logger } from 'pino'", 0],
+    ["const { load } = await import('js-yaml')", 0],
+    ["import pretty from 'pino-pretty'", 0],
+  ])('heavy packages finds in %j so many: %d', (source, found) => {
+    expect(hastyImports(one('http/a.ts', source))).toHaveLength(found)
+  })
+
+  it.each([
+    'http/utils.ts',
+    'http/string-utils.ts',
+    'helpers/a.ts',
+    'store/manager.ts',
+    'http/services.ts',
+    'common.ts',
+  ])('names finds %s', (path) => {
+    expect(vagueNames(one(path, ''))).toEqual([path])
+  })
+
+  it('names lets a word pass that only begins like one', () => {
+    expect(vagueNames(one('http/commonplace.ts', ''))).toEqual([])
+  })
+
+  it.each<[source: string, work: string[]]>([
+    ["export { a } from './server.ts'\nexport type { B } from './server.ts'\nexport * from './clock.ts'\n", []],
+    ["/** What it is. */\nexport {\n  a,\n  b,\n} from './server.ts'", []],
+    ["import { a } from './server.ts'", ["import { a } from './server.ts'"]],
+    ["export { a } from './server.ts'\nexport const b = 1", ['export const b = 1']],
+  ])('the door finds in %j: %j', (source, work) => {
+    expect(workAtTheDoor(one('index.ts', source))).toEqual(work)
+  })
+
+  it('cycles finds two files that import each other, three in a ring, and one that imports itself', () => {
+    const sources = new Map([
+      ['domain/a.ts', "import { b } from './b.ts'\nimport { c } from './c.ts'"],
+      ['domain/b.ts', "import type { A } from './a.ts'"],
+      ['domain/c.ts', "import { d } from './d.ts'"],
+      ['domain/d.ts', "import { e } from './e.ts'"],
+      ['domain/e.ts', "import { c } from './c.ts'"],
+      ['domain/f.ts', "import './f.ts'"],
+      ['domain/g.ts', "import { a } from './a.ts'"],
+    ])
+    expect(cycles(sources)).toEqual([
+      'domain/a.ts ↔ domain/b.ts',
+      'domain/c.ts ↔ domain/d.ts ↔ domain/e.ts',
+      'domain/f.ts',
+    ])
+  })
+
+  it('cycles finds none where two ways lead to one file', () => {
+    const sources = new Map([
+      ['domain/a.ts', "import { b } from './b.ts'\nimport { c } from './c.ts'"],
+      ['domain/b.ts', "import { d } from './d.ts'"],
+      ['domain/c.ts', "import { d } from './d.ts'"],
+      ['domain/d.ts', ''],
+    ])
+    expect(cycles(sources)).toEqual([])
+  })
+})

@@ -1,0 +1,659 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, get } from 'node:http'
+import { createServer } from 'node:net'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import { valueAt } from '../../src/contract/json.ts'
+import { temporaryFolder } from '../store/temporary-folder.ts'
+import { PROGRAM, ROOT, type RunOptions, ready, run, runShell, serve, start } from './program.ts'
+
+const { document } = await loadContract()
+const assumptions = assumptionsOf(document.source, document.extensions)
+const COMMANDS = ['serve', 'assumptions'] as const
+const OPTIONS_OF_SERVE = [
+  'port',
+  'host',
+  'data',
+  'fixture',
+  'seed',
+  'now',
+  'api-key',
+  'plan',
+  'admin-token',
+  'no-admin',
+  'no-quotas',
+  'overlay',
+  'response-validation',
+  'log-level',
+]
+const SERVE_OPTIONS = OPTIONS_OF_SERVE.map((name) => `--${name}`).join(', ')
+
+/** Where the program runs when it should end at once, so that what goes wrong leaves nothing in the project. */
+const folder = mkdtempSync(join(tmpdir(), 'understudy-cli-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+beforeAll(() => {
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: 'pipe' })
+}, 120_000)
+
+/** One line on standard error, nothing on standard output, and the exit code. */
+async function expectRefusal(
+  args: readonly string[],
+  code: number,
+  message: string | RegExp,
+  options: RunOptions = {},
+) {
+  const result = await run(args, { folder, ...options })
+  expect(result.stderr).toMatch(/^dmarc-understudy: [^\n]+\n$/)
+  const said = result.stderr.slice('dmarc-understudy: '.length, -1)
+  if (typeof message === 'string') expect(said).toBe(message)
+  else expect(said).toMatch(message)
+  expect(result).toMatchObject({ code, stdout: '' })
+}
+
+function writeOverlay(name: string, target: string, update: object): string {
+  const path = join(temporaryFolder(), name)
+  const document = { overlay: '1.0.0', info: { title: name, version: '1.0.0' }, actions: [{ target, update }] }
+  writeFileSync(path, JSON.stringify(document))
+  return path
+}
+
+const withBodyLimit = (value: number) => writeOverlay('limit.yaml', "$['x-settings']['body-limit']", { value })
+const withLowestPlan = (lowest: string) => writeOverlay('plan.yaml', "$['x-settings'].plans.value", { lowest })
+
+describe('serve', () => {
+  it('prints base URL, key and a curl line that works as it stands', async () => {
+    const { baseUrl, apiKey, curl, stdout } = await serve()
+    expect(baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:[1-9][0-9]*\/api\/v1$/)
+    expect(apiKey).toMatch(/^key_[0-9A-Za-z]{8}\.[0-9A-Za-z]{48}$/)
+    expect(stdout()).toContain(baseUrl.replace('/api/v1', '/__admin/health'))
+    const { code, stdout: answer } = await runShell(curl.replace('curl ', 'curl --silent --show-error '))
+    expect(code).toBe(0)
+    expect(JSON.parse(answer)).toMatchObject({ success: true, data: { domains: expect.any(Array) } })
+  })
+
+  it('prints a curl line that works with a key that a shell would read otherwise', async () => {
+    const key = `it's a "key" for $HOME \`id\` \\ & ;`
+    const { curl } = await serve(['--api-key', key])
+    const { stdout: answer } = await runShell(curl.replace('curl ', 'curl --silent --show-error '))
+    expect(JSON.parse(answer)).toMatchObject({ success: true })
+  })
+
+  it('takes any free port for 0, and another one the next time', async () => {
+    const [one, other] = await Promise.all([serve(), serve()])
+    expect(new URL(one.baseUrl).port).not.toBe(new URL(other.baseUrl).port)
+    expect((await one.request('/domains')).status).toBe(200)
+    expect((await other.request('/domains')).status).toBe(200)
+  })
+
+  it('has the same key at every start of a seed, and another of another seed', async () => {
+    const [one, same, other] = await Promise.all([serve(), serve(['--seed', '42']), serve(['--seed', '43'])])
+    expect(one.apiKey).toBe(same.apiKey)
+    expect(one.apiKey).not.toBe(other.apiKey)
+  })
+
+  it.each<[args: string[], path: string, status: number, body: object]>([
+    [['--fixture', 'demo'], '/domaingroups', 200, { data: { count: expect.any(Number) } }],
+    [['--fixture', 'empty'], '/domaingroups', 200, { data: { count: 0 } }],
+    [['--plan', 'below-stone'], '/domains', 403, { error: { code: 'unauthorized' } }],
+    [['--plan', 'above-stone'], '/domains', 200, {}],
+    [['--response-validation', 'warn'], '/domains', 200, {}],
+    [['--response-validation=off'], '/domains', 200, {}],
+    [['--host', 'localhost'], '/domains', 200, {}],
+    [['--admin-token', 'T', '--host', '0.0.0.0'], '/domains', 200, {}],
+    [['--no-admin', '--host', '0.0.0.0'], '/domains', 200, {}],
+  ])('with %j answers GET %s with %d', async (args, path, status, body) => {
+    const service = await serve(args)
+    expect(await service.request(path)).toMatchObject({ status, body })
+  })
+
+  it('reads a fixture file', async () => {
+    const path = join(temporaryFolder(), 'shop.json')
+    writeFileSync(path, JSON.stringify({ domains: ['a.example'] }))
+    const service = await serve(['--fixture', path])
+    expect((await service.request('/domains')).body).toMatchObject({ data: { domains: ['a.example'] } })
+  })
+
+  it('starts the clock at an instant', async () => {
+    const service = await serve(['--now', '2026-01-15T10:30:00+01:00'])
+    const { headers } = await service.request('/domains')
+    expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
+  })
+
+  it.each<[args: string[], status: number]>([
+    [[], 429],
+    [['--no-quotas'], 200],
+  ])('with %j answers the eleventh GET /dmarc with %d', async (args, status) => {
+    const service = await serve(args)
+    for (let sent = 0; sent < 10; sent++) expect((await service.request('/dmarc')).status).toBe(200)
+    expect((await service.request('/dmarc')).status).toBe(status)
+  })
+
+  it('takes overlays in the order given', async () => {
+    const overlays = ['--overlay', withBodyLimit(10), '--overlay', withBodyLimit(1000)]
+    const service = await serve(overlays)
+    const body = JSON.stringify({ name: 'Marketing department' })
+    expect((await service.request('/domaingroups', { method: 'POST', body })).status).toBe(200)
+  })
+
+  it('lets the last of an option count that is given twice', async () => {
+    const service = await serve(['--fixture', 'nowhere', '--fixture', 'empty'])
+    expect((await service.request('/domains')).status).toBe(200)
+  })
+
+  it('has a control plane that tells its health', async () => {
+    const { origin } = await serve()
+    const response = await fetch(`${origin}/__admin/health`)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ success: true, data: { status: 'ok' } })
+  })
+
+  it('has no control plane with --no-admin', async () => {
+    const { origin, stdout } = await serve(['--no-admin'])
+    const response = await fetch(`${origin}/__admin/health`)
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ success: false, error: { code: 'not_found' } })
+    expect(stdout()).not.toContain('__admin')
+  })
+})
+
+describe('serve refuses', () => {
+  const number = 'must be a whole number from 0 to'
+  const instant = 'must be an instant such as 2026-01-15T09:00:00Z'
+
+  it.concurrent.each<[args: string[], message: string]>([
+    [['--port', 'http'], `--port http: ${number} 65535`],
+    [['--port', '65536'], `--port 65536: ${number} 65535`],
+    [['--port', '-1'], `--port -1: ${number} 65535`],
+    [['--port=1.5'], `--port 1.5: ${number} 65535`],
+    [['--port', '0x10'], `--port 0x10: ${number} 65535`],
+    [['--port='], `--port : ${number} 65535`],
+    [['--port'], '--port needs a value: --port PORT'],
+    [['--port', '1\n2'], `--port 1 2: ${number} 65535`],
+    [['--seed', 'x'], `--seed x: ${number} 9007199254740991`],
+    [['--seed', '9007199254740992'], `--seed 9007199254740992: ${number} 9007199254740991`],
+    [['--seed', '1e3'], `--seed 1e3: ${number} 9007199254740991`],
+    [['--now', 'tomorrow'], `--now tomorrow: ${instant}`],
+    [['--now', '2026-01-15'], `--now 2026-01-15: ${instant}`],
+    [['--now', '2026-01-15T09:00:00'], `--now 2026-01-15T09:00:00: ${instant}`],
+    [['--now', '2026-13-01T00:00:00Z'], `--now 2026-13-01T00:00:00Z: ${instant}`],
+    [['--now', '2026-02-30T00:00:00Z'], `--now 2026-02-30T00:00:00Z: ${instant}`],
+    [['--now', '1768471200'], `--now 1768471200: ${instant}`],
+    [['--log-level', 'debug'], '--log-level debug: must be one of info, warn, error, silent'],
+    [['--log-level', 'INFO'], '--log-level INFO: must be one of info, warn, error, silent'],
+    [['--log-level'], '--log-level needs a value: --log-level info|warn|error|silent'],
+    [['--response-validation', 'on'], '--response-validation on: must be one of error, warn, off'],
+    [['--no-admin=maybe'], '--no-admin maybe: must be true or false'],
+    [['--no-quotas=2'], '--no-quotas 2: must be true or false'],
+    [['--host='], '--host : needs a value'],
+    [['--data', ''], '--data : needs a value'],
+    [['--data'], '--data needs a value: --data DIR'],
+    [['--data', '--no-admin'], '--data needs a value: --data DIR'],
+    [['--api-key', '--port', '0'], '--api-key needs a value: --api-key KEY'],
+    [['--fixture='], '--fixture : needs a value'],
+    [['--api-key', ''], '--api-key : needs a value'],
+    [['--plan', ''], '--plan : needs a value'],
+    [['--admin-token', ''], '--admin-token : needs a value'],
+    [['--overlay='], '--overlay : needs a value'],
+    [['--overlay'], '--overlay needs a value: --overlay FILE'],
+    [['--prot', '80'], `--prot is no option here; there are ${SERVE_OPTIONS}`],
+    [['--Port', '80'], `--Port is no option here; there are ${SERVE_OPTIONS}`],
+    [['--json'], `--json is no option here; there are ${SERVE_OPTIONS}`],
+    [['-p', '80'], `-p is no option here; there are ${SERVE_OPTIONS}`],
+    [['--constructor'], `--constructor is no option here; there are ${SERVE_OPTIONS}`],
+    [['--__proto__=1'], `--__proto__ is no option here; there are ${SERVE_OPTIONS}`],
+    [['now'], 'serve takes no argument, but was given now'],
+    [['--', '--port'], 'serve takes no argument, but was given --port'],
+    [
+      ['--fixture', 'nowhere.json'],
+      'nowhere.json: The fixture cannot be read (ENOENT); give demo, empty or the path of a JSON file.',
+    ],
+    [['--overlay', 'nowhere.yaml'], 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
+    [['--host', '0.0.0.0'], '--host 0.0.0.0: others can reach this address, so give --admin-token TOKEN or --no-admin'],
+    [['--host', '::'], '--host ::: others can reach this address, so give --admin-token TOKEN or --no-admin'],
+    [
+      ['--host', '127.0.0.1.example'],
+      '--host 127.0.0.1.example: others can reach this address, so give --admin-token TOKEN or --no-admin',
+    ],
+  ])('%j with exit code 2 and one line', async (args, message) => {
+    await expectRefusal(['serve', ...args], 2, message)
+  })
+
+  it('a plan that there is not, by the name of its option', async () => {
+    await expectRefusal(['serve', '--plan', 'gold'], 2, /^--plan gold: .*\bbelow-stone, stone, above-stone\b/)
+  })
+
+  it.each<[what: string, text: string, message: RegExp]>([
+    ['that is no JSON', '{', /^\S+file\.json: This is not valid JSON: .+\.$/],
+    ['that is broken after several lines', '[1,\n2,\n}', /^\S+file\.json: This is not valid JSON: .+\.$/],
+    ['with an unknown field', '{"colour": 1}', /^\S+file\.json: The value has no field colour\.$/],
+    ['with a bad domain', '{"domains": ["x"]}', /^\S+file\.json#\/domains\/0: "x" is not a valid hostname\.$/],
+  ])('a fixture file %s with exit code 2 and one line', async (_, text, message) => {
+    const path = join(temporaryFolder(), 'file.json')
+    writeFileSync(path, text)
+    await expectRefusal(['serve', '--fixture', path], 2, message)
+  })
+
+  it.each<[what: string, text: string, message: RegExp]>([
+    ['that is no YAML', 'overlay: [', /^\S+file\.yaml:1:\d+: This is not valid YAML: .+\.$/],
+    ['that is another document', 'openapi: 3.1.1', /^\S+file\.yaml: This is no OpenAPI Overlay: .+\.$/],
+    [
+      'that selects nothing',
+      'overlay: 1.0.0\nactions: [{ target: $.nowhere, remove: true }]',
+      /^\S+file\.yaml#\/actions\/0\/target: The target \$\.nowhere selects nothing in openapi\.yaml\.$/,
+    ],
+    [
+      'that breaks the document',
+      'overlay: 1.0.0\nactions: [{ target: $, update: { x-colour: blue } }]',
+      /^openapi\.yaml#\/x-colour: The extension x-colour is unknown; known are .+\.$/,
+    ],
+  ])('an overlay file %s with exit code 2 and one line', async (_, text, message) => {
+    const path = join(temporaryFolder(), 'file.yaml')
+    writeFileSync(path, text)
+    await expectRefusal(['serve', '--overlay', path], 2, message)
+  })
+
+  it('a port that is in use with exit code 3 and one line', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void other.close())
+    await once(other, 'listening')
+    const port = valueAt(other.address(), '/port')
+    const message = `--port ${port}: is in use on 127.0.0.1; choose another, or 0 for any free one`
+    await expectRefusal(['serve', '--port', `${port}`], 3, message)
+  })
+
+  it.each([
+    [
+      'an address of another machine',
+      '192.0.2.1',
+      /^--host: this machine cannot listen on it \(EADDRNOTAVAIL\); choose /,
+    ],
+    ['a name of no machine', 'nowhere.invalid', /^--host: this machine cannot listen on it \(E[A-Z_]+\); choose /],
+  ])('%s with exit code 3 and one line', async (_, host, message) => {
+    await expectRefusal(['serve', '--port', '0', '--no-admin', '--host', host], 3, message)
+  })
+
+  it('a data folder that is a file with exit code 3 and one line', async () => {
+    const path = join(temporaryFolder(), 'data')
+    writeFileSync(path, '')
+    await expectRefusal(['serve', '--port', '0', '--data', path], 3, `${path} is not a folder`)
+  })
+
+  it('a data folder with a damaged account with exit code 3 and one line', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'account-default.json')
+    writeFileSync(path, '{"format":')
+    const message = `${path}: is not JSON, it was cut off or changed by hand`
+    await expectRefusal(['serve', '--port', '0', '--data', folder], 3, message)
+    expect(readFileSync(path, 'utf8')).toBe('{"format":')
+  })
+
+  it('leaves no lock behind when it could not start', async () => {
+    const folder = temporaryFolder()
+    await expectRefusal(['serve', '--port', '0', '--data', folder, '--fixture', 'nowhere'], 2, /^nowhere: /)
+    expect(existsSync(join(folder, '.lock'))).toBe(false)
+  })
+})
+
+describe('the environment', () => {
+  const variable = (option: string) => `DMARC_UNDERSTUDY_${option.toUpperCase().replaceAll('-', '_')}`
+
+  it('gives the value of every option that is not given', async () => {
+    const folder = temporaryFolder()
+    const service = await ready(
+      start(['serve'], {
+        environment: {
+          DMARC_UNDERSTUDY_PORT: '0',
+          DMARC_UNDERSTUDY_HOST: '0.0.0.0',
+          DMARC_UNDERSTUDY_ADMIN_TOKEN: 'T',
+          DMARC_UNDERSTUDY_DATA: join(folder, 'accounts'),
+          DMARC_UNDERSTUDY_FIXTURE: 'empty',
+          DMARC_UNDERSTUDY_SEED: '7',
+          DMARC_UNDERSTUDY_NOW: '2026-01-15T09:30:00Z',
+          DMARC_UNDERSTUDY_API_KEY: 'key_of_the_environment',
+          DMARC_UNDERSTUDY_PLAN: 'above-stone',
+          DMARC_UNDERSTUDY_NO_ADMIN: 'true',
+          DMARC_UNDERSTUDY_NO_QUOTAS: '1',
+          DMARC_UNDERSTUDY_OVERLAY: `${withBodyLimit(10)},${withLowestPlan('above-stone')}`,
+          DMARC_UNDERSTUDY_RESPONSE_VALIDATION: 'warn',
+          DMARC_UNDERSTUDY_LOG_LEVEL: 'silent',
+        },
+      }),
+    )
+    expect(service.apiKey).toBe('key_of_the_environment')
+    expect(existsSync(join(folder, 'accounts', 'account-default.json'))).toBe(true)
+    for (let sent = 0; sent < 11; sent++) expect((await service.request('/dmarc')).status).toBe(200)
+    const { headers, body } = await service.request('/domains')
+    expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
+    expect(body).toEqual({ success: true, data: { domains: [] } })
+    const tooLong = { method: 'POST', body: JSON.stringify({ name: 'Marketing' }) }
+    expect((await service.request('/domaingroups', tooLong)).status).toBe(413)
+    expect((await fetch(`${service.origin}/__admin/health`)).status).toBe(404)
+    service.signal('SIGTERM')
+    expect(await service.ended).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it.each(['stone', 'below-stone'])(
+    'of several overlays separated by commas takes each, as the plan %s shows',
+    async (plan) => {
+      const overlays = [withBodyLimit(10), withLowestPlan('below-stone')]
+      const service = await serve(['--plan', plan], { environment: { DMARC_UNDERSTUDY_OVERLAY: overlays.join(',') } })
+      expect((await service.request('/domains')).status).toBe(200)
+      expect((await service.request('/domaingroups', { method: 'POST', body: '{"name":"ab"}' })).status).toBe(413)
+    },
+  )
+
+  it('gives way to what is given as an option, be it wrong or not', async () => {
+    const service = await serve(['--fixture', 'empty', '--overlay', withBodyLimit(1000)], {
+      environment: {
+        DMARC_UNDERSTUDY_PORT: 'x',
+        DMARC_UNDERSTUDY_FIXTURE: 'nowhere',
+        DMARC_UNDERSTUDY_OVERLAY: 'nowhere.yaml',
+      },
+    })
+    expect((await service.request('/domains')).body).toMatchObject({ data: { domains: [] } })
+  })
+
+  it.each(['0', 'false'])('leaves a switch off with %s', async (value) => {
+    const { origin } = await serve([], { environment: { DMARC_UNDERSTUDY_NO_ADMIN: value } })
+    expect((await fetch(`${origin}/__admin/health`)).status).toBe(200)
+  })
+
+  it.concurrent.each<[option: string, value: string, message: string]>([
+    ['port', 'http', 'must be a whole number from 0 to 65535'],
+    ['port', '', 'must be a whole number from 0 to 65535'],
+    ['seed', '-1', 'must be a whole number from 0 to 9007199254740991'],
+    ['now', 'tomorrow', 'must be an instant such as 2026-01-15T09:00:00Z'],
+    ['log-level', 'debug', 'must be one of info, warn, error, silent'],
+    ['response-validation', 'on', 'must be one of error, warn, off'],
+    ['no-admin', 'maybe', 'must be true or false'],
+    ['no-quotas', 'yes', 'must be true or false'],
+    ['data', '', 'needs a value'],
+    ['api-key', '', 'needs a value'],
+    ['overlay', '', 'needs a value'],
+    ['host', '0.0.0.0', 'others can reach this address, so give --admin-token TOKEN or --no-admin'],
+  ])('is named when its value for %s, %j, is wrong', async (option, value, message) => {
+    await expectRefusal(['serve'], 2, `${variable(option)} ${value}: ${message}`, {
+      environment: { [variable(option)]: value },
+    })
+  })
+
+  it('gives overlays to the command assumptions as well', async () => {
+    const environment = { DMARC_UNDERSTUDY_OVERLAY: withBodyLimit(10) }
+    const { stdout } = await run(['assumptions', '--json'], { environment })
+    const listed = JSON.parse(stdout) as typeof assumptions
+    expect(listed.find(({ id }) => id === 'body-limit')?.choice).toEqual({ value: 10 })
+  })
+})
+
+describe('help', () => {
+  it.concurrent.each([[[]], [['--help']], [['-h']], [['help']]])(
+    'of the program, %j, names every command',
+    async (args) => {
+      const { code, stdout, stderr } = await run(args)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      for (const command of COMMANDS) expect(stdout).toContain(`\n  ${command} `)
+      expect(stdout).toContain('Usage: dmarc-understudy COMMAND')
+    },
+  )
+
+  it.concurrent.each(COMMANDS)('of %s says the same with -h and --help, wherever it stands', async (command) => {
+    const texts = await Promise.all([[], ['x'], ['--port', 'x']].map((args) => run([command, ...args, '--help'])))
+    const short = await run([command, '-h'])
+    for (const result of texts) expect(result).toEqual(short)
+    expect(short).toMatchObject({ code: 0, stderr: '' })
+    expect(short.stdout).toContain(`Usage: dmarc-understudy ${command} `)
+    expect(short.stdout).toContain('DMARC_UNDERSTUDY_<OPTION>')
+  })
+
+  it.concurrent.each<[command: string, options: string[]]>([
+    ['serve', OPTIONS_OF_SERVE],
+    ['assumptions', ['json', 'overlay']],
+  ])('of %s lists each of its options with what it does', async (command, options) => {
+    const { stdout } = await run([command, '--help'])
+    const listed = [...stdout.matchAll(/^ {2}--([a-z-]+)(?: \S+)?\s+\S.*\.$/gm)].map(([, name]) => name)
+    expect(listed).toEqual(options)
+  })
+
+  it('is not asked for behind --', async () => {
+    await expectRefusal(['serve', '--', '--help'], 2, 'serve takes no argument, but was given --help')
+  })
+})
+
+describe('the program', () => {
+  it.concurrent.each([['--version'], ['-v']])('says its version with %s', async (flag) => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    expect(await run([flag])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  it.concurrent.each(['frobnicate', 'SERVE', '--port', '-x', 'constructor', '__proto__', ''])(
+    'refuses %j, which is no command',
+    async (name) => {
+      await expectRefusal([name], 2, `${name} is no command; there are ${COMMANDS.join(', ')}`)
+    },
+  )
+})
+
+describe('assumptions', () => {
+  it('lists each with its place, the gap, the choice and the alternatives', async () => {
+    const { code, stdout, stderr } = await run(['assumptions'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const blocks = stdout.trimEnd().split('\n\n')
+    expect(blocks.map((block) => block.split('\n')[0])).toEqual(assumptions.map(({ id }) => id))
+    expect(blocks.find((block) => block.startsWith('status-not-monitored\n'))?.split('\n')).toEqual([
+      'status-not-monitored',
+      '  stands at    /components/x-errors/not_monitored',
+      '  left open    HTTP status codes for each error code: not shown.',
+      '  our choice   {"status":400}',
+      '  or 1         {"status":404}',
+      '  or 2         {"status":409}',
+      '  or 3         {"status":422}',
+    ])
+  })
+
+  it('prints the same as JSON', async () => {
+    const { code, stdout } = await run(['assumptions', '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(assumptions)))
+  })
+
+  it.concurrent.each([
+    ['head', '1', []],
+    ['body-limit', '2', []],
+    ['request-id-format', '1', []],
+    ['add-domains-status', '1', []],
+    ['status-plan-too-low', '2', []],
+    ['blank-names', '1', ['--json']],
+    ['update-group-response', '1', ['--json']],
+  ])('prints the overlay of %s, alternative %s, with %j', async (id, number, flags) => {
+    const assumption = assumptions.find((each) => each.id === id)
+    const alternative = assumption?.alternatives[Number(number) - 1]
+    if (assumption === undefined || alternative === undefined) throw new Error(`There is no ${id} ${number}.`)
+    const { code, stdout, stderr } = await run(['assumptions', 'overlay', id, number, ...flags])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(flags.length > 0 ? JSON.parse(stdout) : load(stdout)).toEqual({
+      overlay: '1.0.0',
+      info: { title: `${id}, alternative ${number}`, version: '1.0.0' },
+      actions: overlayFor(assumption, alternative, document.source).actions,
+    })
+  })
+
+  it('prints the overlay of the first alternative when no number is given', async () => {
+    const [first, silent] = await Promise.all([
+      run(['assumptions', 'overlay', 'body-limit', '1']),
+      run(['assumptions', 'overlay', 'body-limit']),
+    ])
+    expect(silent).toEqual(first)
+  })
+
+  it.concurrent.each<[args: string[], message: string | RegExp]>([
+    [
+      ['overlay', 'nonsense'],
+      'assumptions overlay nonsense: must be the id of an assumption; the command assumptions lists them',
+    ],
+    [['overlay'], /must be the id of an assumption; the command assumptions lists them$/],
+    [['overlay', 'body-limit', '0'], 'assumptions overlay body-limit 0: must be one of its 2 alternatives, from 1'],
+    [['overlay', 'body-limit', '3'], 'assumptions overlay body-limit 3: must be one of its 2 alternatives, from 1'],
+    [['overlay', 'body-limit', 'two'], 'assumptions overlay body-limit two: must be one of its 2 alternatives, from 1'],
+    [['overlay', 'body-limit', '1', '2'], 'assumptions overlay body-limit 1 2: must be overlay ID [N], or nothing'],
+    [['list'], 'assumptions list: must be overlay ID [N], or nothing'],
+    [['--port', '1'], '--port is no option here; there are --json, --overlay'],
+    [['--json=perhaps'], '--json perhaps: must be true or false'],
+    [['--overlay', 'nowhere.yaml'], 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
+  ])('refuses %j with exit code 2 and one line', async (args, message) => {
+    await expectRefusal(['assumptions', ...args], 2, message)
+  })
+
+  it('make an overlay that serve takes', async () => {
+    const folder = temporaryFolder()
+    const program = `'${process.execPath}' '${PROGRAM}'`
+    const written = await runShell(`${program} assumptions overlay create-group-status 1 > overlay.yaml`, { folder })
+    expect(written).toEqual({ code: 0, stdout: '', stderr: '' })
+    const group = { method: 'POST', body: '{"name":"Marketing"}' }
+    const [chosen, otherwise] = await Promise.all([
+      serve([], { folder }),
+      serve(['--overlay', 'overlay.yaml'], { folder }),
+    ])
+    expect((await chosen.request('/domaingroups', group)).status).toBe(200)
+    expect((await otherwise.request('/domaingroups', group)).status).toBe(201)
+  })
+})
+
+describe('a signal', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends serve with exit code 0 within 2 seconds, idle connections or not',
+    async (signal) => {
+      const service = await serve()
+      const agent = new Agent({ keepAlive: true })
+      onTestFinished(() => agent.destroy())
+      const request = get(`${service.baseUrl}/domains`, { agent })
+      const [response] = await once(request, 'response')
+      await once(response.resume(), 'end')
+      expect(request.socket?.destroyed).toBe(false)
+      const sent = performance.now()
+      service.signal(signal)
+      expect(await service.ended).toMatchObject({ code: 0 })
+      expect(performance.now() - sent).toBeLessThan(2000)
+    },
+  )
+})
+
+describe('a data folder', () => {
+  it('keeps domains, groups, key and the clock over a restart', async () => {
+    const folder = join(temporaryFolder(), 'accounts')
+    const args = ['--data', folder, '--fixture', 'empty', '--now', '2026-01-15T09:30:00Z']
+    const first = await serve(args)
+    await first.request('/domains', { method: 'POST', body: '{"domains":["a.example","B.example"]}' })
+    await first.request('/domaingroups', { method: 'POST', body: '{"name":"Shop","domains":["a.example"]}' })
+    const before = await first.request('/domaingroups')
+    first.signal('SIGTERM')
+    expect(await first.ended).toMatchObject({ code: 0 })
+
+    const second = await serve(['--data', folder])
+    expect(second.apiKey).toBe(first.apiKey)
+    expect((await second.request('/domaingroups')).body).toEqual(before.body)
+    const { body, headers } = await second.request('/domains')
+    expect(body).toEqual({ success: true, data: { domains: ['a.example', 'b.example'] } })
+    expect(headers.get('x-ratelimit-remaining')).toBe('28')
+    expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
+  })
+
+  it('is refused to a second process with exit code 3 and one line', async () => {
+    const folder = temporaryFolder()
+    const service = await serve(['--data', folder])
+    const user = new RegExp(
+      `^${folder} is in use by process \\d+ on ${hostname()}: stop it, choose another folder, or `,
+    )
+    await expectRefusal(['serve', '--port', '0', '--data', folder], 3, user)
+    expect((await service.request('/domains')).status).toBe(200)
+    service.signal('SIGTERM')
+    await service.ended
+    expect(existsSync(join(folder, '.lock'))).toBe(false)
+  })
+
+  it('is made where it is missing, relative to where the program runs', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'here'))
+    await serve(['--data', 'deep/er'], { folder: join(folder, 'here') })
+    expect(existsSync(join(folder, 'here', 'deep', 'er', 'account-default.json'))).toBe(true)
+  })
+
+  it('does not hold the key itself', async () => {
+    const folder = temporaryFolder()
+    const service = await serve(['--data', folder])
+    service.signal('SIGTERM')
+    await service.ended
+    const kept = readFileSync(join(folder, 'account-default.json'), 'utf8')
+    expect(kept).not.toContain(service.apiKey.split('.')[1])
+  })
+
+  it('that knows of another key by its hash alone is served without telling it', async () => {
+    const folder = temporaryFolder()
+    const first = await serve(['--data', folder, '--api-key', 'key_of_my_own'])
+    first.signal('SIGTERM')
+    await first.ended
+    const second = await serve(['--data', folder])
+    expect(second.apiKey).toBe('the one that the account was made with; only its hash is kept')
+    expect(second.curl).toContain('Bearer YOUR_KEY')
+    expect((await second.request('/domains', { headers: { authorization: 'Bearer key_of_my_own' } })).status).toBe(200)
+  })
+})
+
+describe('the log', () => {
+  const WRONG_KEY = `key_Wrong123.${'w'.repeat(48)}`
+
+  it('is JSON lines on standard error that tell of every request and hold no secret', async () => {
+    const service = await serve(['--fixture', 'empty', '--admin-token', 'token-of-the-control-plane'])
+    await service.request('/domains', { method: 'POST', body: '{"domains":["a.example"]}' })
+    await service.request('/domaingroups?id=SECRET-ID')
+    await service.request('/dmarc', { headers: { authorization: `Bearer ${WRONG_KEY}` } })
+    await service.request('/nowhere')
+    service.signal('SIGTERM')
+    const { stderr } = await service.ended
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines).toMatchObject([
+      {
+        msg: 'request',
+        method: 'POST',
+        path: '/api/v1/domains',
+        operation: 'addDomains',
+        status: 200,
+        account: 'default',
+        key: service.apiKey.split('.')[0],
+      },
+      { msg: 'request', method: 'GET', path: '/api/v1/domaingroups', status: 404, code: 'not_found' },
+      { msg: 'request', method: 'GET', path: '/api/v1/dmarc', status: 401, code: 'unauthorized' },
+      { msg: 'request', method: 'GET', path: '/api/v1/nowhere', status: 404, code: 'not_found' },
+    ])
+    for (const line of lines) {
+      expect(line).toMatchObject({ time: expect.any(String), request_id: expect.any(String), ms: expect.any(Number) })
+    }
+    for (const secret of [service.apiKey.split('.')[1], WRONG_KEY.split('.')[1], 'token-of', 'SECRET-ID', 'Bearer']) {
+      expect(stderr).not.toContain(secret)
+    }
+  })
+
+  it.each(['warn', 'error', 'silent'])('is silent about requests at the level %s', async (level) => {
+    const service = await serve(['--log-level', level])
+    await service.request('/domains')
+    service.signal('SIGTERM')
+    expect((await service.ended).stderr).toBe('')
+  })
+
+  it('does not mix with standard output', async () => {
+    const service = await serve()
+    const greeting = service.stdout()
+    await service.request('/domains')
+    service.signal('SIGTERM')
+    expect((await service.ended).stdout).toBe(greeting)
+  })
+})

@@ -1,0 +1,232 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Catalogue } from '../../src/contract/catalogue.ts'
+import type { Json } from '../../src/contract/json.ts'
+import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
+import { objectAt, ownDocument } from './own-document.ts'
+
+const catalogue = Catalogue.read(ownDocument(), 'openapi.yaml')
+
+/** A catalogue that says `message` for `not_found`. */
+function saying(message: string): Catalogue {
+  const document = ownDocument()
+  objectAt(document, '/components/x-errors')['not_found'] = { status: 404, message }
+  return Catalogue.read(document, 'openapi.yaml')
+}
+
+const say = (message: string, problem: Omit<Problem, 'code'>) =>
+  saying(message).answer({ code: 'not_found', ...problem }).message
+
+describe('of several problems', () => {
+  it.each(ERROR_CODES.slice(1).map((code, rank) => [ERROR_CODES[rank] ?? code, code] as const))(
+    '`%s` is answered rather than `%s`',
+    (higher, lower) => {
+      expect(catalogue.foremost([{ code: lower }, { code: higher }]).code).toBe(higher)
+      expect(catalogue.foremost([{ code: higher }, { code: lower }]).code).toBe(higher)
+    },
+  )
+
+  it('the first of one code is answered', () => {
+    const problems = ['/domains/1', '/domains/0', '/domains/2'].map((field) => ({
+      code: 'invalid_domain' as const,
+      field,
+    }))
+    const [first = { code: 'invalid_domain' as const }, ...rest] = problems
+    expect(catalogue.foremost([first, ...rest])).toBe(first)
+    expect(catalogue.foremost([{ code: 'duplicate_name' }, first, ...rest])).toBe(first)
+  })
+
+  it('one alone is answered', () => {
+    const problem = { code: 'internal_error' as const }
+    expect(catalogue.foremost([problem])).toBe(problem)
+  })
+
+  it('the order of the document decides, not that of the code (seed 20260115)', () => {
+    fc.assert(
+      fc.property(
+        fc.shuffledSubarray([...ERROR_CODES], { minLength: ERROR_CODES.length }),
+        fc.shuffledSubarray([...ERROR_CODES], { minLength: 1 }),
+        (order, codes) => {
+          const document = ownDocument()
+          const entries = objectAt(document, '/components/x-errors')
+          objectAt(document, '/components')['x-errors'] = Object.fromEntries(order.map((code) => [code, entries[code]]))
+          const [first = { code: 'unauthorized' as ErrorCode }, ...rest] = codes.map((code) => ({ code }))
+          const { code } = Catalogue.read(document, 'openapi.yaml').foremost([first, ...rest])
+          expect(code).toBe(order.find((each) => codes.includes(each)))
+        },
+      ),
+      { seed: 20260115, numRuns: 30 },
+    )
+  })
+})
+
+describe('a problem is answered', () => {
+  it.each<[what: string, problem: Problem, status: number, message: string]>([
+    ['by its code', { code: 'invalid_json' }, 400, 'Request body must contain valid JSON.'],
+    [
+      'in the words of its reason',
+      { code: 'invalid_request_body', reason: 'absent' },
+      400,
+      'Request body must not be empty.',
+    ],
+    [
+      'with the status of its reason',
+      { code: 'unauthorized', reason: 'plan', about: { plan: 'sand', lowest: 'stone' } },
+      403,
+      'The plan sand does not include API access; it starts with the plan stone.',
+    ],
+    [
+      'by its code when the reason has no words',
+      { code: 'invalid_json', reason: 'bytes' },
+      400,
+      'Request body must contain valid JSON.',
+    ],
+    [
+      'by its code when the reason is the name of a method of objects',
+      { code: 'invalid_name', reason: 'constructor', field: '/name', about: { limit: 100 } },
+      400,
+      '`name` must be a name of 1 to 100 characters.',
+    ],
+    [
+      'by its code when the reason is __proto__',
+      { code: 'invalid_json', reason: '__proto__' },
+      400,
+      'Request body must contain valid JSON.',
+    ],
+    [
+      'with the field',
+      { code: 'missing_field', reason: 'required', field: '/domains' },
+      400,
+      'The field `domains` is required.',
+    ],
+    [
+      'with the entry of an array',
+      { code: 'invalid_domain', reason: 'format', field: '/domains/3', value: 'no host' },
+      400,
+      '`domains[3]` must be a valid hostname, which "no host" is not.',
+    ],
+    ['with a query parameter', { code: 'missing_id', field: 'id' }, 400, 'The query parameter `id` is required.'],
+    [
+      'with all that the template asks for',
+      { code: 'invalid_name', reason: 'maxLength', field: '/name', about: { limit: 100, count: 101 } },
+      400,
+      '`name` must be a name of at most 100 characters, not 101.',
+    ],
+    ['with a value of another type', { code: 'not_found', value: 7 }, 404, 'No domain group has the id 7.'],
+    ['with a value that is null', { code: 'not_found', value: null }, 404, 'No domain group has the id null.'],
+  ])('%s', (_, problem, status, message) => {
+    expect(catalogue.answer(problem)).toEqual({ status, code: problem.code, message })
+  })
+})
+
+describe('a field is named', () => {
+  it.each<[pointer: string, name: string]>([
+    ['/domains', 'domains'],
+    ['/domains/3', 'domains[3]'],
+    ['/domains/0/name', 'domains[0].name'],
+    ['/a/b/12/c', 'a.b[12].c'],
+    ['/3', '3'],
+    ['/a~1b', 'a/b'],
+    ['/a~0b', 'a~b'],
+    ['/a~01b', 'a~1b'],
+    ['/', ''],
+    ['id', 'id'],
+    ['a/b', 'a/b'],
+    ['a~1b', 'a~1b'],
+    ['', ''],
+  ])('%j as %j', (field, name) => {
+    expect(say('{field}', { field })).toBe(`\`${name}\``)
+  })
+
+  it.each([
+    ['backticks', 'a`b`'],
+    ['line breaks', 'a\nb\r\nc'],
+    ['a template', '{value}'],
+    ['a pattern of replacement', '$& $1 $` $$'],
+    ['a quote', '"'],
+    ['markup', '<b>'],
+    ['a name of objects', '__proto__'],
+    ['half a character', '\ud800'],
+    ['a NUL', '\u0000'],
+  ])('as it was sent when it holds %s', (_, name) => {
+    const field = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const message = say('The field {field} is not supported.', { field, value: 'SECRET' })
+    expect(message).toBe(`The field \`${name}\` is not supported.`)
+    expect(JSON.parse(JSON.stringify(message))).toBe(message)
+  })
+
+  it.each([
+    ['of 100 KB', 'x'.repeat(100_000)],
+    ['of 100 KB of emoji', '😀'.repeat(25_000)],
+    ['of 100 KB of line breaks', '\n'.repeat(100_000)],
+  ])('in short when it is %s', (_, name) => {
+    const message = say('The field {field} is not supported.', { field: `/${name}` })
+    expect([...message].length).toBe('The field `` is not supported.'.length + 100)
+    expect(message).toMatch(/…` is not supported\.$/)
+    expect(Buffer.from(message).toString()).toBe(message)
+  })
+})
+
+describe('a value is quoted', () => {
+  it.each<[what: string, value: unknown, quoted: string]>([
+    ['as JSON', 'a "b"\n', '"a \\"b\\"\\n"'],
+    ['as an object', { a: [1] }, '{"a":[1]}'],
+    ['when it is missing', undefined, 'undefined'],
+    ['in full with 98 characters', 'x'.repeat(98), `"${'x'.repeat(98)}"`],
+    ['in short from 99 on', 'x'.repeat(99), `"${'x'.repeat(98)}…`],
+    ['in full with 98 emoji', '😀'.repeat(98), `"${'😀'.repeat(98)}"`],
+    ['in short with 99 emoji, none of them cut', '😀'.repeat(99), `"${'😀'.repeat(98)}…`],
+    ['in short with a megabyte', 'x'.repeat(1_000_000), `"${'x'.repeat(98)}…`],
+    ['with half a character escaped', '\ud800', '"\\ud800"'],
+  ])('%s', (_, value, quoted) => {
+    expect(say('{value}', { value })).toBe(quoted)
+  })
+
+  it('without being taken for a template itself', () => {
+    expect(say('{value} {plan}', { value: '{plan}', about: { plan: '{value}' } })).toBe('"{plan}" {value}')
+  })
+})
+
+describe('a template', () => {
+  it.each<[template: string, problem: Omit<Problem, 'code'>, message: string]>([
+    ['{limit} of {limit}', { about: { limit: 3 } }, '3 of 3'],
+    ['{limit}', {}, '{limit}'],
+    ['{limit}', { about: { count: 3 } }, '{limit}'],
+    ['{limit}', { about: { limit: 0 } }, '0'],
+    ['{domain}', { about: { domain: 'a'.repeat(200) } }, `${'a'.repeat(99)}…`],
+    ['{} {a b} { limit }', { about: { limit: 3 } }, '{} {a b} { limit }'],
+    ['no gap', { about: { limit: 3 } }, 'no gap'],
+    ['{field}', {}, '``'],
+  ])('%j is filled in: %j → %j', (template, problem, message) => {
+    expect(say(template, problem)).toBe(message)
+  })
+})
+
+describe('the statuses of a code', () => {
+  it.each<[code: ErrorCode, statuses: number[]]>([
+    ['unauthorized', [401, 403]],
+    ['not_found', [404]],
+    ['invalid_request_body', [400]],
+    ['request_too_large', [413]],
+    ['invalid_json', [400]],
+  ])('`%s` are those of its reasons within operations: %j', (code, statuses) => {
+    expect([...catalogue.statusesOf(code)]).toEqual(statuses)
+  })
+})
+
+describe('a catalogue', () => {
+  it('knows the codes that it has and no other', () => {
+    expect(ERROR_CODES.filter((code) => !catalogue.has(code))).toEqual([])
+    expect(['x-assumption', 'teapot', 'constructor', ''].filter((code) => catalogue.has(code))).toEqual([])
+  })
+
+  it.each<[what: string, document: Json]>([
+    ['without components', {}],
+    ['whose components are text', { components: 'none' }],
+    ['whose catalogue is a list', { components: { 'x-errors': [] } }],
+  ])('is not found in a document %s', (_, document) => {
+    expect(() => Catalogue.read(document, 'file.yaml')).toThrow(
+      'file.yaml#/components/x-errors: The catalogue needs an entry for the code unauthorized.',
+    )
+  })
+})

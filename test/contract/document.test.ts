@@ -1,0 +1,267 @@
+import { readFileSync } from 'node:fs'
+import SwaggerParser from '@apidevtools/swagger-parser'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, it } from 'vitest'
+import { Catalogue } from '../../src/contract/catalogue.ts'
+import { placeCodes } from '../../src/contract/codes.ts'
+import { loadContract, type Operation } from '../../src/contract/contract.ts'
+import { loadDocument, rulesOf } from '../../src/contract/document.ts'
+import { SCHEMA_EXTENSIONS } from '../../src/contract/extensions.ts'
+import { isObject, type Json, valueAt } from '../../src/contract/json.ts'
+import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
+import { OWN_DOCUMENT, objectAt, objectsIn, ownDocument } from './own-document.ts'
+
+const contract = await loadContract()
+const source = ownDocument()
+const { resolved, catalogue } = contract.document
+const operations = contract.operations.map((operation) => [operation.id, operation] as const)
+const refusals = contract.operations.flatMap((operation) =>
+  [...operation.responses.values()]
+    .filter(({ status }) => status >= 400)
+    .map((response) => [operation.id, response.status, operation, response] as const),
+)
+
+/** What the document says of an operation, without references. */
+function described({ path, method }: Operation): Json {
+  return objectAt(resolved, `/paths/~1${path.slice(1)}/${method.toLowerCase()}`)
+}
+
+function examplesIn(holder: unknown): [name: string, value: unknown][] {
+  const examples = valueAt(holder, '/content/application~1json/examples')
+  return Object.entries((examples ?? {}) as Json).map(([name, example]) => [name, (example as Json)['value']])
+}
+
+describe('openapi.yaml for other tools', () => {
+  it('has no problem in the eyes of `recommended-strict` of Redocly', async () => {
+    const config = await createConfig({ extends: ['recommended-strict'] })
+    const text = readFileSync(OWN_DOCUMENT, 'utf8')
+    const problems = await lintFromString({ source: text, absoluteRef: OWN_DOCUMENT, config })
+    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
+  })
+
+  it('is shown to Redocly in full, which finds a description that is left out', async () => {
+    const config = await createConfig({ extends: ['recommended-strict'] })
+    const broken = { ...ownDocument(), tags: [], servers: [] }
+    const problems = await lintFromString({ source: JSON.stringify(broken), absoluteRef: OWN_DOCUMENT, config })
+    expect(problems.map(({ ruleId }) => ruleId)).toContain('no-empty-servers')
+  })
+
+  it('is valid OpenAPI 3.1 for a parser that knows none of its extensions', async () => {
+    const api = await SwaggerParser.validate(ownDocument() as never)
+    expect(api.info.title).toBe('Domain Monitoring Service API')
+  })
+})
+
+describe('examples in openapi.yaml', () => {
+  const ajv = new Ajv2020({
+    strictTypes: false,
+    multipleOfPrecision: 9,
+    formats: {
+      hostname: (text: string) => contract.canonicalHostname(text) === text,
+      'idn-hostname': (text: string) => contract.canonicalHostname(text) !== undefined,
+      uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+    },
+  }).addVocabulary([...SCHEMA_EXTENSIONS, 'example'])
+  /** A schema, or a parameter or header that holds one. */
+  const examples = [...objectsIn(source)].filter(({ value }) => Object.hasOwn(value, 'example'))
+
+  it.each(examples.map(({ pointer, value }) => [pointer, value['example']]))(
+    'obey their schema at %s',
+    (pointer, example) => {
+      const holder = objectAt(resolved, String(pointer))
+      const validate = ajv.compile((holder['schema'] ?? holder) as Json)
+      validate(example)
+      expect(validate.errors ?? []).toEqual([])
+    },
+  )
+
+  it('stand at parameters, headers and schemas', () => {
+    const places = new Set(examples.map(({ pointer }) => pointer.split('/').slice(1, 3).join('/')))
+    expect([...places].toSorted()).toEqual([
+      'components/headers',
+      'components/parameters',
+      'components/schemas',
+      'paths/~1domaingroups',
+    ])
+  })
+
+  it.each(operations)('of requests to %s are accepted by it', (_, operation) => {
+    for (const [name, body] of examplesIn(described(operation)['requestBody'])) {
+      expect(operation.checkBody(body), name).toEqual([])
+    }
+    for (const parameter of (described(operation)['parameters'] ?? []) as Json[]) {
+      expect(operation.checkQuery({ id: '4fTq81Zb', [String(parameter['name'])]: parameter['example'] })).toEqual([])
+    }
+  })
+
+  it.each(operations)('of responses of %s are what it may answer, headers included', (_, operation) => {
+    for (const [status, response] of operation.responses) {
+      const stated = objectAt(described(operation), `/responses/${status}`)
+      const bodies = examplesIn(stated)
+      expect(bodies.length, `${status} has an example`).toBeGreaterThan(0)
+      for (const [name, body] of bodies) expect(response.check(body), `${status} ${name}`).toEqual([])
+      const headers = Object.entries((stated['headers'] ?? {}) as Record<string, Json>).map(([name, header]) => [
+        name.toLowerCase(),
+        String(header['example']),
+      ])
+      expect(response.checkHeaders(Object.fromEntries(headers)), `${status} headers`).toEqual([])
+    }
+  })
+
+  it.each(refusals)('of %s with %d say what the catalogue says', (_, status, operation) => {
+    for (const [name, body] of examplesIn(objectAt(described(operation), `/responses/${status}`))) {
+      const { code, message } = objectAt(body, '/error') as { code: ErrorCode; message: string }
+      const entry = objectAt(source, `/components/x-errors/${code}`)
+      const templates = [entry, ...Object.values((entry['reasons'] ?? {}) as Record<string, Json>)]
+      const fitting = templates.filter(({ message: template }) => madeFrom(String(template)).test(message))
+      expect(fitting.length, `${name}: ${message}`).toBeGreaterThan(0)
+    }
+  })
+
+  it.each(operations)('of the success of %s say the default of their message', (_, operation) => {
+    const { status, defaults } = operation.success
+    for (const [, body] of examplesIn(objectAt(described(operation), `/responses/${status}`))) {
+      expect(valueAt(body, '/data/message')).toBe(defaults['message'])
+    }
+  })
+
+  /** Matches what a message template may become. */
+  function madeFrom(template: string): RegExp {
+    const literal = template.replaceAll(/[.*+?^$()[\]\\|]/g, '\\$&')
+    return new RegExp(`^${literal.replaceAll(/\{\w+\}/g, '.+')}$`)
+  }
+})
+
+describe('schemas in openapi.yaml', () => {
+  it('admit no field that they do not name', () => {
+    // What stands below `not` describes what must not be, and narrows nothing by itself.
+    const open = [...objectsIn(source)]
+      .filter(({ pointer }) => !/\/(not|example|examples|x-[a-z-]+)(\/|$)/.test(pointer))
+      .filter(({ value }) => value['type'] === 'object' || isObject(value['properties']))
+    expect(open.length).toBeGreaterThan(20)
+    const lenient = open.filter(({ value }) => value['type'] !== 'object' || value['additionalProperties'] !== false)
+    expect(lenient.map(({ pointer }) => pointer)).toEqual([])
+  })
+
+  it('name a property that they require', () => {
+    const nameless = [...objectsIn(source)]
+      .filter(({ pointer, value }) => Array.isArray(value['required']) && !pointer.includes('x-assumption'))
+      .flatMap(({ pointer, value }) =>
+        (value['required'] as string[])
+          .filter((name) => !Object.hasOwn((value['properties'] ?? {}) as Json, name))
+          .map((name) => `${pointer} ${name}`),
+      )
+    expect(nameless).toEqual([])
+  })
+})
+
+describe('operations in openapi.yaml', () => {
+  it('are the eight of the service', () => {
+    expect(contract.operations.map(({ id, method, path }) => `${method} ${path} ${id}`).toSorted()).toEqual([
+      'DELETE /domaingroups deleteDomainGroup',
+      'DELETE /domains deleteDomains',
+      'GET /dmarc listDmarc',
+      'GET /domaingroups listDomainGroups',
+      'GET /domains listDomains',
+      'PATCH /domaingroups updateDomainGroup',
+      'POST /domaingroups createDomainGroup',
+      'POST /domains addDomains',
+    ])
+  })
+
+  it.each(operations)('%s has an operationId of its own and succeeds with one explicit status', (id, operation) => {
+    expect(described(operation)['operationId']).toBe(id)
+    expect(contract.operations.filter((other) => other.id === id)).toHaveLength(1)
+    const statuses = Object.keys(objectAt(described(operation), '/responses')).filter((key) => !key.startsWith('x-'))
+    expect(statuses.filter((status) => /^2[0-9]{2}$/.test(status))).toEqual(['200'])
+    expect(statuses.filter((status) => !/^[245][0-9]{2}$/.test(status))).toEqual([])
+  })
+
+  it.each(refusals)('%s says with which codes it answers %d', (_, status, operation) => {
+    const codes = valueAt(described(operation), `/responses/${status}/x-codes`)
+    expect(codes).toEqual(expect.arrayContaining([expect.any(String)]))
+  })
+
+  it('carry rules with ids of their own and the words of the specification, each one sentence', () => {
+    const rules = [...rulesOf(contract.document)]
+    expect(rules.length).toBeGreaterThan(30)
+    const declared = [...objectsIn(source)].flatMap(({ value }) => Object.keys((value['x-rule'] ?? {}) as Json))
+    expect(rules.map(([id]) => id)).toEqual(declared)
+    for (const [id, sentence] of rules) expect(sentence, id).toMatch(/^[^\n]*[^.\s]\.$/)
+  })
+
+  it.each(['/dmarc', '/domains', '/domaingroups'])('share the quota of the path %s', (path) => {
+    const quotas = contract.operations.filter((operation) => operation.path === path).map(({ quota }) => quota)
+    const stated = objectAt(source, `/paths/~1${path.slice(1)}/x-quota`)
+    for (const quota of quotas) expect(quota).toEqual(stated)
+  })
+})
+
+describe('error codes', () => {
+  it('are the same in the catalogue, in the code and in the schema ErrorCode, in order of precedence', () => {
+    const { 'x-assumption': _, ...entries } = objectAt(source, '/components/x-errors')
+    expect(Object.keys(entries)).toEqual([...ERROR_CODES])
+    expect(valueAt(source, '/components/schemas/ErrorCode/enum')).toEqual([...ERROR_CODES])
+    expect(catalogue.codes).toEqual([...ERROR_CODES])
+  })
+
+  it('stand in the document under the status of the catalogue already, so that placing them changes nothing', () => {
+    const more = (operationId: string) => (operationId === 'deleteDomains' ? (['domain_delete_failed'] as const) : [])
+    expect(placeCodes(source, Catalogue.read(source, 'openapi.yaml'), 'openapi.yaml', more)).toEqual(source)
+  })
+
+  it('leave the document as it is when it is loaded', async () => {
+    expect((await loadDocument()).source).toEqual(ownDocument())
+  })
+
+  it('are not placed in the document that is given but in a copy', () => {
+    const document = ownDocument()
+    Object.assign(objectAt(document, '/components/x-errors/not_found'), { status: 400 })
+    const before = structuredClone(document)
+    const placed = placeCodes(document, Catalogue.read(document, 'openapi.yaml'), 'openapi.yaml')
+    expect(document).toEqual(before)
+    expect(placed).not.toEqual(before)
+  })
+
+  it.each(refusals)('of %s with %d make bodies that the response accepts', (_, status, __, response) => {
+    expect(response.codes.size).toBeGreaterThan(0)
+    for (const code of response.codes) {
+      const answers = waysTo(code as ErrorCode).map((problem) => catalogue.answer(problem))
+      const here = answers.filter((answer) => answer.status === status)
+      expect(here.length, code).toBeGreaterThan(0)
+      for (const { message } of here) {
+        expect(response.check({ success: false, error: { code, message } })).toEqual([])
+      }
+    }
+  })
+
+  it('are all answered by an operation', () => {
+    const answered = new Set(refusals.flatMap(([, , , { codes }]) => [...codes]))
+    expect(ERROR_CODES.filter((code) => !answered.has(code))).toEqual([])
+  })
+
+  it.each(refusals)('that %s does not declare are a violation of its %d', (_, __, ___, response) => {
+    const stranger = ERROR_CODES.find((code) => !response.codes.has(code))
+    expect(response.check({ success: false, error: { code: stranger, message: 'No.' } })).toEqual([
+      {
+        pointer: '/error/code',
+        keyword: 'x-codes',
+        message: `/error/code must be one of ${[...response.codes].join(', ')} with this status.`,
+        value: stranger,
+      },
+    ])
+  })
+
+  /** The problems that lead to a code within an operation: without a reason, and with each that it has. */
+  function waysTo(code: ErrorCode): Problem[] {
+    const reasons = Object.entries((valueAt(source, `/components/x-errors/${code}/reasons`) ?? {}) as Json)
+    const inside = reasons.filter(([, reason]) => valueAt(reason, '/outside') !== true)
+    return [undefined, ...inside.map(([reason]) => reason)].map((reason) => ({
+      code,
+      ...(reason !== undefined && { reason }),
+      field: '/domains/0',
+      value: 'example.com',
+    }))
+  }
+})
