@@ -11,7 +11,7 @@ import { conformRequest } from './conform.ts'
 import { authenticate, type Caller, chargeRequest, checkPlan, type GateDeps, rateLimited } from './gate.ts'
 import type { Log } from './log.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
-import { ContractBreach, Replier, type Reply, type ResponseValidation } from './reply.ts'
+import { Replier, type Reply, type ResponseValidation } from './reply.ts'
 import { requestIdOf } from './request-id.ts'
 import { createRouter, readTarget } from './router.ts'
 
@@ -61,8 +61,7 @@ export function createPipeline(
       reply = answer(exchange, await decide(exchange, request))
     } catch (error) {
       if (error instanceof ClientGone) return
-      const violations = error instanceof ContractBreach ? error.violations : undefined
-      log.error({ request_id: requestId(exchange), err: error, violations }, 'The request failed.')
+      log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
       reply = replier.refuse(undefined, [{ code: 'internal_error' }])
     }
     send(exchange, reply, request, response)

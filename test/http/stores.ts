@@ -1,0 +1,38 @@
+import { openMemoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/** A memory store in which some methods are others. */
+export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
+  const memory = openMemoryStore()
+  const own: Store = {
+    list: () => memory.list(),
+    has: (accountId) => memory.has(accountId),
+    accountOf: (keyHash) => memory.accountOf(keyHash),
+    create: (state) => memory.create(state),
+    read: (accountId) => memory.read(accountId),
+    update: (accountId, decide) => memory.update(accountId, decide),
+    hit: (...charge) => memory.hit(...charge),
+    nextRequest: (accountId) => memory.nextRequest(accountId),
+    close: () => memory.close(),
+  }
+  return { ...own, ...replace(memory) }
+}
+
+export const LOST = new Error('the disk is gone')
+
+/** A store in which one method can be made to fail. */
+export function failingStore(method: 'read' | 'update' | 'accountOf' | 'hit' | 'nextRequest') {
+  let failing = false
+  const store = overMemory((memory) => ({
+    [method]: (...given: unknown[]) => (failing ? Promise.reject(LOST) : Reflect.apply(memory[method], memory, given)),
+  }))
+  return {
+    store,
+    fail() {
+      failing = true
+    },
+    recover() {
+      failing = false
+    },
+  }
+}
