@@ -1,0 +1,169 @@
+import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
+import { expect } from 'vitest'
+import { type Real, send } from './exchange.ts'
+import type { Model } from './model.ts'
+import { GRACE_END } from './pool.ts'
+import { describeRequest, type PlannedRequest, plannedReading, plannedRequest, readingOf } from './requests.ts'
+
+type Command = AsyncCommand<Model, Real>
+type WeightedCommand = { arbitrary: Arbitrary<Command>; weight: number }
+
+/** Commands in the proportions in which they are worth sending; those of `more` are rare. */
+export function allCommands(more: readonly WeightedCommand[] = []): Arbitrary<Command>[] {
+  const usual = fc.oneof(
+    { arbitrary: plannedRequest.map((plan) => new Send(plan, 1)), weight: 40 },
+    {
+      arbitrary: fc
+        .tuple(plannedRequest, fc.integer({ min: 2, max: 5 }))
+        .map(([plan, copies]) => new Send(plan, copies)),
+      weight: 3,
+    },
+    { arbitrary: fc.tuple(plannedReading, fc.nat(2)).map(([plan, left]) => new UseUp(plan, left)), weight: 1 },
+    { arbitrary: fc.constantFrom(...LEAPS).map((leap) => new PassTime(leap)), weight: 3 },
+    ...more,
+  )
+  return [usual]
+}
+
+export const reopening: Arbitrary<Command> = fc.constant(null).map(() => new Reopen())
+
+/**
+ * Sends copies of one request at the same time. Whichever order the service takes them in, it must answer what it
+ * answers to as many in a row.
+ */
+class Send implements Command {
+  readonly #plan: PlannedRequest
+  readonly #copies: number
+
+  constructor(plan: PlannedRequest, copies: number) {
+    this.#plan = plan
+    this.#copies = copies
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(model: Model, real: Real): Promise<void> {
+    await send(this.#plan, this.#copies, model, real)
+  }
+
+  toString(): string {
+    return `${describeRequest(this.#plan)}${this.#copies > 1 ? ` × ${this.#copies} at once` : ''}`
+  }
+}
+
+/** Reads until so many requests are left of the quota. */
+class UseUp implements Command {
+  readonly #plan: PlannedRequest
+  readonly #left: number
+
+  constructor(plan: PlannedRequest, left: number) {
+    this.#plan = plan
+    this.#left = left
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(model: Model, real: Real): Promise<void> {
+    let [answer] = await send(this.#plan, 1, model, real)
+    // A young key may read so often that it is not worth the time.
+    if ((answer?.quota?.remaining ?? 0) > 100) return
+    while ((answer?.quota?.remaining ?? 0) > this.#left) {
+      const copies = Math.min(10, (answer?.quota?.remaining ?? 0) - this.#left)
+      answer = (await send(this.#plan, copies, model, real)).at(-1)
+    }
+  }
+
+  toString(): string {
+    return `${describeRequest(this.#plan)} until ${this.#left} are left`
+  }
+}
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+interface Leap {
+  name: string
+  from(now: number): number
+}
+
+const before = (boundary: number, now: number) => Math.max(0, boundary - 1 - now)
+const untilNext = (period: number, now: number) => period - (now % period)
+
+/** Ways for time to pass; most end at, or a millisecond before, a moment at which something changes. */
+const LEAPS: readonly Leap[] = [
+  { name: '1 ms', from: () => 1 },
+  { name: '1 s', from: () => SECOND },
+  { name: '1 min', from: () => MINUTE },
+  { name: '1 h', from: () => HOUR },
+  { name: '8 days', from: () => 8 * DAY },
+  { name: 'until the hour', from: (now) => untilNext(HOUR, now) },
+  { name: 'until 1 ms before the hour', from: (now) => before(now + untilNext(HOUR, now), now) },
+  { name: 'until midnight', from: (now) => untilNext(DAY, now) },
+  { name: 'until 1 min before midnight', from: (now) => Math.max(0, untilNext(DAY, now) - MINUTE) },
+  { name: 'until 1 ms before midnight', from: (now) => before(now + untilNext(DAY, now), now) },
+  { name: 'until the end of the grace period', from: (now) => Math.max(0, GRACE_END - now) },
+  { name: 'until 1 ms before the end of the grace period', from: (now) => before(GRACE_END, now) },
+]
+
+class PassTime implements Command {
+  readonly #leap: Leap
+
+  constructor(leap: Leap) {
+    this.#leap = leap
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(model: Model, real: Real): Promise<void> {
+    const milliseconds = this.#leap.from(model.now)
+    model.now += milliseconds
+    real.advance(milliseconds)
+  }
+
+  toString(): string {
+    return `(time passes: ${this.#leap.name})`
+  }
+}
+
+class Reopen implements Command {
+  check(): boolean {
+    return true
+  }
+
+  async run(_: Model, real: Real): Promise<void> {
+    await real.reopen()
+    real.reach('the service was opened again')
+  }
+
+  toString(): string {
+    return '(the service is closed and opened again)'
+  }
+}
+
+/** Reads everything that there is and compares it with the model. */
+export async function readEverything(model: Model, real: Real): Promise<void> {
+  model.now += HOUR
+  real.advance(HOUR)
+  for (const authorization of usableKeys(model)) {
+    for (const path of ['/domains', '/domaingroups', '/dmarc']) {
+      const [answer] = await send(readingOf(path, authorization), 1, model, real)
+      expect(answer?.status, `GET ${path}`).toBe(200)
+    }
+  }
+}
+
+/** One key of each account that may use the API. */
+function usableKeys(model: Model): string[] {
+  const accounts = [...model.accounts.values()].filter(({ hasAccess }) => hasAccess)
+  return accounts
+    .flatMap(({ keys }) => [...keys].filter(([, { disabled }]) => !disabled).slice(0, 1))
+    .map(([key]) => key)
+}

@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { loadContract } from '../../src/contract/contract.ts'
+import { openFolderStore } from '../../src/store/folder.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
+import { revive } from '../store/example-account.ts'
+import { temporaryFolder } from '../store/temporary-folder.ts'
+import { allCommands, readEverything, reopening } from './commands.ts'
+import { Model } from './model.ts'
+import { openService } from './service-under-test.ts'
+
+// The same runs everywhere, so that a failure is nobody's luck. To explore further, and to find a failure again:
+// MODEL_SEED=$RANDOM MODEL_RUNS=5000 npx vitest run test/model
+const DEFAULT_RUNS = 150
+const RUNS = Number(process.env['MODEL_RUNS'] ?? DEFAULT_RUNS)
+const SEED = Number(process.env['MODEL_SEED'] ?? 20_260_115)
+const PATIENCE = 60_000 + RUNS * 500
+
+/** How often each situation was reached, over all runs. */
+const reached = new Map<string, number>()
+
+interface Ground {
+  name: string
+  /** Opens stores that keep the same accounts, one after the other. */
+  prepare(): () => Promise<Store>
+  /** Whether accounts outlive a store. */
+  keeps: boolean
+}
+
+const GROUNDS: readonly Ground[] = [
+  { name: 'in memory', prepare: () => async () => openMemoryStore(), keeps: false },
+  { name: 'in a folder', prepare: openingFolder, keeps: true },
+]
+
+function openingFolder(): () => Promise<Store> {
+  const folder = temporaryFolder()
+  return () => openFolderStore(folder, revive)
+}
+
+describe.each(GROUNDS)('the service with its accounts $name', ({ prepare, keeps }) => {
+  it(`answers any ${RUNS} sequences of requests as the model does (seed ${SEED})`, { timeout: PATIENCE }, async () => {
+    const rare = keeps ? [{ arbitrary: reopening, weight: 1 }] : []
+    const sequences = fc.noBias(fc.commands(allCommands(rare), { maxCommands: 80, size: 'max' }))
+    const property = fc.asyncProperty(sequences, async (commands) => {
+      const model = new Model()
+      const { real, stop } = await openService(prepare(), reach)
+      try {
+        await fc.asyncModelRun(() => ({ model, real }), commands)
+        if (keeps) await real.reopen()
+        await readEverything(model, real)
+      } finally {
+        await stop()
+      }
+    })
+    await fc.assert(property, { numRuns: RUNS, seed: SEED })
+  })
+})
+
+// Without this, a generator that lost a kind of request would weaken the test and nobody would know.
+it.skipIf(RUNS < DEFAULT_RUNS)(
+  'has had every answer that the contract documents, and the turns that matter',
+  async () => {
+    const { operations } = await loadContract()
+    const answers = operations.flatMap(({ id, responses }) =>
+      [...responses.values()].flatMap(({ status, codes }) =>
+        codes.size === 0 ? [`${id} ${status}`] : [...codes].map((code) => `${id} ${status} ${code}`),
+      ),
+    )
+    const possible = answers.filter((answer) => !answer.endsWith('internal_error'))
+    expect([...possible, ...TURNS].filter((situation) => !reached.has(situation))).toEqual([])
+  },
+)
+
+const TURNS = [
+  'no operation 404 not_found',
+  'no operation 405 not_found',
+  'group in other case: 404 not_found',
+  'group of another account: 404 not_found',
+  'former group: 404 not_found',
+  'a name taken in another spelling',
+  'a name spelt anew',
+  'a domain added and removed at once',
+  'a removed domain that left its groups',
+  'more than 50 domains removed at once',
+  'the empty record of a new domain',
+  'figures of a domain that was processed just in time',
+  'figures that changed from one day to another',
+  'the service was opened again',
+]
+
+function reach(situation: string): void {
+  reached.set(situation, (reached.get(situation) ?? 0) + 1)
+}

@@ -1,0 +1,176 @@
+import fc, { type Arbitrary } from 'fast-check'
+import type { Account } from './account.ts'
+import {
+  bodyOfAddition,
+  bodyOfChanges,
+  bodyOfDeletion,
+  bodyOfGroup,
+  idleBody,
+  noBody,
+  type SentBody,
+} from './bodies.ts'
+import type { Model, Request } from './model.ts'
+import { secretOf } from './pool.ts'
+
+/** A request of which only the ids of groups are open, because the service chooses those. */
+export interface PlannedRequest {
+  method: string
+  path: string
+  authorization: string | undefined
+  query: readonly PlannedParameter[]
+  body: SentBody
+}
+
+/** A query parameter; `of` is how to find an id among those of the moment. */
+export type PlannedParameter = { name: string; value: string } | { of: IdChoice; index: number }
+
+type IdChoice = 'group' | 'former group' | 'group in other case' | 'group of another account'
+
+/** The request as it is sent, and as the model sees it. */
+export function settleRequest(plan: PlannedRequest, model: Model): { target: string; request: Request } {
+  const { method, path, authorization, body } = plan
+  const account = model.accountOf(authorization) ?? [...model.accounts.values()][0]
+  const parameters = plan.query.map((parameter): [string, string] =>
+    'of' in parameter
+      ? ['id', findId(parameter.of, parameter.index, account, model)]
+      : [parameter.name, parameter.value],
+  )
+  const ids = parameters.filter(([name]) => name === 'id').map(([, value]) => value)
+  const query = new URLSearchParams(parameters).toString()
+  return {
+    target: query === '' ? path : `${path}?${query}`,
+    request: { method, path, ids, authorization, body: body.arrives },
+  }
+}
+
+const UNKNOWN_ID = 'zzzzzzzz'
+
+function findId(choice: IdChoice, index: number, account: Account | undefined, model: Model): string {
+  const pick = (ids: readonly string[] = []) => ids[index % ids.length] ?? UNKNOWN_ID
+  const groupIds = account?.groups.map(({ id }) => id)
+  switch (choice) {
+    case 'group':
+      return pick(groupIds)
+    case 'former group':
+      return pick(account?.formerIds)
+    case 'group in other case':
+      return pick(groupIds).replace(/[a-z]/gi, (letter) =>
+        /[a-z]/.test(letter) ? letter.toUpperCase() : letter.toLowerCase(),
+      )
+    case 'group of another account': {
+      const others = [...model.accounts.values()].filter((other) => other !== account)
+      return pick(others.flatMap(({ groups }) => groups.map(({ id }) => id)))
+    }
+  }
+}
+
+const bearer = (key: string) => `Bearer ${secretOf(key)}`
+const usableKey = fc.oneof(
+  { arbitrary: fc.constant(bearer('main')), weight: 8 },
+  { arbitrary: fc.constant(bearer('young')), weight: 2 },
+  { arbitrary: fc.constant(bearer('other')), weight: 2 },
+  fc.constant(bearer('spare')),
+)
+const uselessKey = fc.constantFrom(
+  bearer('small'),
+  bearer('small'),
+  bearer('small'),
+  bearer('disabled'),
+  bearer('unknown'),
+  bearer('main').toLowerCase(),
+  bearer('main').replace('Bearer', 'bearer'),
+  bearer('main').replace('Bearer ', 'Bearer  '),
+  bearer('main').replace('Bearer ', 'Basic '),
+  bearer('main').replace('Bearer ', ''),
+  'Bearer',
+  '',
+  undefined,
+)
+const authorization = fc.oneof({ arbitrary: usableKey, weight: 20 }, uselessKey)
+
+const oneId: Arbitrary<PlannedParameter> = fc.oneof(
+  { arbitrary: fc.record({ of: fc.constant('group' as const), index: fc.nat(5) }), weight: 24 },
+  fc.record({
+    of: fc.constantFrom<IdChoice>('former group', 'group in other case', 'group of another account'),
+    index: fc.nat(5),
+  }),
+  fc.constantFrom(UNKNOWN_ID, '', '__proto__', 'zzzzzzz', ' ').map((value) => ({ name: 'id', value })),
+)
+const noId = fc.constantFrom<PlannedParameter[]>([], [{ name: 'ID', value: UNKNOWN_ID }])
+const withId: Arbitrary<PlannedParameter[]> = fc.oneof(
+  { arbitrary: oneId.map((id) => [id]), weight: 24 },
+  fc.tuple(oneId, oneId),
+  oneId.map((id) => [{ name: 'name', value: 'Web' }, id]),
+  noId,
+)
+
+interface Parts {
+  query?: Arbitrary<PlannedParameter[]>
+  body?: Arbitrary<SentBody>
+}
+
+function plan(
+  method: string,
+  path: string,
+  { query = fc.constant([]), body = fc.constant(noBody) }: Parts = {},
+): Arbitrary<PlannedRequest> {
+  return fc.record({ method: fc.constant(method), path: fc.constant(path), authorization, query, body })
+}
+
+const strayRequest = fc
+  .constantFrom(
+    ['GET', '/'],
+    ['GET', '/domain'],
+    ['GET', '/domains/'],
+    ['GET', '/Domains'],
+    ['POST', '/domaingroups/zzzzzzzz'],
+    ['GET', '/__proto__'],
+    ['POST', '/dmarc'],
+    ['PATCH', '/domains'],
+    ['PUT', '/domaingroups'],
+    ['OPTIONS', '/dmarc'],
+  )
+  .chain(([method = '', path = '']) => plan(method, path))
+
+/** Requests of every kind, those that change something the most often. */
+export const plannedRequest: Arbitrary<PlannedRequest> = fc.oneof(
+  { arbitrary: plan('POST', '/domains', { body: bodyOfAddition }), weight: 7 },
+  { arbitrary: plan('DELETE', '/domains', { body: bodyOfDeletion }), weight: 5 },
+  { arbitrary: plan('POST', '/domaingroups', { body: bodyOfGroup }), weight: 10 },
+  { arbitrary: plan('PATCH', '/domaingroups', { query: withId, body: bodyOfChanges }), weight: 9 },
+  { arbitrary: plan('DELETE', '/domaingroups', { query: withId, body: idleBody }), weight: 3 },
+  { arbitrary: plan('GET', '/domaingroups', { query: fc.oneof(noId, withId) }), weight: 3 },
+  { arbitrary: plan('GET', '/domains'), weight: 2 },
+  { arbitrary: plan('GET', '/dmarc'), weight: 4 },
+  {
+    arbitrary: plan('HEAD', '/dmarc').chain((head) =>
+      fc.constantFrom('/dmarc', '/domains', '/domaingroups').map((path) => ({ ...head, path })),
+    ),
+    weight: 1,
+  },
+  { arbitrary: strayRequest, weight: 1 },
+)
+
+/** Readings that use up the quota of a path. */
+export const plannedReading: Arbitrary<PlannedRequest> = fc
+  .tuple(fc.constantFrom('/dmarc', '/domains', '/domaingroups'), usableKey)
+  .map(([path, key]) => readingOf(path, key))
+
+export function readingOf(path: string, authorization: string): PlannedRequest {
+  return { method: 'GET', path, authorization, query: [], body: noBody }
+}
+
+/** For the report of a failure. */
+export function describeRequest({ method, path, authorization, query, body }: PlannedRequest): string {
+  const parameters = query.map((parameter) =>
+    'of' in parameter
+      ? `id=<${parameter.of} ${parameter.index}>`
+      : `${parameter.name}=${JSON.stringify(parameter.value)}`,
+  )
+  const target = parameters.length === 0 ? path : `${path}?${parameters.join('&')}`
+  const content = body.content?.toString().trim() ?? ''
+  const sent = content.length > 300 ? `${content.slice(0, 300)}…` : content
+  const type = body.contentType === 'application/json' ? '' : ` as ${body.contentType ?? 'nothing'}`
+  const key = /key_[a-z]+/.exec(authorization ?? '')?.[0] ?? authorization
+  return `${method} ${target} ${key}${sent === '' ? '' : ` ${sent}${type}`}`
+}

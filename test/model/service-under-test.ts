@@ -1,0 +1,62 @@
+import { createAccount, type Fixture } from '../../src/seeding/fixture.ts'
+import type { Store } from '../../src/store/store.ts'
+import { startService, type TestService } from '../service.ts'
+import type { Real } from './exchange.ts'
+import { ACCOUNTS, type AccountOfPool, BEGINNING, secretOf } from './pool.ts'
+
+/** A service with the accounts of the pool, on a clock of its own; `open` opens a store on what the last one kept. */
+export async function openService(
+  open: () => Promise<Store>,
+  reach: (situation: string) => void,
+): Promise<{ real: Real; stop: () => Promise<void> }> {
+  let now = BEGINNING
+  async function start(): Promise<TestService> {
+    const store = await open()
+    const { default: first, ...others } = ACCOUNTS
+    const service = await startService({ store, clock: () => now, ...birthOf(first), fixture: fixtureOf(first) })
+    for (const [id, account] of Object.entries(others)) {
+      if (!(await store.has(id))) await createBeside(id, account, service)
+    }
+    return service
+  }
+  const real: Real = {
+    service: await start(),
+    advance: (milliseconds) => {
+      now += milliseconds
+    },
+    async reopen() {
+      await real.service.stop()
+      real.service = await start()
+    },
+    reach,
+    requestIds: new Set(),
+    readings: new Map(),
+  }
+  return { real, stop: () => real.service.stop() }
+}
+
+function createBeside(id: string, account: AccountOfPool, { store, contract }: TestService): Promise<void> {
+  const { ahead } = account
+  const birth = { id, real: BEGINNING, now: new Date(BEGINNING + ahead).toISOString(), ...birthOf(account) }
+  return store.create(createAccount(fixtureOf(account), birth, contract))
+}
+
+function birthOf({ seed, keys: [first] }: AccountOfPool): { seed: number; apiKey: string } {
+  return { seed, apiKey: secretOf(first.name) }
+}
+
+function fixtureOf({ plan, keys: [, ...more], domains }: AccountOfPool): Fixture {
+  return {
+    plan,
+    keys: more.map(({ name, createdAt, disabled }) => ({
+      key: secretOf(name),
+      created_at: new Date(createdAt).toISOString(),
+      disabled,
+    })),
+    domains: domains.map(({ name, addedAt, features }) => ({
+      name,
+      added_at: new Date(addedAt).toISOString(),
+      features,
+    })),
+  }
+}
