@@ -18,7 +18,9 @@ export function findFault(schema: object, value: unknown): Fault | undefined {
     formats: { 'date-time': isInstant, duration: (text: string) => parseDuration(text) !== undefined },
   })
   const validate = shared.compile(schema)
-  const [error] = validate(value) ? [] : (validate.errors ?? [])
+  const errors = validate(value) ? [] : (validate.errors ?? [])
+  // Of alternatives that all fail, no single one is what would be right.
+  const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0]
   return error && explain(error)
 }
 
@@ -41,8 +43,10 @@ function explain({ instancePath, keyword, params, message, data, parentSchema }:
       return at(`is ${value} but must be of type ${[params['type']].flat().join(' or ')}`)
     case 'pattern':
     case 'format':
-    case 'anyOf':
-      return at(`is ${value} but must be ${String(parentSchema?.['description'] ?? message).replace(/\.$/, '')}`)
+    case 'anyOf': {
+      const description = parentSchema?.['description']
+      return at(description === undefined ? `is ${value} but ${message}` : `is ${value} but must be ${description}`)
+    }
     default:
       return at(`is ${value} but ${message}`)
   }

@@ -11,13 +11,14 @@ type Check = (sources: Sources) => string[]
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   clock: ['domain'],
-  contract: ['clock', 'domain'],
-  store: ['clock', 'domain'],
-  seeding: ['clock', 'domain'],
-  http: ['contract', 'store', 'seeding', 'clock', 'domain'],
-  admin: ['contract', 'store', 'seeding', 'clock', 'domain'],
-  server: ['http', 'admin', 'contract', 'store', 'seeding', 'clock', 'domain'],
-  cli: ['server', 'http', 'admin', 'contract', 'store', 'seeding', 'clock', 'domain'],
+  schema: ['domain'],
+  contract: ['schema', 'clock', 'domain'],
+  store: ['schema', 'clock', 'domain'],
+  seeding: ['schema', 'clock', 'domain'],
+  http: ['contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  admin: ['contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  server: ['http', 'admin', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  cli: ['server', 'http', 'admin', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
   index: ['server', 'contract', 'store', 'seeding', 'clock', 'domain'],
 }
 /** Parts that stand on nothing but the language. */
@@ -195,6 +196,26 @@ describe('the check of', () => {
       'domain/a.ts imports clock.ts',
     ],
     [
+      'from the domain to the schema',
+      two('domain/a.ts', "import { findFault } from '../schema.ts'", 'schema.ts'),
+      'domain/a.ts imports schema.ts',
+    ],
+    [
+      'from the schema to the contract',
+      two('schema.ts', "import type { Json } from './contract/json.ts'", 'contract/json.ts'),
+      'schema.ts imports contract/json.ts',
+    ],
+    [
+      'from the schema to the clock',
+      two('schema.ts', "import { systemClock } from './clock.ts'", 'clock.ts'),
+      'schema.ts imports clock.ts',
+    ],
+    [
+      'from the door to the schema',
+      two('index.ts', "export { findFault } from './schema.ts'", 'schema.ts'),
+      'index.ts imports schema.ts',
+    ],
+    [
       'of types alone',
       two('domain/a.ts', "import type { B } from '../http/b.ts'", 'http/b.ts'),
       'domain/a.ts imports http/b.ts',
@@ -266,6 +287,9 @@ describe('the check of', () => {
 
   it.each<[what: string, sources: Sources]>([
     ['down', two('http/a.ts', "import { b } from '../domain/b.ts'", 'domain/b.ts')],
+    ['from the schema to the domain', two('schema.ts', "import { b } from './domain/b.ts'", 'domain/b.ts')],
+    ['from the contract to the schema', two('contract/a.ts', "import { b } from '../schema.ts'", 'schema.ts')],
+    ['from seeding to the schema', two('seeding/a.ts', "import { b } from '../schema.ts'", 'schema.ts')],
     ['to a neighbour', two('domain/a.ts', "import { b } from './b.ts'", 'domain/b.ts')],
     ['in a comment', one('domain/a.ts', "// import { b } from '../store/b.ts'\n/*\nimport 'ajv'\n*/")],
     ['in a text', one('domain/a.ts', "const a = `from '../store/b.ts'`")],

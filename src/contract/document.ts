@@ -112,33 +112,34 @@ function codesOfSettings(settings: Settings, operationId: string): ErrorCode[] {
   return operationId === 'deleteDomains' && unmonitoredDeletion !== 'ignored' ? [...codes, unmonitoredDeletion] : codes
 }
 
-/** Every reference must lead to a place in the document, and not back to itself. */
+/** Every reference must lead to a place in the document, and not back to what it is part of. */
 function checkReferences(source: Json, file: string): void {
+  const references: { pointer: string; target: string }[] = []
   function visit(value: unknown, pointer: string): void {
     if (typeof value !== 'object' || value === null) return
-    const reference = (value as Json)['$ref']
-    if (typeof reference === 'string') checkReference(reference, `${pointer}/$ref`)
-    for (const [key, item] of Object.entries(value)) visit(item, pointTo(pointer, key))
-  }
-  function checkReference(reference: string, pointer: string): void {
-    if (!reference.startsWith('#/')) {
-      throw new ContractError(
-        file,
-        pointer,
-        `The reference ${reference} leads out of the document; only #/… is followed.`,
-      )
-    }
-    const seen = new Set<string>()
-    for (let next: unknown = reference; typeof next === 'string'; ) {
-      const place: string = next.slice(1)
-      if (seen.has(place)) throw new ContractError(file, pointer, 'The reference leads back to itself.')
-      seen.add(place)
-      const value = valueAt(source, place)
-      if (value === undefined) throw new ContractError(file, pointer, `There is nothing at ${place}.`)
-      next = isObject(value) ? value['$ref'] : undefined
+    for (const [key, item] of Object.entries(value)) {
+      if (key !== '$ref' || typeof item !== 'string') visit(item, pointTo(pointer, key))
+      else if (item.startsWith('#/')) references.push({ pointer: `${pointer}/$ref`, target: item.slice(1) })
+      else {
+        const reason = `The reference ${item} leads out of the document; only #/… is followed.`
+        throw new ContractError(file, `${pointer}/$ref`, reason)
+      }
     }
   }
   visit(source, '')
+  for (const { pointer, target } of references) {
+    if (valueAt(source, target) === undefined) throw new ContractError(file, pointer, `There is nothing at ${target}.`)
+  }
+  const sound = new Set<string>()
+  function follow(place: string, path: ReadonlySet<string>): void {
+    if (sound.has(place)) return
+    for (const { pointer, target } of references.filter((reference) => reference.pointer.startsWith(`${place}/`))) {
+      if (path.has(target)) throw new ContractError(file, pointer, 'The reference leads back to what it is part of.')
+      follow(target, new Set([...path, target]))
+    }
+    sound.add(place)
+  }
+  for (const { target } of references) follow(target, new Set([target]))
 }
 
 /** The rules of the document: id → what the specification demands. */

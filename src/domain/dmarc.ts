@@ -98,7 +98,9 @@ export function contradictionIn({ dmarc, dkim, spf, count }: RecordPin): string 
   if (count === 0 && shares.some((share) => share > 0)) return 'has shares of no mail: with count 0 they are 0'
   if (dmarc === undefined) return undefined
   if (dmarc < Math.max(dkim ?? 0, spf ?? 0)) return 'has less dmarc than dkim or spf, of which either suffices'
-  if (dkim !== undefined && spf !== undefined && dmarc > dkim + spf) return 'has more dmarc than dkim and spf together'
+  // 10.1 and 0.2 are a little less than 10.3 in binary.
+  if (dkim !== undefined && spf !== undefined && dmarc > dkim + spf + 1e-9)
+    return 'has more dmarc than dkim and spf together'
   return undefined
 }
 

@@ -1,21 +1,20 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { createServer } from 'node:net'
-import { hostname, tmpdir } from 'node:os'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { load } from 'js-yaml'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { valueAt } from '../../src/contract/json.ts'
-import { temporaryFolder } from '../store/temporary-folder.ts'
-import { PROGRAM, ROOT, type RunOptions, ready, run, runShell, serve, start } from './program.ts'
+import { expectRefusal, it, PROGRAM, ROOT, ready, run, runShell, scratch } from './program.ts'
 
 const { document } = await loadContract()
 const assumptions = assumptionsOf(document.source, document.extensions)
-const COMMANDS = ['serve', 'assumptions'] as const
+const COMMANDS = ['serve', 'fixture', 'assumptions'] as const
 const OPTIONS_OF_SERVE = [
   'port',
   'host',
@@ -23,6 +22,7 @@ const OPTIONS_OF_SERVE = [
   'fixture',
   'seed',
   'now',
+  'frozen',
   'api-key',
   'plan',
   'admin-token',
@@ -34,31 +34,8 @@ const OPTIONS_OF_SERVE = [
 ]
 const SERVE_OPTIONS = OPTIONS_OF_SERVE.map((name) => `--${name}`).join(', ')
 
-/** Where the program runs when it should end at once, so that what goes wrong leaves nothing in the project. */
-const folder = mkdtempSync(join(tmpdir(), 'understudy-cli-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-beforeAll(() => {
-  execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: 'pipe' })
-}, 120_000)
-
-/** One line on standard error, nothing on standard output, and the exit code. */
-async function expectRefusal(
-  args: readonly string[],
-  code: number,
-  message: string | RegExp,
-  options: RunOptions = {},
-) {
-  const result = await run(args, { folder, ...options })
-  expect(result.stderr).toMatch(/^dmarc-understudy: [^\n]+\n$/)
-  const said = result.stderr.slice('dmarc-understudy: '.length, -1)
-  if (typeof message === 'string') expect(said).toBe(message)
-  else expect(said).toMatch(message)
-  expect(result).toMatchObject({ code, stdout: '' })
-}
-
 function writeOverlay(name: string, target: string, update: object): string {
-  const path = join(temporaryFolder(), name)
+  const path = join(mkdtempSync(join(scratch, 'overlay-')), name)
   const document = { overlay: '1.0.0', info: { title: name, version: '1.0.0' }, actions: [{ target, update }] }
   writeFileSync(path, JSON.stringify(document))
   return path
@@ -67,8 +44,8 @@ function writeOverlay(name: string, target: string, update: object): string {
 const withBodyLimit = (value: number) => writeOverlay('limit.yaml', "$['x-settings']['body-limit']", { value })
 const withLowestPlan = (lowest: string) => writeOverlay('plan.yaml', "$['x-settings'].plans.value", { lowest })
 
-describe('serve', () => {
-  it('prints base URL, key and a curl line that works as it stands', async () => {
+describe.concurrent('serve', () => {
+  it('prints base URL, key and a curl line that works as it stands', async ({ serve }) => {
     const { baseUrl, apiKey, curl, stdout } = await serve()
     expect(baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:[1-9][0-9]*\/api\/v1$/)
     expect(apiKey).toMatch(/^key_[0-9A-Za-z]{8}\.[0-9A-Za-z]{48}$/)
@@ -78,27 +55,27 @@ describe('serve', () => {
     expect(JSON.parse(answer)).toMatchObject({ success: true, data: { domains: expect.any(Array) } })
   })
 
-  it('prints a curl line that works with a key that a shell would read otherwise', async () => {
+  it('prints a curl line that works with a key that a shell would read otherwise', async ({ serve }) => {
     const key = `it's a "key" for $HOME \`id\` \\ & ;`
     const { curl } = await serve(['--api-key', key])
     const { stdout: answer } = await runShell(curl.replace('curl ', 'curl --silent --show-error '))
     expect(JSON.parse(answer)).toMatchObject({ success: true })
   })
 
-  it('takes any free port for 0, and another one the next time', async () => {
+  it('takes any free port for 0, and another one the next time', async ({ serve }) => {
     const [one, other] = await Promise.all([serve(), serve()])
     expect(new URL(one.baseUrl).port).not.toBe(new URL(other.baseUrl).port)
     expect((await one.request('/domains')).status).toBe(200)
     expect((await other.request('/domains')).status).toBe(200)
   })
 
-  it('has the same key at every start of a seed, and another of another seed', async () => {
+  it('has the same key at every start of a seed, and another of another seed', async ({ serve }) => {
     const [one, same, other] = await Promise.all([serve(), serve(['--seed', '42']), serve(['--seed', '43'])])
     expect(one.apiKey).toBe(same.apiKey)
     expect(one.apiKey).not.toBe(other.apiKey)
   })
 
-  it.each<[args: string[], path: string, status: number, body: object]>([
+  it.for<[args: string[], path: string, status: number, body: object]>([
     [['--fixture', 'demo'], '/domaingroups', 200, { data: { count: expect.any(Number) } }],
     [['--fixture', 'empty'], '/domaingroups', 200, { data: { count: 0 } }],
     [['--plan', 'below-stone'], '/domains', 403, { error: { code: 'unauthorized' } }],
@@ -108,53 +85,66 @@ describe('serve', () => {
     [['--host', 'localhost'], '/domains', 200, {}],
     [['--admin-token', 'T', '--host', '0.0.0.0'], '/domains', 200, {}],
     [['--no-admin', '--host', '0.0.0.0'], '/domains', 200, {}],
-  ])('with %j answers GET %s with %d', async (args, path, status, body) => {
+  ])('with %j answers GET %s with %d', async ([args, path, status, body], { serve }) => {
     const service = await serve(args)
     expect(await service.request(path)).toMatchObject({ status, body })
   })
 
-  it('reads a fixture file', async () => {
-    const path = join(temporaryFolder(), 'shop.json')
+  it('reads a fixture file', async ({ serve, folder }) => {
+    const path = join(folder, 'shop.json')
     writeFileSync(path, JSON.stringify({ domains: ['a.example'] }))
     const service = await serve(['--fixture', path])
     expect((await service.request('/domains')).body).toMatchObject({ data: { domains: ['a.example'] } })
   })
 
-  it('starts the clock at an instant', async () => {
+  it('starts the clock at an instant', async ({ serve }) => {
     const service = await serve(['--now', '2026-01-15T10:30:00+01:00'])
     const { headers } = await service.request('/domains')
     expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
   })
 
-  it.each<[args: string[], status: number]>([
+  it.for<[how: string, args: string[], window: string]>([
+    ['goes on', [], '11:00'],
+    ['stands still with --frozen', ['--frozen'], '10:00'],
+    ['stands still where the fixture says so', ['--fixture', 'frozen.json'], '10:00'],
+  ])('has a clock that %s', async ([, args, window], { serve, folder }) => {
+    const now = '2026-01-15T09:59:59.900Z'
+    writeFileSync(join(folder, 'frozen.json'), JSON.stringify({ clock: { now: '2026-01-01T00:00:00Z', frozen: true } }))
+    const service = await serve(['--now', now, ...args], { folder })
+    await setTimeout(150)
+    const { headers } = await service.request('/domains')
+    expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse(`2026-01-15T${window}:00Z`) / 1000}`)
+  })
+
+  it.for<[args: string[], status: number]>([
     [[], 429],
     [['--no-quotas'], 200],
-  ])('with %j answers the eleventh GET /dmarc with %d', async (args, status) => {
+  ])('with %j answers the eleventh GET /dmarc with %d', async ([args, status], { serve }) => {
     const service = await serve(args)
     for (let sent = 0; sent < 10; sent++) expect((await service.request('/dmarc')).status).toBe(200)
     expect((await service.request('/dmarc')).status).toBe(status)
   })
 
-  it('takes overlays in the order given', async () => {
+  it('takes overlays in the order given', async ({ serve }) => {
     const overlays = ['--overlay', withBodyLimit(10), '--overlay', withBodyLimit(1000)]
     const service = await serve(overlays)
     const body = JSON.stringify({ name: 'Marketing department' })
     expect((await service.request('/domaingroups', { method: 'POST', body })).status).toBe(200)
   })
 
-  it('lets the last of an option count that is given twice', async () => {
+  it('lets the last of an option count that is given twice', async ({ serve }) => {
     const service = await serve(['--fixture', 'nowhere', '--fixture', 'empty'])
     expect((await service.request('/domains')).status).toBe(200)
   })
 
-  it('has a control plane that tells its health', async () => {
+  it('has a control plane that tells its health', async ({ serve }) => {
     const { origin } = await serve()
     const response = await fetch(`${origin}/__admin/health`)
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ success: true, data: { status: 'ok' } })
   })
 
-  it('has no control plane with --no-admin', async () => {
+  it('has no control plane with --no-admin', async ({ serve }) => {
     const { origin, stdout } = await serve(['--no-admin'])
     const response = await fetch(`${origin}/__admin/health`)
     expect(response.status).toBe(404)
@@ -163,11 +153,11 @@ describe('serve', () => {
   })
 })
 
-describe('serve refuses', () => {
+describe.concurrent('serve refuses', () => {
   const number = 'must be a whole number from 0 to'
   const instant = 'must be an instant such as 2026-01-15T09:00:00Z'
 
-  it.concurrent.each<[args: string[], message: string]>([
+  it.each<[args: string[], message: string]>([
     [['--port', 'http'], `--port http: ${number} 65535`],
     [['--port', '65536'], `--port 65536: ${number} 65535`],
     [['--port', '-1'], `--port -1: ${number} 65535`],
@@ -191,11 +181,14 @@ describe('serve refuses', () => {
     [['--response-validation', 'on'], '--response-validation on: must be one of error, warn, off'],
     [['--no-admin=maybe'], '--no-admin maybe: must be true or false'],
     [['--no-quotas=2'], '--no-quotas 2: must be true or false'],
+    [['--frozen=still'], '--frozen still: must be true or false'],
+    [['--frozen', '--now'], '--now needs a value: --now INSTANT'],
     [['--host='], '--host : needs a value'],
     [['--data', ''], '--data : needs a value'],
     [['--data'], '--data needs a value: --data DIR'],
     [['--data', '--no-admin'], '--data needs a value: --data DIR'],
     [['--api-key', '--port', '0'], '--api-key needs a value: --api-key KEY'],
+    [['--overlay', '--frozen'], '--overlay needs a value: --overlay FILE'],
     [['--fixture='], '--fixture : needs a value'],
     [['--api-key', ''], '--api-key : needs a value'],
     [['--plan', ''], '--plan : needs a value'],
@@ -212,8 +205,17 @@ describe('serve refuses', () => {
     [['--', '--port'], 'serve takes no argument, but was given --port'],
     [
       ['--fixture', 'nowhere.json'],
-      'nowhere.json: The fixture cannot be read (ENOENT); give demo, empty or the path of a JSON file.',
+      'nowhere.json: The fixture cannot be read (ENOENT); give demo, empty, edge-cases, agency or the path of a JSON file.',
     ],
+    [
+      ['--fixture', 'no\nwhere'],
+      'no where: The fixture cannot be read (ENOENT); give demo, empty, edge-cases, agency or the path of a JSON file.',
+    ],
+    [
+      ['--fixture=--demo'],
+      '--demo: The fixture cannot be read (ENOENT); give demo, empty, edge-cases, agency or the path of a JSON file.',
+    ],
+    [['--plan', 'gold'], '--plan gold: must be one of below-stone, stone, above-stone'],
     [['--overlay', 'nowhere.yaml'], 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
     [['--host', '0.0.0.0'], '--host 0.0.0.0: others can reach this address, so give --admin-token TOKEN or --no-admin'],
     [['--host', '::'], '--host ::: others can reach this address, so give --admin-token TOKEN or --no-admin'],
@@ -225,22 +227,28 @@ describe('serve refuses', () => {
     await expectRefusal(['serve', ...args], 2, message)
   })
 
-  it('a plan that there is not, by the name of its option', async () => {
-    await expectRefusal(['serve', '--plan', 'gold'], 2, /^--plan gold: .*\bbelow-stone, stone, above-stone\b/)
+  it('a plan that the fixture asks for and there is not, by the place in the fixture', async ({ folder }) => {
+    writeFileSync(join(folder, 'gold.json'), '{"plan": "gold"}')
+    const message = 'gold.json#/plan: There is no plan gold; there are below-stone, stone, above-stone.'
+    await expectRefusal(['serve', '--port', '0', '--fixture', 'gold.json'], 2, message, { folder })
   })
 
-  it.each<[what: string, text: string, message: RegExp]>([
+  it.for<[what: string, text: string, message: RegExp]>([
     ['that is no JSON', '{', /^\S+file\.json: This is not valid JSON: .+\.$/],
     ['that is broken after several lines', '[1,\n2,\n}', /^\S+file\.json: This is not valid JSON: .+\.$/],
-    ['with an unknown field', '{"colour": 1}', /^\S+file\.json: The value has no field colour\.$/],
+    [
+      'with an unknown field',
+      '{"colour": 1}',
+      /^\S+file\.json#\/colour: The value is no field here; there are \$schema, title, description, plan, seed, clock, keys, domains, groups\.$/,
+    ],
     ['with a bad domain', '{"domains": ["x"]}', /^\S+file\.json#\/domains\/0: "x" is not a valid hostname\.$/],
-  ])('a fixture file %s with exit code 2 and one line', async (_, text, message) => {
-    const path = join(temporaryFolder(), 'file.json')
+  ])('a fixture file %s with exit code 2 and one line', async ([, text, message], { folder }) => {
+    const path = join(folder, 'file.json')
     writeFileSync(path, text)
     await expectRefusal(['serve', '--fixture', path], 2, message)
   })
 
-  it.each<[what: string, text: string, message: RegExp]>([
+  it.for<[what: string, text: string, message: RegExp]>([
     ['that is no YAML', 'overlay: [', /^\S+file\.yaml:1:\d+: This is not valid YAML: .+\.$/],
     ['that is another document', 'openapi: 3.1.1', /^\S+file\.yaml: This is no OpenAPI Overlay: .+\.$/],
     [
@@ -253,40 +261,56 @@ describe('serve refuses', () => {
       'overlay: 1.0.0\nactions: [{ target: $, update: { x-colour: blue } }]',
       /^openapi\.yaml#\/x-colour: The extension x-colour is unknown; known are .+\.$/,
     ],
-  ])('an overlay file %s with exit code 2 and one line', async (_, text, message) => {
-    const path = join(temporaryFolder(), 'file.yaml')
+  ])('an overlay file %s with exit code 2 and one line', async ([, text, message], { folder }) => {
+    const path = join(folder, 'file.yaml')
     writeFileSync(path, text)
     await expectRefusal(['serve', '--overlay', path], 2, message)
   })
 
-  it('a port that is in use with exit code 3 and one line', async () => {
-    const other = createServer().listen(0, '127.0.0.1')
-    onTestFinished(() => void other.close())
-    await once(other, 'listening')
-    const port = valueAt(other.address(), '/port')
-    const message = `--port ${port}: is in use on 127.0.0.1; choose another, or 0 for any free one`
-    await expectRefusal(['serve', '--port', `${port}`], 3, message)
+  it.for([
+    ['as an option', '--port'],
+    ['in the environment', 'DMARC_UNDERSTUDY_PORT'],
+  ] as const)(
+    'a port that is in use, given %s, with exit code 3 and one line',
+    async ([, source], { onTestFinished }) => {
+      const other = createServer().listen(0, '127.0.0.1')
+      onTestFinished(() => void other.close())
+      await once(other, 'listening')
+      const port = `${valueAt(other.address(), '/port')}`
+      const message = `${source} ${port}: is in use on 127.0.0.1; choose another, or 0 for any free one`
+      if (source === '--port') await expectRefusal(['serve', source, port], 3, message)
+      else await expectRefusal(['serve'], 3, message, { environment: { [source]: port } })
+    },
+  )
+
+  const anyOther = 'choose one of its own addresses, such as 127.0.0.1'
+
+  it('an address of another machine with exit code 3 and one line', async () => {
+    const message = `--host 192.0.2.1: this machine cannot listen on it (EADDRNOTAVAIL); ${anyOther}`
+    await expectRefusal(['serve', '--port', '0', '--no-admin', '--host', '192.0.2.1'], 3, message)
   })
 
-  it.each([
-    [
-      'an address of another machine',
-      '192.0.2.1',
-      /^--host: this machine cannot listen on it \(EADDRNOTAVAIL\); choose /,
-    ],
-    ['a name of no machine', 'nowhere.invalid', /^--host: this machine cannot listen on it \(E[A-Z_]+\); choose /],
-  ])('%s with exit code 3 and one line', async (_, host, message) => {
-    await expectRefusal(['serve', '--port', '0', '--no-admin', '--host', host], 3, message)
+  it('an address of another machine in the environment with exit code 3 and one line', async () => {
+    const message = `DMARC_UNDERSTUDY_HOST 192.0.2.1: this machine cannot listen on it (EADDRNOTAVAIL); ${anyOther}`
+    const environment = { DMARC_UNDERSTUDY_HOST: '192.0.2.1' }
+    await expectRefusal(['serve', '--port', '0', '--no-admin'], 3, message, { environment })
   })
 
-  it('a data folder that is a file with exit code 3 and one line', async () => {
-    const path = join(temporaryFolder(), 'data')
+  it('a name of no machine with exit code 3 and one line', async () => {
+    // Which error it is depends on the resolver.
+    const message = new RegExp(
+      `^--host nowhere\\.invalid: this machine cannot listen on it \\(E[A-Z_]+\\); ${anyOther.replaceAll('.', '\\.')}$`,
+    )
+    await expectRefusal(['serve', '--port', '0', '--no-admin', '--host', 'nowhere.invalid'], 3, message)
+  })
+
+  it('a data folder that is a file with exit code 3 and one line', async ({ folder }) => {
+    const path = join(folder, 'data')
     writeFileSync(path, '')
     await expectRefusal(['serve', '--port', '0', '--data', path], 3, `${path} is not a folder`)
   })
 
-  it('a data folder with a damaged account with exit code 3 and one line', async () => {
-    const folder = temporaryFolder()
+  it('a data folder with a damaged account with exit code 3 and one line', async ({ folder }) => {
     const path = join(folder, 'account-default.json')
     writeFileSync(path, '{"format":')
     const message = `${path}: is not JSON, it was cut off or changed by hand`
@@ -294,40 +318,38 @@ describe('serve refuses', () => {
     expect(readFileSync(path, 'utf8')).toBe('{"format":')
   })
 
-  it('leaves no lock behind when it could not start', async () => {
-    const folder = temporaryFolder()
+  it('leaves no lock behind when it could not start', async ({ folder }) => {
     await expectRefusal(['serve', '--port', '0', '--data', folder, '--fixture', 'nowhere'], 2, /^nowhere: /)
     expect(existsSync(join(folder, '.lock'))).toBe(false)
   })
 })
 
-describe('the environment', () => {
+describe.concurrent('the environment', () => {
   const variable = (option: string) => `DMARC_UNDERSTUDY_${option.toUpperCase().replaceAll('-', '_')}`
 
-  it('gives the value of every option that is not given', async () => {
-    const folder = temporaryFolder()
-    const service = await ready(
-      start(['serve'], {
-        environment: {
-          DMARC_UNDERSTUDY_PORT: '0',
-          DMARC_UNDERSTUDY_HOST: '0.0.0.0',
-          DMARC_UNDERSTUDY_ADMIN_TOKEN: 'T',
-          DMARC_UNDERSTUDY_DATA: join(folder, 'accounts'),
-          DMARC_UNDERSTUDY_FIXTURE: 'empty',
-          DMARC_UNDERSTUDY_SEED: '7',
-          DMARC_UNDERSTUDY_NOW: '2026-01-15T09:30:00Z',
-          DMARC_UNDERSTUDY_API_KEY: 'key_of_the_environment',
-          DMARC_UNDERSTUDY_PLAN: 'above-stone',
-          DMARC_UNDERSTUDY_NO_ADMIN: 'true',
-          DMARC_UNDERSTUDY_NO_QUOTAS: '1',
-          DMARC_UNDERSTUDY_OVERLAY: `${withBodyLimit(10)},${withLowestPlan('above-stone')}`,
-          DMARC_UNDERSTUDY_RESPONSE_VALIDATION: 'warn',
-          DMARC_UNDERSTUDY_LOG_LEVEL: 'silent',
-        },
-      }),
-    )
+  it('gives the value of every option that is not given', async ({ start, folder }) => {
+    const environment = {
+      DMARC_UNDERSTUDY_PORT: '0',
+      DMARC_UNDERSTUDY_HOST: '0.0.0.0',
+      DMARC_UNDERSTUDY_DATA: join(folder, 'accounts'),
+      DMARC_UNDERSTUDY_FIXTURE: 'empty',
+      DMARC_UNDERSTUDY_SEED: '7',
+      DMARC_UNDERSTUDY_NOW: '2026-01-15T09:30:00Z',
+      DMARC_UNDERSTUDY_FROZEN: 'true',
+      DMARC_UNDERSTUDY_API_KEY: 'key_of_the_environment',
+      DMARC_UNDERSTUDY_PLAN: 'above-stone',
+      DMARC_UNDERSTUDY_ADMIN_TOKEN: 'T',
+      DMARC_UNDERSTUDY_NO_ADMIN: 'true',
+      DMARC_UNDERSTUDY_NO_QUOTAS: '1',
+      DMARC_UNDERSTUDY_OVERLAY: `${withBodyLimit(10)},${withLowestPlan('above-stone')}`,
+      DMARC_UNDERSTUDY_RESPONSE_VALIDATION: 'warn',
+      DMARC_UNDERSTUDY_LOG_LEVEL: 'silent',
+    }
+    expect(Object.keys(environment)).toEqual(OPTIONS_OF_SERVE.map(variable))
+    const service = await ready(start(['serve'], { environment }))
     expect(service.apiKey).toBe('key_of_the_environment')
-    expect(existsSync(join(folder, 'accounts', 'account-default.json'))).toBe(true)
+    const kept = JSON.parse(readFileSync(join(folder, 'accounts', 'account-default.json'), 'utf8'))
+    expect(kept.account).toMatchObject({ seed: 7, clock: { frozenAt: Date.parse('2026-01-15T09:30:00Z') } })
     for (let sent = 0; sent < 11; sent++) expect((await service.request('/dmarc')).status).toBe(200)
     const { headers, body } = await service.request('/domains')
     expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
@@ -339,9 +361,9 @@ describe('the environment', () => {
     expect(await service.ended).toMatchObject({ code: 0, stderr: '' })
   })
 
-  it.each(['stone', 'below-stone'])(
+  it.for(['stone', 'below-stone'])(
     'of several overlays separated by commas takes each, as the plan %s shows',
-    async (plan) => {
+    async (plan, { serve }) => {
       const overlays = [withBodyLimit(10), withLowestPlan('below-stone')]
       const service = await serve(['--plan', plan], { environment: { DMARC_UNDERSTUDY_OVERLAY: overlays.join(',') } })
       expect((await service.request('/domains')).status).toBe(200)
@@ -349,7 +371,7 @@ describe('the environment', () => {
     },
   )
 
-  it('gives way to what is given as an option, be it wrong or not', async () => {
+  it('gives way to what is given as an option, be it wrong or not', async ({ serve }) => {
     const service = await serve(['--fixture', 'empty', '--overlay', withBodyLimit(1000)], {
       environment: {
         DMARC_UNDERSTUDY_PORT: 'x',
@@ -360,12 +382,12 @@ describe('the environment', () => {
     expect((await service.request('/domains')).body).toMatchObject({ data: { domains: [] } })
   })
 
-  it.each(['0', 'false'])('leaves a switch off with %s', async (value) => {
+  it.for(['0', 'false', ''])('leaves a switch off with %j', async (value, { serve }) => {
     const { origin } = await serve([], { environment: { DMARC_UNDERSTUDY_NO_ADMIN: value } })
     expect((await fetch(`${origin}/__admin/health`)).status).toBe(200)
   })
 
-  it.concurrent.each<[option: string, value: string, message: string]>([
+  it.each<[option: string, value: string, message: string]>([
     ['port', 'http', 'must be a whole number from 0 to 65535'],
     ['port', '', 'must be a whole number from 0 to 65535'],
     ['seed', '-1', 'must be a whole number from 0 to 9007199254740991'],
@@ -374,6 +396,9 @@ describe('the environment', () => {
     ['response-validation', 'on', 'must be one of error, warn, off'],
     ['no-admin', 'maybe', 'must be true or false'],
     ['no-quotas', 'yes', 'must be true or false'],
+    ['frozen', 'on', 'must be true or false'],
+    ['fixture', '', 'needs a value'],
+    ['plan', 'gold', 'must be one of below-stone, stone, above-stone'],
     ['data', '', 'needs a value'],
     ['api-key', '', 'needs a value'],
     ['overlay', '', 'needs a value'],
@@ -392,18 +417,15 @@ describe('the environment', () => {
   })
 })
 
-describe('help', () => {
-  it.concurrent.each([[[]], [['--help']], [['-h']], [['help']]])(
-    'of the program, %j, names every command',
-    async (args) => {
-      const { code, stdout, stderr } = await run(args)
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      for (const command of COMMANDS) expect(stdout).toContain(`\n  ${command} `)
-      expect(stdout).toContain('Usage: dmarc-understudy COMMAND')
-    },
-  )
+describe.concurrent('help', () => {
+  it.each([[[]], [['--help']], [['-h']], [['help']]])('of the program, %j, names every command', async (args) => {
+    const { code, stdout, stderr } = await run(args)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    for (const command of COMMANDS) expect(stdout).toContain(`\n  ${command} `)
+    expect(stdout).toContain('Usage: dmarc-understudy COMMAND')
+  })
 
-  it.concurrent.each(COMMANDS)('of %s says the same with -h and --help, wherever it stands', async (command) => {
+  it.each(COMMANDS)('of %s says the same with -h and --help, wherever it stands', async (command) => {
     const texts = await Promise.all([[], ['x'], ['--port', 'x']].map((args) => run([command, ...args, '--help'])))
     const short = await run([command, '-h'])
     for (const result of texts) expect(result).toEqual(short)
@@ -412,8 +434,9 @@ describe('help', () => {
     expect(short.stdout).toContain('DMARC_UNDERSTUDY_<OPTION>')
   })
 
-  it.concurrent.each<[command: string, options: string[]]>([
+  it.each<[command: string, options: string[]]>([
     ['serve', OPTIONS_OF_SERVE],
+    ['fixture', ['domains', 'groups', 'seed', 'story', 'format', 'now', 'out', 'force', 'describe']],
     ['assumptions', ['json', 'overlay']],
   ])('of %s lists each of its options with what it does', async (command, options) => {
     const { stdout } = await run([command, '--help'])
@@ -426,13 +449,13 @@ describe('help', () => {
   })
 })
 
-describe('the program', () => {
-  it.concurrent.each([['--version'], ['-v']])('says its version with %s', async (flag) => {
+describe.concurrent('the program', () => {
+  it.each([['--version'], ['-v']])('says its version with %s', async (flag) => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     expect(await run([flag])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
 
-  it.concurrent.each(['frobnicate', 'SERVE', '--port', '-x', 'constructor', '__proto__', ''])(
+  it.each(['frobnicate', 'SERVE', '--port', '-x', 'constructor', '__proto__', ''])(
     'refuses %j, which is no command',
     async (name) => {
       await expectRefusal([name], 2, `${name} is no command; there are ${COMMANDS.join(', ')}`)
@@ -440,7 +463,7 @@ describe('the program', () => {
   )
 })
 
-describe('assumptions', () => {
+describe.concurrent('assumptions', () => {
   it('lists each with its place, the gap, the choice and the alternatives', async () => {
     const { code, stdout, stderr } = await run(['assumptions'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -463,7 +486,7 @@ describe('assumptions', () => {
     expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(assumptions)))
   })
 
-  it.concurrent.each([
+  it.each([
     ['head', '1', []],
     ['body-limit', '2', []],
     ['request-id-format', '1', []],
@@ -492,7 +515,7 @@ describe('assumptions', () => {
     expect(silent).toEqual(first)
   })
 
-  it.concurrent.each<[args: string[], message: string | RegExp]>([
+  it.each<[args: string[], message: string | RegExp]>([
     [
       ['overlay', 'nonsense'],
       'assumptions overlay nonsense: must be the id of an assumption; the command assumptions lists them',
@@ -510,8 +533,7 @@ describe('assumptions', () => {
     await expectRefusal(['assumptions', ...args], 2, message)
   })
 
-  it('make an overlay that serve takes', async () => {
-    const folder = temporaryFolder()
+  it('make an overlay that serve takes', async ({ serve, folder }) => {
     const program = `'${process.execPath}' '${PROGRAM}'`
     const written = await runShell(`${program} assumptions overlay create-group-status 1 > overlay.yaml`, { folder })
     expect(written).toEqual({ code: 0, stdout: '', stderr: '' })
@@ -526,9 +548,9 @@ describe('assumptions', () => {
 })
 
 describe('a signal', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)(
+  it.for(['SIGTERM', 'SIGINT'] as const)(
     '%s ends serve with exit code 0 within 2 seconds, idle connections or not',
-    async (signal) => {
+    async (signal, { serve, onTestFinished }) => {
       const service = await serve()
       const agent = new Agent({ keepAlive: true })
       onTestFinished(() => agent.destroy())
@@ -544,10 +566,10 @@ describe('a signal', () => {
   )
 })
 
-describe('a data folder', () => {
-  it('keeps domains, groups, key and the clock over a restart', async () => {
-    const folder = join(temporaryFolder(), 'accounts')
-    const args = ['--data', folder, '--fixture', 'empty', '--now', '2026-01-15T09:30:00Z']
+describe.concurrent('a data folder', () => {
+  it('keeps domains, groups, key and the clock over a restart', async ({ serve, folder }) => {
+    const accounts = join(folder, 'accounts')
+    const args = ['--data', accounts, '--fixture', 'empty', '--now', '2026-01-15T09:30:00Z']
     const first = await serve(args)
     await first.request('/domains', { method: 'POST', body: '{"domains":["a.example","B.example"]}' })
     await first.request('/domaingroups', { method: 'POST', body: '{"name":"Shop","domains":["a.example"]}' })
@@ -555,7 +577,7 @@ describe('a data folder', () => {
     first.signal('SIGTERM')
     expect(await first.ended).toMatchObject({ code: 0 })
 
-    const second = await serve(['--data', folder])
+    const second = await serve(['--data', accounts])
     expect(second.apiKey).toBe(first.apiKey)
     expect((await second.request('/domaingroups')).body).toEqual(before.body)
     const { body, headers } = await second.request('/domains')
@@ -564,8 +586,7 @@ describe('a data folder', () => {
     expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
   })
 
-  it('is refused to a second process with exit code 3 and one line', async () => {
-    const folder = temporaryFolder()
+  it('is refused to a second process with exit code 3 and one line', async ({ serve, folder }) => {
     const service = await serve(['--data', folder])
     const user = new RegExp(
       `^${folder} is in use by process \\d+ on ${hostname()}: stop it, choose another folder, or `,
@@ -577,15 +598,13 @@ describe('a data folder', () => {
     expect(existsSync(join(folder, '.lock'))).toBe(false)
   })
 
-  it('is made where it is missing, relative to where the program runs', async () => {
-    const folder = temporaryFolder()
+  it('is made where it is missing, relative to where the program runs', async ({ serve, folder }) => {
     mkdirSync(join(folder, 'here'))
     await serve(['--data', 'deep/er'], { folder: join(folder, 'here') })
     expect(existsSync(join(folder, 'here', 'deep', 'er', 'account-default.json'))).toBe(true)
   })
 
-  it('does not hold the key itself', async () => {
-    const folder = temporaryFolder()
+  it('does not hold the key itself', async ({ serve, folder }) => {
     const service = await serve(['--data', folder])
     service.signal('SIGTERM')
     await service.ended
@@ -593,8 +612,7 @@ describe('a data folder', () => {
     expect(kept).not.toContain(service.apiKey.split('.')[1])
   })
 
-  it('that knows of another key by its hash alone is served without telling it', async () => {
-    const folder = temporaryFolder()
+  it('that knows of another key by its hash alone is served without telling it', async ({ serve, folder }) => {
     const first = await serve(['--data', folder, '--api-key', 'key_of_my_own'])
     first.signal('SIGTERM')
     await first.ended
@@ -605,10 +623,10 @@ describe('a data folder', () => {
   })
 })
 
-describe('the log', () => {
+describe.concurrent('the log', () => {
   const WRONG_KEY = `key_Wrong123.${'w'.repeat(48)}`
 
-  it('is JSON lines on standard error that tell of every request and hold no secret', async () => {
+  it('is JSON lines on standard error that tell of every request and hold no secret', async ({ serve }) => {
     const service = await serve(['--fixture', 'empty', '--admin-token', 'token-of-the-control-plane'])
     await service.request('/domains', { method: 'POST', body: '{"domains":["a.example"]}' })
     await service.request('/domaingroups?id=SECRET-ID')
@@ -642,14 +660,14 @@ describe('the log', () => {
     }
   })
 
-  it.each(['warn', 'error', 'silent'])('is silent about requests at the level %s', async (level) => {
+  it.for(['warn', 'error', 'silent'])('is silent about requests at the level %s', async (level, { serve }) => {
     const service = await serve(['--log-level', level])
     await service.request('/domains')
     service.signal('SIGTERM')
     expect((await service.ended).stderr).toBe('')
   })
 
-  it('does not mix with standard output', async () => {
+  it('does not mix with standard output', async ({ serve }) => {
     const service = await serve()
     const greeting = service.stdout()
     await service.request('/domains')

@@ -1,10 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
+
+// What was built before is another program than the one of these sources.
+if (inject('buildFailure') !== undefined) throw new Error(inject('buildFailure'))
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+
+/** Where the program runs when it should end at once, so that what goes wrong leaves nothing in the project. */
+export const scratch = mkdtempSync(join(tmpdir(), 'understudy-cli-'))
+afterAll(() => rmSync(scratch, { recursive: true }))
+
+/** A program that lives for a moment pays for optimized code and does not live to profit from it. */
+const NODE = [process.execPath, '--no-opt']
 
 export interface Result {
   code: number | null
@@ -35,19 +48,9 @@ function environmentWith(more: Record<string, string>): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited), ...more }
 }
 
-/** Starts the program, which does not outlive the test. */
-export function start(args: readonly string[], options: RunOptions = {}): Running {
-  const running = watch([process.execPath, PROGRAM, ...args], options)
-  onTestFinished(async () => {
-    running.signal('SIGKILL')
-    await running.ended
-  })
-  return running
-}
-
 /** Runs the program to its end, which is near: one that begins to serve, although it should not, is told to stop. */
 export function run(args: readonly string[], options: RunOptions = {}): Promise<Result> {
-  const { ended, prints, signal } = watch([process.execPath, PROGRAM, ...args], options)
+  const { ended, prints, signal } = watch([...NODE, PROGRAM, ...args], options)
   prints(/is ready\.\n/).then(
     () => signal('SIGTERM'),
     () => undefined,
@@ -110,12 +113,6 @@ export interface Serving extends Running {
   request(path: string, init?: RequestInit): Promise<{ status: number; body: unknown; headers: Headers }>
 }
 
-/** Starts `serve` on a free port, and resolves when it says that it is ready. */
-export async function serve(args: readonly string[] = [], options: RunOptions = {}): Promise<Serving> {
-  const running = start(['serve', '--port', '0', ...args], options)
-  return ready(running)
-}
-
 /** Reads from its greeting where the program listens. */
 export async function ready(running: Running): Promise<Serving> {
   const [, baseUrl = '', apiKey = '', curl = ''] = await running.prints(
@@ -135,4 +132,50 @@ export async function ready(running: Running): Promise<Serving> {
       return { status: response.status, body: await response.json(), headers: response.headers }
     },
   }
+}
+
+export interface Tools {
+  /** An empty folder that is gone after the test. */
+  folder: string
+  /** Starts the program, which does not outlive the test. */
+  start(args: readonly string[], options?: RunOptions): Running
+  /** Starts `serve` on a free port, and resolves when it says that it is ready. */
+  serve(args?: readonly string[], options?: RunOptions): Promise<Serving>
+}
+
+/** A test of the program. Many run at a time, so what a test starts and leaves behind is its own. */
+export const it = test.extend<Tools>({
+  async folder({ onTestFinished }, use) {
+    const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    await use(folder)
+  },
+  async start({ onTestFinished }, use) {
+    await use((args, options = {}) => {
+      const running = watch([...NODE, PROGRAM, ...args], options)
+      onTestFinished(async () => {
+        running.signal('SIGKILL')
+        await running.ended
+      })
+      return running
+    })
+  },
+  async serve({ start }, use) {
+    await use((args = [], options = {}) => ready(start(['serve', '--port', '0', ...args], options)))
+  },
+})
+
+/** Expects one line on standard error, nothing on standard output, and the exit code. */
+export async function expectRefusal(
+  args: readonly string[],
+  code: number,
+  message: string | RegExp,
+  options: RunOptions = {},
+): Promise<void> {
+  const result = await run(args, { folder: scratch, ...options })
+  expect(result.stderr).toMatch(/^dmarc-understudy: [^\n]+\n$/)
+  const said = result.stderr.slice('dmarc-understudy: '.length, -1)
+  if (typeof message === 'string') expect(said).toBe(message)
+  else expect(said).toMatch(message)
+  expect(result).toMatchObject({ code, stdout: '' })
 }

@@ -34,6 +34,7 @@ interface Breakage {
 
 const GET = '/paths/~1domains/get'
 const HOSTNAME = '/components/schemas/Hostname'
+const CHANGES = '/components/schemas/DomainGroupChanges'
 const ERRORS = '/components/x-errors'
 
 const EXTENSIONS: Breakage[] = [
@@ -70,8 +71,8 @@ const EXTENSIONS: Breakage[] = [
   {
     how: 'an unknown extension of one setting',
     break: change('/x-settings/head', { 'x-colour': 'blue' }),
-    place: '#/x-settings/head',
-    reason: 'The value has no field x-colour.',
+    place: '#/x-settings/head/x-colour',
+    reason: 'The value is no field here; there are value, description, x-assumption.',
   },
   {
     how: 'an extension in an array of the document',
@@ -88,32 +89,32 @@ const EXTENSIONS: Breakage[] = [
   {
     how: 'an x-assumption with a field too many',
     break: change('/x-settings/head/x-assumption', { why: 'Because.' }),
-    place: '#/x-settings/head/x-assumption',
-    reason: 'The value has no field why.',
+    place: '#/x-settings/head/x-assumption/why',
+    reason: 'The value is no field here; there are id, spec, alternatives.',
   },
   {
     how: 'an x-assumption whose id is not in kebab-case',
     break: change('/x-settings/head/x-assumption', { id: 'Head Requests' }),
     place: '#/x-settings/head/x-assumption/id',
-    reason: 'The value must match pattern "^[a-z0-9]+(-[a-z0-9]+)*$".',
+    reason: 'The value is "Head Requests" but must match pattern "^[a-z0-9]+(-[a-z0-9]+)*$".',
   },
   {
     how: 'an x-assumption with an alternative that changes nothing',
     break: change('/x-settings/head/x-assumption', { alternatives: [{}] }),
     place: '#/x-settings/head/x-assumption/alternatives/0',
-    reason: 'The value must NOT have fewer than 1 properties.',
+    reason: 'The value is {} but must NOT have fewer than 1 properties.',
   },
   {
     how: 'an x-assumption with an alternative that is no patch',
     break: change('/x-settings/head/x-assumption', { alternatives: ['wrong-method'] }),
     place: '#/x-settings/head/x-assumption/alternatives/0',
-    reason: 'The value must be object.',
+    reason: 'The value is "wrong-method" but must be of type object.',
   },
   {
     how: 'an x-assumption that is text',
     break: change('/x-settings/head', { 'x-assumption': 'HEAD is not described.' }),
     place: '#/x-settings/head/x-assumption',
-    reason: 'The value must be object.',
+    reason: 'The value is "HEAD is not described." but must be of type object.',
   },
   {
     how: 'an x-quota without a limit',
@@ -125,37 +126,38 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-quota of no request',
     break: change('/paths/~1dmarc/x-quota', { limit: 0 }),
     place: '#/paths/~1dmarc/x-quota/limit',
-    reason: 'The value must be >= 1.',
+    reason: 'The value is 0 but must be >= 1.',
   },
   {
     how: 'an x-quota whose window is text',
     break: change('/paths/~1dmarc/x-quota', { window: '1h' }),
     place: '#/paths/~1dmarc/x-quota/window',
-    reason: 'The value must be integer.',
+    reason: 'The value is "1h" but must be of type integer.',
   },
   {
     how: 'an x-quota that is lower in the grace period',
     break: change('/paths/~1dmarc/x-quota', { grace: 0.5 }),
     place: '#/paths/~1dmarc/x-quota/grace',
-    reason: 'The value must be >= 1.',
+    reason: 'The value is 0.5 but must be >= 1.',
   },
   {
     how: 'x-codes that are no list',
     break: change('/components/responses/NotFound', { 'x-codes': 'not_found' }),
     place: '#/components/responses/NotFound/x-codes',
-    reason: 'The value must be array.',
+    reason: 'The value is "not_found" but must be of type array.',
   },
   {
     how: 'x-codes that are empty',
     break: change('/components/responses/NotFound', { 'x-codes': [] }),
     place: '#/components/responses/NotFound/x-codes',
-    reason: 'The value must NOT have fewer than 1 items.',
+    reason: 'The value is [] but must NOT have fewer than 1 items.',
   },
   {
     how: 'x-codes that name a code twice',
     break: change('/components/responses/NotFound', { 'x-codes': ['not_found', 'not_found'] }),
     place: '#/components/responses/NotFound/x-codes',
-    reason: 'The value must NOT have duplicate items (items ## 1 and 0 are identical).',
+    reason:
+      'The value is ["not_found","not_found"] but must NOT have duplicate items (items ## 1 and 0 are identical).',
   },
   {
     how: 'an x-errors without a message',
@@ -167,43 +169,43 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-errors with the status of a success',
     break: change(`${ERRORS}/not_found`, { status: 200 }),
     place: '#/components/x-errors/not_found/status',
-    reason: 'The value must be >= 400.',
+    reason: 'The value is 200 but must be >= 400.',
   },
   {
     how: 'an x-errors with a misspelt field of a reason',
     break: change(`${ERRORS}/not_found/reasons/path`, { outsde: true }),
-    place: '#/components/x-errors/not_found/reasons/path',
-    reason: 'The value has no field outsde.',
+    place: '#/components/x-errors/not_found/reasons/path/outsde',
+    reason: 'The value is no field here; there are status, message, outside, x-assumption.',
   },
   {
     how: 'an x-rule that is a list',
     break: change(GET, { 'x-rule': ['All domains.'] }),
     place: '#/paths/~1domains/get/x-rule',
-    reason: 'The value must be object.',
+    reason: 'The value is ["All domains."] but must be of type object.',
   },
   {
     how: 'an x-rule without words',
     break: change(`${GET}/x-rule`, { 'all-domains-listed': '' }),
     place: '#/paths/~1domains/get/x-rule/all-domains-listed',
-    reason: 'The value must NOT have fewer than 1 characters.',
+    reason: 'The value is "" but must NOT have fewer than 1 characters.',
   },
   {
     how: 'an x-rule whose id is not in kebab-case',
     break: change(`${GET}/x-rule`, { All_Domains: 'All.' }),
     place: '#/paths/~1domains/get/x-rule',
-    reason: 'The value must match pattern "^[a-z0-9-]+$".',
+    reason: 'The value is "All_Domains" but must match pattern "^[a-z0-9-]+$".',
   },
   {
     how: 'an x-error that names no code',
     break: change(HOSTNAME, { 'x-error': { format: 400 } }),
     place: '#/components/schemas/Hostname/x-error/format',
-    reason: 'The value must be string.',
+    reason: 'The value is 400 but must be of type string.',
   },
   {
     how: 'an x-retry-after that is no truth value',
     break: change('/components/responses/RateLimited', { 'x-retry-after': 'yes' }),
     place: '#/components/responses/RateLimited/x-retry-after',
-    reason: 'The value must be boolean.',
+    reason: 'The value is "yes" but must be of type boolean.',
   },
 ]
 
@@ -267,7 +269,7 @@ const CODES: Breakage[] = [
   },
   {
     how: 'an assertion of an inline request schema that no code stands for',
-    break: change('/components/schemas/DomainGroupChanges/properties/add_domains', { uniqueItems: true }),
+    break: change(`${CHANGES}/properties/add_domains`, { uniqueItems: true }),
     place:
       '#/paths/~1domaingroups/patch/requestBody/content/application~1json/schema/properties/add_domains/uniqueItems',
     reason: 'No x-error gives a code to a violation of uniqueItems.',
@@ -280,7 +282,7 @@ const CODES: Breakage[] = [
   },
   {
     how: 'an assertion of a combined request schema that no code stands for',
-    break: change('/components/schemas/DomainGroupChanges/properties/remove_domains', { allOf: [{ maxItems: 50 }] }),
+    break: change(`${CHANGES}/properties/remove_domains`, { allOf: [{ maxItems: 50 }] }),
     place:
       '#/paths/~1domaingroups/patch/requestBody/content/application~1json/schema/properties/remove_domains/allOf/0/maxItems',
     reason: 'No x-error gives a code to a violation of maxItems.',
@@ -322,43 +324,43 @@ const SETTING_VALUES: Breakage[] = [
     how: 'a setting that is a bare value',
     break: change('/x-settings', { head: 'get' }),
     place: '#/x-settings/head',
-    reason: 'The value must be object.',
+    reason: 'The value is "get" but must be of type object.',
   },
   {
     how: 'a setting below its range',
     break: change('/x-settings/body-limit', { value: 0 }),
     place: '#/x-settings/body-limit/value',
-    reason: 'The value must be >= 1.',
+    reason: 'The value is 0 but must be >= 1.',
   },
   {
     how: 'a setting above its range',
     break: change('/x-settings/count-period', { value: 367 }),
     place: '#/x-settings/count-period/value',
-    reason: 'The value must be <= 366.',
+    reason: 'The value is 367 but must be <= 366.',
   },
   {
     how: 'a setting that is none of its choices',
     break: change('/x-settings/routing', { value: 'never' }),
     place: '#/x-settings/routing/value',
-    reason: 'The value must be one of "before-key", "after-key".',
+    reason: 'The value is "never" but must be one of "before-key", "after-key".',
   },
   {
     how: 'a setting that is an order of its own',
     break: change('/x-settings/gate-order', { value: ['quota', 'key', 'plan'] }),
     place: '#/x-settings/gate-order/value',
-    reason: 'The value must be one of ["key","plan","quota"], ["key","quota","plan"].',
+    reason: 'The value is ["quota","key","plan"] but must be one of ["key","plan","quota"], ["key","quota","plan"].',
   },
   {
     how: 'a time of day that no clock shows',
     break: change('/x-settings/refresh', { value: '24:00' }),
     place: '#/x-settings/refresh/value',
-    reason: 'The value must match pattern "^([01][0-9]|2[0-3]):[0-5][0-9]$".',
+    reason: 'The value is "24:00" but must match pattern "^([01][0-9]|2[0-3]):[0-5][0-9]$".',
   },
   {
     how: 'a plan that stands twice in the order',
     break: change('/x-settings/plans/value', { order: ['stone', 'stone'] }),
     place: '#/x-settings/plans/value/order',
-    reason: 'The value must NOT have duplicate items (items ## 1 and 0 are identical).',
+    reason: 'The value is ["stone","stone"] but must NOT have duplicate items (items ## 1 and 0 are identical).',
   },
   {
     how: 'a lowest plan that is none of the order',
@@ -390,14 +392,79 @@ const OPENAPI: Breakage[] = [
   {
     how: 'a response that is nothing but a reference to itself',
     break: change('/components/responses', { NotFound: { $ref: '#/components/responses/NotFound' } }),
-    place: '#/paths/~1domaingroups/get/responses/404/$ref',
-    reason: 'The reference leads back to itself.',
+    place: '#/components/responses/NotFound/$ref',
+    reason: 'The reference leads back to what it is part of.',
   },
   {
     how: 'a reference to another file',
     break: change(`${GET}/responses`, { '401': { $ref: 'errors.yaml#/Unauthorized' } }),
-    place: '#/paths/~1domains/get/responses/401',
-    reason: 'A response needs a schema for application/json.',
+    place: '#/paths/~1domains/get/responses/401/$ref',
+    reason: 'The reference errors.yaml#/Unauthorized leads out of the document; only #/… is followed.',
+  },
+  {
+    how: 'a reference to another site',
+    break: change(`${GET}/responses`, { '401': { $ref: 'https://errors.example/errors.yaml#/Unauthorized' } }),
+    place: '#/paths/~1domains/get/responses/401/$ref',
+    reason:
+      'The reference https://errors.example/errors.yaml#/Unauthorized leads out of the document; only #/… is followed.',
+  },
+  {
+    how: 'a reference to a reference to another file',
+    break: (document) => {
+      change(`${GET}/responses`, { '401': { $ref: '#/components/responses/Elsewhere' } })(document)
+      change('/components/responses', { Elsewhere: { $ref: 'errors.yaml#/Unauthorized' } })(document)
+    },
+    place: '#/components/responses/Elsewhere/$ref',
+    reason: 'The reference errors.yaml#/Unauthorized leads out of the document; only #/… is followed.',
+  },
+  {
+    how: 'a reference to an anchor',
+    break: change('/components/schemas', { Anchored: { $ref: '#hostname' } }),
+    place: '#/components/schemas/Anchored/$ref',
+    reason: 'The reference #hostname leads out of the document; only #/… is followed.',
+  },
+  {
+    how: 'two schemas that are nothing but references to each other',
+    break: change('/components/schemas', {
+      One: { $ref: '#/components/schemas/Other' },
+      Other: { $ref: '#/components/schemas/One' },
+    }),
+    place: '#/components/schemas/One/$ref',
+    reason: 'The reference leads back to what it is part of.',
+  },
+  {
+    how: 'a request schema with a property of its own kind',
+    break: change(`${CHANGES}/properties`, { parent: { $ref: '#/components/schemas/DomainGroupChanges' } }),
+    place: '#/components/schemas/DomainGroupChanges/properties/parent/$ref',
+    reason: 'The reference leads back to what it is part of.',
+  },
+  {
+    how: 'a request schema with a list of its own kind',
+    break: change(`${CHANGES}/properties`, {
+      children: { type: 'array', items: { $ref: '#/components/schemas/DomainGroupChanges' } },
+    }),
+    place: '#/components/schemas/DomainGroupChanges/properties/children/items/$ref',
+    reason: 'The reference leads back to what it is part of.',
+  },
+  {
+    how: 'a response schema with a property of its own kind',
+    break: change('/components/schemas/DmarcRecord/properties', {
+      parent: { $ref: '#/components/schemas/DmarcRecord' },
+    }),
+    place: '#/components/schemas/DmarcRecord/properties/parent/$ref',
+    reason: 'The reference leads back to what it is part of.',
+  },
+  {
+    how: 'an operationId that two operations of a path share',
+    break: change('/paths/~1domains/post', { operationId: 'listDomains' }),
+    place: '#/paths/~1domains/post/operationId',
+    reason: 'The operationId listDomains is taken by GET /domains.',
+  },
+  {
+    how: 'an operationId that operations of two paths share',
+    break: change(GET, { operationId: 'listDmarc' }),
+    place: '#/paths/~1domains/get/operationId',
+    reason: 'The operationId listDmarc is taken by GET /dmarc.',
   },
   {
     how: 'an operation without an operationId',

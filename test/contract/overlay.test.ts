@@ -528,13 +528,13 @@ describe('overlays of openapi.yaml', () => {
       'a misshapen extension',
       { target: "$.paths['/dmarc']['x-quota']", update: { limit: 'ten' } },
       '#/paths/~1dmarc/x-quota/limit',
-      /^The value must be integer\.$/,
+      /^The value is "ten" but must be of type integer\.$/,
     ],
     [
       'a setting out of its range',
       { target: "$['x-settings'].head", update: { value: 'never' } },
       '#/x-settings/head/value',
-      /^The value must be one of "get", "wrong-method"\.$/,
+      /^The value is "never" but must be one of "get", "wrong-method"\.$/,
     ],
     [
       'an id that is taken',
