@@ -13,15 +13,15 @@ import { accept } from './domain/errors.ts'
 import { comparedName } from './domain/groups.ts'
 import { isInstant } from './domain/iso-8601.ts'
 import { addKey } from './domain/keys.ts'
-import { type Log, SILENT } from './http/log.ts'
-import { createMalformedReply } from './http/malformed.ts'
 import { createPipeline } from './http/pipeline.ts'
-import type { ResponseValidation } from './http/reply.ts'
 import { createAccount, type Fixture, loadFixture } from './seeding/fixture.ts'
 import { apiKeyOf, deriveKey, hashKey } from './seeding/secrets.ts'
 import { openFolderStore } from './store/folder.ts'
 import { openMemoryStore } from './store/memory.ts'
 import type { Store } from './store/store.ts'
+import { type Log, SILENT } from './wire/log.ts'
+import { createMalformedReply } from './wire/malformed.ts'
+import type { ResponseValidation } from './wire/reply.ts'
 
 export interface ServerOptions {
   /** 0, the default, takes any free port. */

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
-import type { Contract, Operation } from '../src/contract/contract.ts'
+import type { Operation } from '../src/contract/api.ts'
+import type { Contract } from '../src/contract/contract.ts'
 import { type ServerOptions, startUnderstudy } from '../src/server.ts'
 import { openMemoryStore } from '../src/store/memory.ts'
 import type { Store } from '../src/store/store.ts'

@@ -1,5 +1,5 @@
 import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
-import { loadDocument } from '../contract/document.ts'
+import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import type { Command } from './command.ts'
 import { flag, list, readOptions, UsageError } from './options.ts'
@@ -17,7 +17,7 @@ export const assumptions: Command = {
 
   async run(args, environment) {
     const { values, positionals } = readOptions(OPTIONS, args, environment)
-    const { source, extensions } = await loadDocument({ overlays: await Promise.all(values.overlay.map(readOverlay)) })
+    const { source, extensions } = await readDocument({ overlays: await Promise.all(values.overlay.map(readOverlay)) })
     const all = assumptionsOf(source, extensions)
     const [verb, id, number = '1', ...rest] = positionals
     if (verb === undefined) {

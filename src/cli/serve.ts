@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
-import type { Log } from '../http/log.ts'
 import { FIXTURE_NAMES } from '../seeding/fixture.ts'
 import { OptionError, startUnderstudy, type Understudy } from '../server.ts'
+import type { Log } from '../wire/log.ts'
 import type { Command } from './command.ts'
 import { choice, flag, instant, integer, list, readOptions, StartError, text, UsageError } from './options.ts'
 

@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode, type Problem, type Problems } from '../domain/errors.ts'
+import type { Problem, Problems } from '../domain/errors.ts'
 import { ContractError } from './contract-error.ts'
 import { isObject, type Json, pointTo, stepsOf } from './json.ts'
 
@@ -17,58 +17,58 @@ interface Entry extends Reason {
 /** What goes on the wire for a refused request. */
 export interface Answer {
   status: number
-  code: ErrorCode
+  code: string
   message: string
 }
 
 /** The `x-errors` of the document: which of several problems is answered, with which status and words. */
 export class Catalogue {
   /** In order of precedence. */
-  readonly codes: readonly ErrorCode[]
-  readonly #entries: ReadonlyMap<ErrorCode, Entry>
-  readonly #ranks: ReadonlyMap<ErrorCode, number>
+  readonly codes: readonly string[]
+  readonly #entries: ReadonlyMap<string, Entry>
+  readonly #ranks: ReadonlyMap<string, number>
 
-  private constructor(entries: ReadonlyMap<ErrorCode, Entry>) {
+  private constructor(entries: ReadonlyMap<string, Entry>) {
     this.codes = [...entries.keys()]
     this.#entries = entries
     this.#ranks = new Map(this.codes.map((code, rank) => [code, rank]))
   }
 
-  /** @throws ContractError for a code that behaviour does not know, or knows and does not find. */
-  static read(document: Json, file: string): Catalogue {
+  /** `expected` are the codes that behaviour answers with. @throws ContractError for one too many or too few. */
+  static read(document: Json, expected: readonly string[], file: string): Catalogue {
     const pointer = '/components/x-errors'
     const components = isObject(document['components']) ? document['components'] : {}
     const given = isObject(components['x-errors']) ? components['x-errors'] : {}
-    const entries = new Map<ErrorCode, Entry>()
+    const entries = new Map<string, Entry>()
     for (const [code, entry] of Object.entries(given)) {
       if (code.startsWith('x-')) continue
-      if (!isErrorCode(code))
+      if (!expected.includes(code))
         throw new ContractError(file, pointTo(pointer, code), `No behaviour answers with the code ${code}.`)
       entries.set(code, { reasons: {}, ...(entry as Omit<Entry, 'reasons'>) })
     }
-    const missing = ERROR_CODES.find((code) => !entries.has(code))
+    const missing = expected.find((code) => !entries.has(code))
     if (missing) throw new ContractError(file, pointer, `The catalogue needs an entry for the code ${missing}.`)
     return new Catalogue(entries)
   }
 
-  has(code: string): code is ErrorCode {
-    return this.#ranks.has(code as ErrorCode)
+  has(code: string): boolean {
+    return this.#ranks.has(code)
   }
 
   /** The statuses with which operations answer this code. */
-  statusesOf(code: ErrorCode): Set<number> {
+  statusesOf(code: string): Set<number> {
     const { status, reasons } = this.#entry(code)
     const inside = Object.values(reasons).filter((reason) => reason.outside !== true)
     return new Set([status, ...inside.map((reason) => reason.status ?? status)])
   }
 
   /** The problem that is answered: the first of those whose code ranks highest. */
-  foremost([first, ...rest]: Problems): Problem {
-    const rank = ({ code }: Problem) => this.#ranks.get(code) ?? Number.POSITIVE_INFINITY
+  foremost([first, ...rest]: Problems<string>): Problem<string> {
+    const rank = ({ code }: Problem<string>) => this.#ranks.get(code) ?? Number.POSITIVE_INFINITY
     return rest.reduce((foremost, problem) => (rank(problem) < rank(foremost) ? problem : foremost), first)
   }
 
-  answer(problem: Problem): Answer {
+  answer(problem: Problem<string>): Answer {
     const entry = this.#entry(problem.code)
     const reason = Object.hasOwn(entry.reasons, problem.reason ?? '') ? entry.reasons[problem.reason ?? ''] : undefined
     return {
@@ -78,18 +78,14 @@ export class Catalogue {
     }
   }
 
-  #entry(code: ErrorCode): Entry {
+  #entry(code: string): Entry {
     const entry = this.#entries.get(code)
     if (entry === undefined) throw new Error(`The catalogue has no entry for the code ${code}.`)
     return entry
   }
 }
 
-function isErrorCode(code: string): code is ErrorCode {
-  return (ERROR_CODES as readonly string[]).includes(code)
-}
-
-function fillIn(template: string, { field, value, about }: Problem): string {
+function fillIn(template: string, { field, value, about }: Problem<string>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     if (name === 'field') return `\`${fieldName(field ?? '')}\``
     if (name === 'value') return shorten(JSON.stringify(value) ?? 'undefined')

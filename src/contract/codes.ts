@@ -1,4 +1,3 @@
-import type { ErrorCode } from '../domain/errors.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from './json.ts'
@@ -22,7 +21,7 @@ export function placeCodes(
   source: Json,
   catalogue: Catalogue,
   file: string,
-  more: (operationId: string) => readonly ErrorCode[] = () => [],
+  more: (operationId: string) => readonly string[] = () => [],
 ): Json {
   const document = structuredClone(source)
   const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
@@ -55,8 +54,7 @@ function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, ca
   })
   const wanted = new Map<number, string[]>()
   for (const code of codes) {
-    for (const status of catalogue.statusesOf(code as ErrorCode))
-      wanted.set(status, [...(wanted.get(status) ?? []), code])
+    for (const status of catalogue.statusesOf(code)) wanted.set(status, [...(wanted.get(status) ?? []), code])
   }
   for (const { status, response } of errors) {
     if (!sameMembers(codesOf(response), wanted.get(status) ?? [])) delete arranged[status]

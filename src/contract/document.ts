@@ -1,51 +1,62 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { OpenAPIV3_1 } from 'openapi-types'
-import type { ErrorCode } from '../domain/errors.ts'
-import type { Settings } from '../domain/settings.ts'
+import { ERROR_CODES } from '../domain/errors.ts'
 import { Catalogue } from './catalogue.ts'
 import { placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import { type Extension, readExtensions } from './extensions.ts'
 import { isObject, type Json, pointTo, valueAt } from './json.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
-import { readSettings } from './settings.ts'
 import { parseYaml } from './yaml.ts'
 
 const OWN_DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
 
-/** openapi.yaml, checked and read. */
-export interface ContractDocument {
+/** An OpenAPI document that carries our extensions, checked as far as it can be read without following references. */
+export interface DocumentText {
+  /** Under which name errors speak of it. */
   file: string
-  /** As written, overlays applied, every code placed under the status that the catalogue gives it. */
+  /** As written, overlays applied. */
   source: Json
-  /** The same without references. */
-  resolved: OpenAPIV3_1.Document
   extensions: readonly Extension[]
   catalogue: Catalogue
-  settings: Settings
+}
+
+/** The same, complete: every code placed under the status that the catalogue gives it. */
+export interface ApiDocument extends DocumentText {
+  /** Without references. */
+  resolved: OpenAPIV3_1.Document
 }
 
 export interface DocumentOptions {
   /** Path of an OpenAPI document; openapi.yaml of this package by default. */
   path?: string
   overlays?: readonly Overlay[]
+  /** The codes that behaviour answers with; those of the service by default. */
+  codes?: readonly string[]
 }
 
 /** @throws ContractError with the place of the first thing that is wrong. */
-export async function loadDocument({ path, overlays = [] }: DocumentOptions = {}): Promise<ContractDocument> {
+export async function readDocument(options: DocumentOptions = {}): Promise<DocumentText> {
+  const { path, overlays = [], codes = ERROR_CODES } = options
   const file = path ?? 'openapi.yaml'
   let source = await readSource(path ?? OWN_DOCUMENT, file)
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   const extensions = readExtensions(source, file)
-  const catalogue = Catalogue.read(source, file)
-  const settings = readSettings(source, file)
+  const catalogue = Catalogue.read(source, codes, file)
   checkCodes(extensions, catalogue, file)
   checkReferences(source, file)
   checkIds(extensions, file)
-  const withCodes = placeCodes(source, catalogue, file, (operationId) => codesOfSettings(settings, operationId))
-  const resolved = await resolve(withCodes, file)
-  return { file, source: withCodes, resolved, extensions, catalogue, settings }
+  return { file, source, extensions, catalogue }
+}
+
+/** `more` names codes of an operation beside those that it declares and its schemas name. @throws ContractError */
+export async function resolveDocument(
+  text: DocumentText,
+  more?: (operationId: string) => readonly string[],
+): Promise<ApiDocument> {
+  const source = placeCodes(text.source, text.catalogue, text.file, more)
+  return { ...text, source, resolved: await resolve(source, text.file) }
 }
 
 async function readSource(path: string, file: string): Promise<Json> {
@@ -105,13 +116,6 @@ function checkIds(extensions: readonly Extension[], file: string): void {
   }
 }
 
-/** Codes that a setting lets an operation answer with, beside those that its request schema names. */
-function codesOfSettings(settings: Settings, operationId: string): ErrorCode[] {
-  const codes: ErrorCode[] = settings.unknownQueryParameters === 'refused' ? ['unknown_field'] : []
-  const { unmonitoredDeletion } = settings
-  return operationId === 'deleteDomains' && unmonitoredDeletion !== 'ignored' ? [...codes, unmonitoredDeletion] : codes
-}
-
 /** Every reference must lead to a place in the document, and not back to what it is part of. */
 function checkReferences(source: Json, file: string): void {
   const references: { pointer: string; target: string }[] = []
@@ -143,7 +147,7 @@ function checkReferences(source: Json, file: string): void {
 }
 
 /** The rules of the document: id → what the specification demands. */
-export function rulesOf({ extensions }: ContractDocument): ReadonlyMap<string, string> {
+export function rulesOf({ extensions }: DocumentText): ReadonlyMap<string, string> {
   return new Map(
     extensions
       .filter(({ key }) => key === 'x-rule')

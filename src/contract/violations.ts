@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
-import type { ErrorCode, Problem } from '../domain/errors.ts'
+import type { Problem } from '../domain/errors.ts'
 import { isObject, pointTo } from './json.ts'
 
 export type CodeByKeyword = Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ export function violationOf(error: ErrorObject): Violation {
  * An ajv error (of `verbose` mode) in a request as a problem. The code is what `x-error` of the schema, or else
  * `x-error-defaults`, names for the keyword; loading proved that one of them does.
  */
-export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem {
+export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<string> {
   const { keyword, params, data, parentSchema } = error
   const about: Record<string, string | number> = {}
   if (params['limit'] !== undefined) about['limit'] = params['limit']
@@ -33,7 +33,7 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem 
   if (typeof data === 'string') about['count'] = [...data].length
   if (keyword === 'type') Object.assign(about, { type: String(params['type']), given: typeName(data) })
   return {
-    code: codeFor(keyword, parentSchema, defaults) as ErrorCode,
+    code: codeFor(keyword, parentSchema, defaults) ?? '',
     reason: keyword,
     field: pointerOf(error),
     value: data,

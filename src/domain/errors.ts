@@ -23,8 +23,8 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** One thing that is wrong with a request. */
-export interface Problem {
-  code: ErrorCode
+export interface Problem<Code extends string = ErrorCode> {
+  code: Code
   /** Which of the ways to this code it is; chooses the words of the catalogue. */
   reason?: string
   /** JSON pointer into the body, or the name of a query parameter. */
@@ -34,12 +34,12 @@ export interface Problem {
   about?: Readonly<Record<string, string | number>>
 }
 
-export type Problems = readonly [Problem, ...Problem[]]
+export type Problems<Code extends string = ErrorCode> = readonly [Problem<Code>, ...Problem<Code>[]]
 
 /** A refusal carries no state, so it cannot change any. It names every problem; the catalogue says which is answered. */
-export interface Refusal {
+export interface Refusal<Code extends string = ErrorCode> {
   ok: false
-  problems: Problems
+  problems: Problems<Code>
 }
 
 export interface Acceptance<State, Value> {
@@ -55,11 +55,11 @@ export function accept<State, Value>(state: State, value: Value): Acceptance<Sta
 }
 
 /** Refuses when there is any problem. */
-export function refusalOf(problems: readonly Problem[]): Refusal | undefined {
+export function refusalOf<Code extends string>(problems: readonly Problem<Code>[]): Refusal<Code> | undefined {
   const [first, ...rest] = problems
   return first === undefined ? undefined : { ok: false, problems: [first, ...rest] }
 }
 
-export function refuse(problem: Problem): Refusal {
+export function refuse<Code extends string>(problem: Problem<Code>): Refusal<Code> {
   return { ok: false, problems: [problem] }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { Contract, Operation } from '../contract/contract.ts'
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'

@@ -7,6 +7,7 @@ import { type Decision, type Refusal, refuse } from '../domain/errors.ts'
 import { createGroup, deleteGroup, type GroupChanges, unknownGroup, updateGroup } from '../domain/groups.ts'
 import { dmarcRecords } from '../seeding/figures.ts'
 import type { Store } from '../store/store.ts'
+import type { Reading } from '../wire/reply.ts'
 import type { Caller } from './gate.ts'
 
 /** A request that obeys the contract, from a caller who may make it. */
@@ -15,17 +16,6 @@ export interface Call extends Caller {
   body: Json
   contract: Contract
   store: Store
-}
-
-/**
- * The `data` of a successful answer. `source` is an immutable value from which alone `make` computes it, together
- * with `variant`; so that the bytes can be kept for as long as the source is in use.
- */
-export interface Reading {
-  ok: true
-  source: object
-  variant: string
-  make: () => unknown
 }
 
 export interface Change {

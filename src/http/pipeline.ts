@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { elapsed } from '../clock.ts'
-import type { Operation } from '../contract/contract.ts'
+import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import { ClientGone } from './body.ts'
-import { conformRequest } from './conform.ts'
+import { ClientGone } from '../wire/body.ts'
+import { conformRequest } from '../wire/conform.ts'
+import type { Log } from '../wire/log.ts'
+import { Replier, type Reply, type ResponseValidation } from '../wire/reply.ts'
+import { requestIdOf } from '../wire/request-id.ts'
+import { createRouter, readTarget } from '../wire/router.ts'
 import { authenticate, type Caller, chargeRequest, checkPlan, type GateDeps, rateLimited } from './gate.ts'
-import type { Log } from './log.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
-import { Replier, type Reply, type ResponseValidation } from './reply.ts'
-import { requestIdOf } from './request-id.ts'
-import { createRouter, readTarget } from './router.ts'
 
 export interface PipelineDeps extends GateDeps {
   /** Names requests that belong to no account. */
@@ -84,7 +84,7 @@ export function createPipeline(
   }
 
   /** The order of checks; the specification does not show it, so `x-settings` can change it. */
-  async function decide(exchange: Exchange, request: IncomingMessage): Promise<Outcome> {
+  async function decide(exchange: Exchange, request: IncomingMessage): Promise<Outcome | Refusal<string>> {
     const { settings } = contract
     const target = readTarget(request.url ?? '')
     exchange.path = target.path
@@ -112,7 +112,7 @@ export function createPipeline(
     const refusal = await admit(exchange, caller, operation)
     if (refusal) return refusal
 
-    const conforming = await conformRequest(request, target.query, operation, contract)
+    const conforming = await conformRequest(request, target.query, operation, contract.settings)
     if (!conforming.ok) return conforming
     return behaviourOf(operation)({ ...caller, query: conforming.query, body: conforming.body, contract, store })
   }
@@ -131,7 +131,7 @@ export function createPipeline(
     return undefined
   }
 
-  function answer({ operation }: Exchange, outcome: Outcome): Reply {
+  function answer({ operation }: Exchange, outcome: Outcome | Refusal<string>): Reply {
     if (!outcome.ok) return replier.refuse(operation, outcome.problems)
     if (operation === undefined) throw new Error('Only an operation succeeds.')
     return 'source' in outcome ? replier.read(operation, outcome) : replier.succeed(operation, outcome.data)

@@ -1,4 +1,5 @@
-import type { Contract, Operation } from '../contract/contract.ts'
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 
 /** A request target (RFC 9112 §3.2) taken apart; scheme and authority of the absolute form are dropped. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import type { Contract, Operation } from '../contract/contract.ts'
+import type { Operation } from '../contract/api.ts'
 import { isObject, type Json } from '../contract/json.ts'
 import { type Problem, type Refusal, refusalOf } from '../domain/errors.ts'
+import type { Settings } from '../domain/settings.ts'
 import { readBody } from './body.ts'
 
 export interface ConformingRequest {
@@ -9,6 +10,9 @@ export interface ConformingRequest {
   query: Record<string, string>
   body: Json
 }
+
+/** What an API lets pass and what it does not. */
+export type RequestSettings = Pick<Settings, 'bodyLimit' | 'contentType' | 'nullFields' | 'unknownQueryParameters'>
 
 /**
  * Holds a request to its operation's parameters and schema. A refusal names everything that is wrong: which of it is
@@ -18,8 +22,8 @@ export async function conformRequest(
   request: IncomingMessage,
   query: Record<string, string>,
   operation: Operation,
-  { settings }: Contract,
-): Promise<ConformingRequest | Refusal> {
+  settings: RequestSettings,
+): Promise<ConformingRequest | Refusal<string>> {
   const problems = operation.checkQuery(query)
   if (settings.unknownQueryParameters === 'refused') problems.push(...unknownParameters(query, operation))
   if (!operation.readsBody) return refusalOf(problems) ?? { ok: true, query, body: {} }
@@ -32,7 +36,7 @@ export async function conformRequest(
   return refusalOf(problems) ?? { ok: true, query, body: value as Json }
 }
 
-function unknownParameters(query: Record<string, string>, { parameters }: Operation): Problem[] {
+function unknownParameters(query: Record<string, string>, { parameters }: Operation): Problem<string>[] {
   const unknown = Object.keys(query).filter((name) => !parameters.has(name))
   return unknown.map((name) => ({ code: 'unknown_field', reason: 'query', field: name, value: query[name] }))
 }

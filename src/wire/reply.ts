@@ -1,10 +1,20 @@
-import type { Contract, Operation } from '../contract/contract.ts'
+import type { Api, Operation } from '../contract/api.ts'
 import type { Violation } from '../contract/violations.ts'
 import type { Problems } from '../domain/errors.ts'
-import type { Reading } from './operations.ts'
 
 /** What happens to a response that violates the contract, which is a bug of ours. */
 export type ResponseValidation = 'error' | 'warn' | 'off'
+
+/**
+ * The `data` of a successful answer. `source` is an immutable value from which alone `make` computes it, together
+ * with `variant`; so that the bytes can be kept for as long as the source is in use.
+ */
+export interface Reading {
+  ok: true
+  source: object
+  variant: string
+  make: () => unknown
+}
 
 /** A response but for the headers that every exchange has. */
 export interface Reply {
@@ -29,13 +39,13 @@ export class ContractBreach extends Error {
 
 /** Makes replies, each proved against the contract before it leaves. */
 export class Replier {
-  readonly #contract: Contract
+  readonly #api: Api
   readonly #validation: ResponseValidation
   /** Replies to readings by operation, kept while their source is: validated and written once. */
   readonly #kept = new WeakMap<object, Map<string, { variant: string; reply: Reply }>>()
 
-  constructor(contract: Contract, validation: ResponseValidation) {
-    this.#contract = contract
+  constructor(api: Api, validation: ResponseValidation) {
+    this.#api = api
     this.#validation = validation
   }
 
@@ -58,8 +68,8 @@ export class Replier {
   }
 
   /** `operation` is absent where the refusal came before one was known. */
-  refuse(operation: Operation | undefined, problems: Problems): Reply {
-    const { catalogue, checkFailure, operations } = this.#contract
+  refuse(operation: Operation | undefined, problems: Problems<string>): Reply {
+    const { catalogue, checkFailure, operations } = this.#api
     const { status, code, message } = catalogue.answer(catalogue.foremost(problems))
     const body = { success: false, error: { code, message } }
     const response = (operation ?? operations[0])?.responses.get(status)

@@ -1,0 +1,252 @@
+import { Ajv2020, type ErrorObject, type Format, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { OpenAPIV3_1 } from 'openapi-types'
+import type { Problem } from '../domain/errors.ts'
+import type { Quota } from '../domain/quotas.ts'
+import type { Catalogue } from './catalogue.ts'
+import { ContractError } from './contract-error.ts'
+import type { ApiDocument } from './document.ts'
+import { SCHEMA_EXTENSIONS } from './extensions.ts'
+import { isObject, type Json, pointTo, valueAt } from './json.ts'
+import { type CodeByKeyword, problemOf, type Violation, violationOf } from './violations.ts'
+import { compileWriter, type Writer } from './writer.ts'
+
+/** An OpenAPI document, ready to be run: each operation with compiled validators. */
+export interface Api {
+  document: ApiDocument
+  /** The path of the server URL, such as `/api/v1`; every operation lies below it. */
+  basePath: string
+  catalogue: Catalogue
+  operations: readonly Operation[]
+  /** Below the base path, by path and then method in upper case. */
+  routes: ReadonlyMap<string, ReadonlyMap<string, Operation>>
+  /** Violations of the envelope of a refusal that belongs to no operation. */
+  checkFailure(body: unknown): Violation[]
+}
+
+export interface Operation {
+  id: string
+  method: string
+  path: string
+  quota: Quota | undefined
+  readsBody: boolean
+  /** All problems of the query; parameters that are not declared are no problem here. */
+  checkQuery(query: Json): Problem<string>[]
+  parameters: ReadonlySet<string>
+  checkBody(body: unknown): Problem<string>[]
+  success: ResponseContract
+  responses: ReadonlyMap<number, ResponseContract>
+}
+
+/** One response of one operation. */
+export interface ResponseContract {
+  status: number
+  /** The codes that may be answered with it; empty for success. */
+  codes: ReadonlySet<string>
+  /** What `data` holds unless the operation says otherwise: the `default`s of its schema. */
+  defaults: Json
+  /** Headers whose value the document fixes. */
+  constantHeaders: Readonly<Record<string, string>>
+  retryAfter: boolean
+  check(body: unknown): Violation[]
+  /** `headers` by lower-case name. Headers that the document does not name are no violation. */
+  checkHeaders(headers: Readonly<Record<string, string>>): Violation[]
+  write: Writer
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
+
+/** Compiles a document. `formats` are those of its schemas. @throws ContractError for what would not work later. */
+export function compileApi(document: ApiDocument, formats: Readonly<Record<string, Format>>): Api {
+  const { resolved, catalogue, file } = document
+  const compiler = new Compiler(document, formats)
+  const operations: Operation[] = []
+  const routes = new Map<string, Map<string, Operation>>()
+  for (const [path, item] of Object.entries(resolved.paths ?? {})) {
+    for (const method of METHODS) {
+      const operation = item?.[method]
+      if (operation === undefined) continue
+      const compiled = compiler.operation(path, method, item as Json, operation)
+      const namesake = operations.find(({ id }) => id === compiled.id)
+      if (namesake) {
+        const pointer = `${pointTo(pointTo('/paths', path), method)}/operationId`
+        throw new ContractError(
+          file,
+          pointer,
+          `The operationId ${compiled.id} is taken by ${namesake.method} ${namesake.path}.`,
+        )
+      }
+      operations.push(compiled)
+      routes.set(path, (routes.get(path) ?? new Map()).set(compiled.method, compiled))
+    }
+  }
+  return {
+    document,
+    basePath: new URL(resolved.servers?.[0]?.url ?? '/', 'http://localhost').pathname.replace(/\/$/, ''),
+    catalogue,
+    operations,
+    routes,
+    checkFailure: compiler.check(valueAt(resolved, '/components/schemas/Failure'), '/components/schemas/Failure'),
+  }
+}
+
+class Compiler {
+  readonly #document: ApiDocument
+  readonly #ajv: Ajv2020
+
+  constructor(document: ApiDocument, formats: Readonly<Record<string, Format>>) {
+    this.#document = document
+    this.#ajv = new Ajv2020({
+      allErrors: true,
+      verbose: true,
+      strictTypes: false,
+      // Numbers such as 99.9 are no exact multiples of 0.1 in binary.
+      multipleOfPrecision: 9,
+      formats,
+    })
+    this.#ajv.addVocabulary([...SCHEMA_EXTENSIONS, 'example'])
+  }
+
+  operation(path: string, method: string, item: Json, operation: OpenAPIV3_1.OperationObject): Operation {
+    const pointer = pointTo(pointTo('/paths', path), method)
+    const responses = Object.entries(operation.responses ?? {})
+      .filter(([status]) => !status.startsWith('x-'))
+      .map(([status, response]) => this.#response(status, response as Json, pointer))
+    const success = responses.filter(({ status }) => status < 300)
+    if (operation.operationId === undefined) throw this.#error(pointer, 'The operation needs an operationId.')
+    if (success[0] === undefined || success.length > 1) {
+      throw this.#error(`${pointer}/responses`, 'An operation has one successful response with an explicit status.')
+    }
+    const body = valueAt(operation, '/requestBody/content/application~1json/schema')
+    const parameters = (operation.parameters ?? []) as unknown as {
+      name: string
+      in: string
+      required?: boolean
+      schema: Json
+    }[]
+    return {
+      id: operation.operationId,
+      method: method.toUpperCase(),
+      path,
+      quota: item['x-quota'] as Quota | undefined,
+      readsBody: body !== undefined,
+      parameters: new Set(parameters.map(({ name }) => name)),
+      checkQuery: this.#query(parameters, pointer),
+      checkBody: this.#problems(body, `${pointer}/requestBody/content/application~1json/schema`),
+      success: success[0],
+      responses: new Map(responses.map((response) => [response.status, response])),
+    }
+  }
+
+  /** A check of values against a schema of the document. */
+  check(schema: unknown, pointer: string): (value: unknown) => Violation[] {
+    const validate = this.#compile(schema, pointer)
+    return (value) => (validate(value) ? [] : (validate.errors ?? []).map(violationOf))
+  }
+
+  #query(
+    parameters: readonly { name: string; required?: boolean; schema: Json }[],
+    pointer: string,
+  ): Operation['checkQuery'] {
+    if (parameters.length === 0) return () => []
+    const schema = {
+      type: 'object',
+      required: parameters.filter(({ required }) => required === true).map(({ name }) => name),
+      properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+    }
+    const validate = this.#compile(schema, `${pointer}/parameters`)
+    const defaults = this.#defaults()
+    const owner = new Map(parameters.map(({ name, schema }) => [name, schema]))
+    function problemIn(error: ErrorObject): Problem<string> {
+      // What is required is said beside a parameter's schema, so its code stands in there.
+      const missing = error.params['missingProperty'] as string | undefined
+      const parentSchema = missing === undefined ? error.parentSchema : owner.get(missing)
+      const problem = problemOf({ ...error, ...(parentSchema && { parentSchema }) }, defaults)
+      return { ...problem, field: problem.field?.slice(1) ?? '' }
+    }
+    return (query) => (validate(query) ? [] : (validate.errors ?? []).map(problemIn))
+  }
+
+  #problems(schema: unknown, pointer: string): Operation['checkBody'] {
+    if (schema === undefined) return () => []
+    const validate = this.#compile(schema, pointer)
+    const defaults = this.#defaults()
+    return (body) => (validate(body) ? [] : (validate.errors ?? []).map((error) => problemOf(error, defaults)))
+  }
+
+  #response(status: string, response: Json, operation: string): ResponseContract {
+    const pointer = pointTo(`${operation}/responses`, status)
+    if (!/^[2-5][0-9]{2}$/.test(status)) throw this.#error(pointer, 'A response has an explicit status.')
+    const schema = valueAt(response, '/content/application~1json/schema')
+    if (schema === undefined) throw this.#error(pointer, 'A response needs a schema for application/json.')
+    const headers = (response['headers'] ?? {}) as Record<string, { required?: boolean; schema: Json }>
+    const codes = new Set((response['x-codes'] ?? []) as string[])
+    const checkSchema = this.check(schema, `${pointer}/content/application~1json/schema`)
+    const fixed = Object.entries(headers).filter(
+      ([, header]) => header.required === true && header.schema['const'] !== undefined,
+    )
+    return {
+      status: Number(status),
+      codes,
+      defaults: defaultsOf(valueAt(schema, '/properties/data')),
+      constantHeaders: Object.fromEntries(fixed.map(([name, header]) => [name, String(header.schema['const'])])),
+      retryAfter: response['x-retry-after'] === true,
+      check: codes.size === 0 ? checkSchema : (body) => [...checkSchema(body), ...undeclaredCode(body, codes)],
+      checkHeaders: this.#headers(headers, `${pointer}/headers`),
+      write: compileWriter(schema),
+    }
+  }
+
+  #headers(
+    headers: Record<string, { required?: boolean; schema: Json }>,
+    pointer: string,
+  ): ResponseContract['checkHeaders'] {
+    const schema = {
+      type: 'object',
+      required: Object.keys(headers)
+        .filter((name) => headers[name]?.required === true)
+        .map((name) => name.toLowerCase()),
+      properties: Object.fromEntries(
+        Object.entries(headers).map(([name, header]) => [name.toLowerCase(), header.schema]),
+      ),
+    }
+    const check = this.check(schema, pointer)
+    const numeric = new Set(
+      Object.entries(schema.properties).flatMap(([name, { type }]) => (type === 'integer' ? [name] : [])),
+    )
+    return (given) =>
+      check(
+        Object.fromEntries(
+          Object.entries(given).map(([name, text]) => [name, numeric.has(name) ? Number(text) : text]),
+        ),
+      )
+  }
+
+  #compile(schema: unknown, pointer: string): ValidateFunction {
+    try {
+      return this.#ajv.compile(schema as Json)
+    } catch (error) {
+      throw this.#error(pointer, `The schema cannot be compiled: ${(error as Error).message}.`)
+    }
+  }
+
+  #defaults(): CodeByKeyword {
+    return (valueAt(this.#document.source, '/x-error-defaults') ?? {}) as CodeByKeyword
+  }
+
+  #error(pointer: string, reason: string): ContractError {
+    return new ContractError(this.#document.file, pointer, reason)
+  }
+}
+
+function defaultsOf(data: unknown): Json {
+  const properties = isObject(data) && isObject(data['properties']) ? data['properties'] : {}
+  const given = Object.entries(properties).filter(([, schema]) => isObject(schema) && schema['default'] !== undefined)
+  return Object.fromEntries(given.map(([name, schema]) => [name, (schema as Json)['default']]))
+}
+
+function undeclaredCode(body: unknown, codes: ReadonlySet<string>): Violation[] {
+  const code = valueAt(body, '/error/code')
+  if (typeof code !== 'string' || codes.has(code)) return []
+  const message = `/error/code must be one of ${[...codes].join(', ')} with this status.`
+  return [{ pointer: '/error/code', keyword: 'x-codes', message, value: code }]
+}
