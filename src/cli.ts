@@ -56,6 +56,11 @@ function explain(error: unknown): { message: string; exitCode: number } {
   return { message: stack ?? String(error), exitCode: 3 }
 }
 
+// Whoever reads the output may have seen enough of it: `dmarc-understudy assumptions | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
+
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {

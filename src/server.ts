@@ -1,8 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
-import express from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ADMIN_PATH, createAdmin } from './admin/admin.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Contract, loadContract } from './contract/contract.ts'
@@ -19,6 +15,7 @@ import { apiKeyOf, deriveKey, hashKey } from './seeding/secrets.ts'
 import { openFolderStore } from './store/folder.ts'
 import { openMemoryStore } from './store/memory.ts'
 import type { Store } from './store/store.ts'
+import { closeServer, createHttpServer, listen } from './wire/http-server.ts'
 import { type Log, SILENT } from './wire/log.ts'
 import { createMalformedReply } from './wire/malformed.ts'
 import type { ResponseValidation } from './wire/reply.ts'
@@ -82,9 +79,6 @@ export interface Understudy {
   stop(): Promise<void>
 }
 
-/** Requests under way when a stop begins have this long, in milliseconds. */
-const STOP_PATIENCE = 1500
-
 /** The account that serves a client who knows of no other. */
 const DEFAULT_ACCOUNT = 'default'
 
@@ -108,14 +102,23 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
       enforceQuotas: options.enforceQuotas ?? true,
       responseValidation: options.responseValidation ?? 'error',
     })
-    const server = createHttpServer(service, contract, seed, admin)
+    const control = admin ? createAdmin() : undefined
+    function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+      const { url = '' } = request
+      const beside = url === ADMIN_PATH || url.startsWith(`${ADMIN_PATH}/`)
+      return control !== undefined && beside ? control(request, response) : service(request, response)
+    }
+    const server = createHttpServer(dispatch, createMalformedReply(contract, seed))
     const origin = await listen(server, port, host)
     return {
       baseUrl: origin + contract.basePath,
       adminUrl: admin ? origin + ADMIN_PATH : undefined,
       apiKey,
       contract,
-      stop: () => stop(server, store),
+      async stop() {
+        await closeServer(server)
+        await store.close()
+      },
     }
   } catch (error) {
     await store.close()
@@ -158,58 +161,4 @@ async function provideDefaultAccount(
   const added = apiKeyOf(apiKey, timeOn(account.clock, real))
   await store.update(id, (state) => accept(addKey(state, added), undefined))
   return apiKey
-}
-
-function createHttpServer(
-  service: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-  contract: Contract,
-  seed: number,
-  admin: boolean,
-): Server {
-  const control = admin ? createAdmin() : undefined
-  const app = express()
-  app.disable('x-powered-by')
-  app.disable('etag')
-  // One dispatcher: a stack of layers and routers would cost more than all that the service does.
-  function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-    const { url = '' } = request
-    const beside = url === ADMIN_PATH || url.startsWith(`${ADMIN_PATH}/`)
-    return control !== undefined && beside ? control(request, response) : service(request, response)
-  }
-  app.use(dispatch)
-  // Where Express cannot make sense of a request target, its own answer would be a page of HTML.
-  const listener = app as unknown as (request: IncomingMessage, response: ServerResponse, next: () => void) => void
-  function handle(request: IncomingMessage, response: ServerResponse): void {
-    // Express would try to parse a target that is no path, in vain and with a warning.
-    if (!request.url?.startsWith('/')) void dispatch(request, response)
-    else listener(request, response, () => dispatch(request, response))
-  }
-  const server = createServer(
-    { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000, requireHostHeader: false },
-    handle,
-  )
-  // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.
-  server.on('checkExpectation', handle)
-  const refuseMalformed = createMalformedReply(contract, seed)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
-  return server
-}
-
-async function listen(server: Server, port: number, host: string): Promise<string> {
-  server.listen(port, host)
-  await once(server, 'listening')
-  const { address, port: bound, family } = server.address() as AddressInfo
-  const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
-  return `http://${family === 'IPv6' && reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
-}
-
-async function stop(server: Server, store: Store): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // A connection that becomes idle after the first sweep would be kept alive for its next request.
-  const sweep = setInterval(() => server.closeIdleConnections(), 20)
-  const deadline = setTimeout(() => server.closeAllConnections(), STOP_PATIENCE)
-  await closed
-  clearInterval(sweep)
-  clearTimeout(deadline)
-  await store.close()
 }

@@ -15,10 +15,11 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   contract: ['schema', 'clock', 'domain'],
   store: ['schema', 'clock', 'domain'],
   seeding: ['schema', 'clock', 'domain'],
-  http: ['contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  admin: ['contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  server: ['http', 'admin', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  cli: ['server', 'http', 'admin', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  wire: ['contract', 'seeding', 'schema', 'clock', 'domain'],
+  http: ['wire', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  admin: ['wire', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  server: ['http', 'admin', 'wire', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  cli: ['server', 'http', 'admin', 'wire', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
   index: ['server', 'contract', 'store', 'seeding', 'clock', 'domain'],
 }
 /** Parts that stand on nothing but the language. */

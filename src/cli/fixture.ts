@@ -41,6 +41,10 @@ export const fixture: Command = {
     const invented = await generateFixture({ ...values, onProgress: reportProgress(values.domains) })
     const content = values.format === 'json' ? writeFixture(invented) : tableOf(invented, birth, contract)
     await write(content, values.out, values.force)
+    if (values.out !== undefined)
+      console.error(
+        `Wrote ${values.out}.${values.format === 'json' ? ` Try it: dmarc-understudy fixture --describe ${values.out}` : ''}`,
+      )
     return 0
   },
 }
@@ -64,7 +68,6 @@ async function write(content: string, out: string | undefined, force: boolean): 
       throw new UsageError(`--out ${out}: is there already; choose another name, or write over it with --force`)
     throw new UsageError(`--out ${out}: cannot be written (${code}); choose a file in a folder that exists`)
   }
-  console.error(`Wrote ${out}. Try it: dmarc-understudy fixture --describe ${out}`)
 }
 
 /** Speaks up once a second, so that nobody wonders whether something happens. */

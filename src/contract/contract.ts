@@ -35,7 +35,7 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
 
 async function compileContract(options: DocumentOptions): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
-  const settings = readSettings(text.source, text.file)
+  const settings = readSettings(text)
   const document = await resolveDocument(text, (operationId) => codesOfSettings(settings, operationId))
   const canonical = (name: string) => canonicalHostname(name, settings)
   const api = compileApi(document, {

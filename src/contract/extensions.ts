@@ -86,8 +86,11 @@ export interface Extension {
   holder: string
 }
 
-/** Every extension of the document, in its order. @throws ContractError for one that is unknown or misshapen. */
-export function readExtensions(document: Json, file: string): Extension[] {
+/**
+ * Every extension of the document, in its order; unless they are `proved`, each is held to its shape.
+ * @throws ContractError for one that is unknown or misshapen.
+ */
+export function readExtensions(document: Json, file: string, proved: boolean): Extension[] {
   const found: Extension[] = []
   function visit(value: unknown, pointer: string, keysAreNames: boolean): void {
     if (Array.isArray(value)) {
@@ -96,7 +99,7 @@ export function readExtensions(document: Json, file: string): Extension[] {
       for (const [key, item] of Object.entries(value)) {
         const at = pointTo(pointer, key)
         if (key.startsWith('x-') && !keysAreNames) {
-          checkExtension(key, item, at, file)
+          if (!proved) checkExtension(key, item, at, file)
           found.push({ key, value: item, holder: pointer })
         }
         if (!DATA.has(key) || keysAreNames) visit(item, at, NAMES.has(key) && !keysAreNames)

@@ -48,7 +48,8 @@ export function createPipeline(
     const { socket } = request
     const before = turns.get(socket)
     // RFC 9112 §9.3.2: of requests sent without waiting, none may overtake a change that was asked for before it.
-    const turn = before === undefined ? handle(request, response) : before.then(() => handle(request, response))
+    const run = () => handle(request, response)
+    const turn = before === undefined ? run() : before.then(run, run)
     turns.set(socket, turn)
     return turn
   }

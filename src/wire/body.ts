@@ -56,7 +56,9 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer | un
     request.once('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
     // Whatever breaks a body off, be it a lost connection or a bad chunk, leaves nobody to answer.
     request.once('error', () => reject(new ClientGone()))
-    request.once('close', () => reject(new ClientGone()))
+    request.once('close', () => {
+      if (!request.complete) reject(new ClientGone())
+    })
   })
 }
 

@@ -5,13 +5,13 @@ import type { Json } from '../../src/contract/json.ts'
 import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
 import { objectAt, ownDocument } from './own-document.ts'
 
-const catalogue = Catalogue.read(ownDocument(), 'openapi.yaml')
+const catalogue = Catalogue.read(ownDocument(), ERROR_CODES, 'openapi.yaml')
 
 /** A catalogue that says `message` for `not_found`. */
 function saying(message: string): Catalogue {
   const document = ownDocument()
   objectAt(document, '/components/x-errors')['not_found'] = { status: 404, message }
-  return Catalogue.read(document, 'openapi.yaml')
+  return Catalogue.read(document, ERROR_CODES, 'openapi.yaml')
 }
 
 const say = (message: string, problem: Omit<Problem, 'code'>) =>
@@ -51,7 +51,7 @@ describe('of several problems', () => {
           const entries = objectAt(document, '/components/x-errors')
           objectAt(document, '/components')['x-errors'] = Object.fromEntries(order.map((code) => [code, entries[code]]))
           const [first = { code: 'unauthorized' as ErrorCode }, ...rest] = codes.map((code) => ({ code }))
-          const { code } = Catalogue.read(document, 'openapi.yaml').foremost([first, ...rest])
+          const { code } = Catalogue.read(document, ERROR_CODES, 'openapi.yaml').foremost([first, ...rest])
           expect(code).toBe(order.find((each) => codes.includes(each)))
         },
       ),
@@ -225,7 +225,7 @@ describe('a catalogue', () => {
     ['whose components are text', { components: 'none' }],
     ['whose catalogue is a list', { components: { 'x-errors': [] } }],
   ])('is not found in a document %s', (_, document) => {
-    expect(() => Catalogue.read(document, 'file.yaml')).toThrow(
+    expect(() => Catalogue.read(document, ERROR_CODES, 'file.yaml')).toThrow(
       'file.yaml#/components/x-errors: The catalogue needs an entry for the code unauthorized.',
     )
   })

@@ -3,10 +3,11 @@ import SwaggerParser from '@apidevtools/swagger-parser'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
+import type { Operation } from '../../src/contract/api.ts'
 import { Catalogue } from '../../src/contract/catalogue.ts'
 import { placeCodes } from '../../src/contract/codes.ts'
-import { loadContract, type Operation } from '../../src/contract/contract.ts'
-import { loadDocument, rulesOf } from '../../src/contract/document.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import { readDocument, rulesOf } from '../../src/contract/document.ts'
 import { SCHEMA_EXTENSIONS } from '../../src/contract/extensions.ts'
 import { isObject, type Json, valueAt } from '../../src/contract/json.ts'
 import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
@@ -208,18 +209,20 @@ describe('error codes', () => {
 
   it('stand in the document under the status of the catalogue already, so that placing them changes nothing', () => {
     const more = (operationId: string) => (operationId === 'deleteDomains' ? (['domain_delete_failed'] as const) : [])
-    expect(placeCodes(source, Catalogue.read(source, 'openapi.yaml'), 'openapi.yaml', more)).toEqual(source)
+    expect(placeCodes(source, Catalogue.read(source, ERROR_CODES, 'openapi.yaml'), 'openapi.yaml', more)).toEqual(
+      source,
+    )
   })
 
   it('leave the document as it is when it is loaded', async () => {
-    expect((await loadDocument()).source).toEqual(ownDocument())
+    expect((await readDocument()).source).toEqual(ownDocument())
   })
 
   it('are not placed in the document that is given but in a copy', () => {
     const document = ownDocument()
     Object.assign(objectAt(document, '/components/x-errors/not_found'), { status: 400 })
     const before = structuredClone(document)
-    const placed = placeCodes(document, Catalogue.read(document, 'openapi.yaml'), 'openapi.yaml')
+    const placed = placeCodes(document, Catalogue.read(document, ERROR_CODES, 'openapi.yaml'), 'openapi.yaml')
     expect(document).toEqual(before)
     expect(placed).not.toEqual(before)
   })

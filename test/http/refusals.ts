@@ -1,4 +1,5 @@
-import { loadContract, type Operation } from '../../src/contract/contract.ts'
+import type { Operation } from '../../src/contract/api.ts'
+import { loadContract } from '../../src/contract/contract.ts'
 import type { ErrorCode } from '../../src/domain/errors.ts'
 import { API_KEY, type TestResponse, type TestService } from '../service.ts'
 import { ACCOUNT, changeAccount, DISABLED_KEY, pathOf } from './account.ts'

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
-import { FIXTURE_NAMES } from '../../src/seeding/fixture.ts'
+import { FIXTURE_NAMES, loadFixture } from '../../src/seeding/fixture.ts'
 import { generateFixture, writeFixture } from '../../src/seeding/generator.ts'
 import { startService } from '../service.ts'
 
@@ -22,6 +22,12 @@ it('describes every profile and every field of a record in the schema', async ()
 })
 
 describe.each(FIXTURE_NAMES)('the fixture %s', (name) => {
+  it('passes the checks that are spared it at the start', async () => {
+    const written = JSON.parse(await readFile(new URL(`${name}.json`, FOLDER), 'utf8'))
+    const { file: _, ...checked } = await loadFixture(written)
+    expect(checked).toEqual(written)
+  })
+
   it('loads, and every answer about it obeys the contract on every day of a month', async () => {
     const service = await startService({ fixture: name, now: '2026-01-15T09:00:00Z' })
     const { domains } = (await service.get('/domains')).body.data

@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import express from 'express'
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+
+/** In milliseconds: how long a client may take for its header, for a whole request, and between two requests. */
+const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000 }
+/** Requests under way when a stop begins have this long, in milliseconds. */
+const STOP_PATIENCE = 1500
+
+/** An Express application behind Node's HTTP server. `dispatch` answers every request and never rejects. */
+export function createHttpServer(
+  dispatch: Handler,
+  refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
+): Server {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  // One dispatcher: a stack of layers and routers would cost more than all that the service does.
+  app.use(dispatch)
+
+  // Express changes the prototype of every request and response, which makes the engine forget all it knew of them:
+  // 60 % of the time of a small request. Those that are born with the right one are left alone (nodejs/node#37457).
+  class AppRequest extends IncomingMessage {}
+  class AppResponse extends ServerResponse {}
+  Object.setPrototypeOf(AppRequest.prototype, app.request)
+  Object.setPrototypeOf(AppResponse.prototype, app.response)
+  Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
+
+  const listener = app as unknown as (request: IncomingMessage, response: ServerResponse, next: () => void) => void
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    // Express would try to parse a target that is no path, in vain and with a warning, and answer with a page of HTML.
+    if (!request.url?.startsWith('/')) void dispatch(request, response)
+    else listener(request, response, () => dispatch(request, response))
+  }
+  const server = createServer(
+    { ...TIMEOUTS, requireHostHeader: false, IncomingMessage: AppRequest, ServerResponse: AppResponse },
+    handle,
+  )
+  // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.
+  server.on('checkExpectation', handle)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
+  return server
+}
+
+/** Resolves to the origin under which the server is reached from this machine. Rejects with the error of `listen`. */
+export async function listen(server: Server, port: number, host: string): Promise<string> {
+  server.listen(port, host)
+  await once(server, 'listening')
+  const { address, port: bound } = server.address() as AddressInfo
+  const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
+}
+
+/** Takes no new request, answers those under way, and closes every connection. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // A connection that becomes idle after the first sweep would be kept alive for its next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), 20)
+  const deadline = setTimeout(() => server.closeAllConnections(), STOP_PATIENCE)
+  await closed
+  clearInterval(sweep)
+  clearTimeout(deadline)
+}
