@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises'
-import { assumptions } from './cli/assumptions.ts'
 import type { Command } from './cli/command.ts'
-import { fixture } from './cli/fixture.ts'
 import { describeOptions, UsageError } from './cli/options.ts'
-import { serve } from './cli/serve.ts'
 
-const COMMANDS: Readonly<Record<string, Command>> = { serve, fixture, assumptions }
+/** Loaded when asked for: what one of them needs is no reason for another to wait. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./cli/serve.ts')).serve,
+  fixture: async () => (await import('./cli/fixture.ts')).fixture,
+  assumptions: async () => (await import('./cli/assumptions.ts')).assumptions,
+}
 /** Errors of input that a person can mend; any other is a bug and keeps its stack. */
 const EXIT_CODES: Readonly<Record<string, number>> = {
   UsageError: 2,
@@ -18,7 +20,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    console.log(overview())
+    console.log(await overview())
     return 0
   }
   if (name === '--version' || name === '-v') {
@@ -26,9 +28,11 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     console.log((JSON.parse(manifest) as { version: string }).version)
     return 0
   }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command === undefined)
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (load === undefined) {
     throw new UsageError(`${name} is no command; there are ${Object.keys(COMMANDS).join(', ')}`)
+  }
+  const command = await load()
   const end = args.indexOf('--')
   if ((end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')) {
     console.log(`${command.summary}\n\nUsage: dmarc-understudy ${command.usage}\n\n${describeOptions(command.options)}`)
@@ -37,8 +41,9 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   return command.run(args, process.env)
 }
 
-function overview(): string {
-  const rows = Object.values(COMMANDS).map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
+async function overview(): Promise<string> {
+  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
+  const rows = commands.map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
   return `A stateful stand-in for a service that monitors domains and reports their DMARC status.
 
 Usage: dmarc-understudy COMMAND [options]

@@ -28,11 +28,13 @@ export const fixture: Command = {
   options: OPTIONS,
 
   async run(args, environment) {
-    const { values, positionals } = readOptions(OPTIONS, args, environment)
+    const { values, sources, positionals } = readOptions(OPTIONS, args, environment)
     if (positionals[0] !== undefined) throw new UsageError(`fixture takes no argument, but was given ${positionals[0]}`)
     const contract = await loadContract()
     const birth = { id: 'fixture', real: systemClock(), ...(values.now !== undefined && { now: values.now }) }
     if (values.describe !== undefined) {
+      if (values.out !== undefined)
+        throw new UsageError(`${sources.out}: goes with an invented fixture; --describe prints`)
       const source = await loadFixture(values.describe)
       const account = createAccount(source, birth, contract)
       console.log(drawAccount(source.title ?? values.describe, account, timeOn(account.clock, birth.real), contract))
@@ -40,7 +42,7 @@ export const fixture: Command = {
     }
     const invented = await generateFixture({ ...values, onProgress: reportProgress(values.domains) })
     const content = values.format === 'json' ? writeFixture(invented) : tableOf(invented, birth, contract)
-    await write(content, values.out, values.force)
+    await write(content, values.out, values.force ?? false)
     if (values.out !== undefined)
       console.error(
         `Wrote ${values.out}.${values.format === 'json' ? ` Try it: dmarc-understudy fixture --describe ${values.out}` : ''}`,

@@ -46,13 +46,15 @@ function readList(given: readonly string[] | undefined): readonly string[] {
   return given ?? []
 }
 
-export function flag(help: string): Option<boolean> {
+/** A switch; `undefined` where nothing was said of it. */
+export function flag(help: string): Option<boolean | undefined> {
   return {
     help,
     read(given) {
-      const value = given?.[0] ?? 'false'
+      const value = given?.[0]
+      if (value === undefined) return undefined
       if (!['1', 'true', '0', 'false', ''].includes(value)) throw new Error('must be true or false')
-      return ['1', 'true'].includes(value)
+      return value === '1' || value === 'true'
     },
   }
 }

@@ -47,8 +47,6 @@ export const serve: Command = {
     const service = await startUnderstudy({
       ...values,
       host,
-      // A fixture may ask for a clock that stands still; not asking for it here does not forbid it.
-      frozen: values.frozen || undefined,
       admin: !values.noAdmin,
       enforceQuotas: !values.noQuotas,
       overlays: values.overlay,

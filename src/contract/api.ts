@@ -112,7 +112,7 @@ class Compiler {
       .filter(([status]) => !status.startsWith('x-'))
       .map(([status, response]) => this.#response(status, response as Json, pointer))
     const success = responses.filter(({ status }) => status < 300)
-    if (operation.operationId === undefined) throw this.#error(pointer, 'The operation needs an operationId.')
+    if (!operation.operationId) throw this.#error(pointer, 'The operation needs an operationId.')
     if (success[0] === undefined || success.length > 1) {
       throw this.#error(`${pointer}/responses`, 'An operation has one successful response with an explicit status.')
     }

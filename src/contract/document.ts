@@ -123,12 +123,16 @@ function checkIds(extensions: readonly Extension[], file: string): void {
   }
 }
 
+/** Keys below which a `$ref` is data like any other. */
+const DATA_KEYS = new Set(['example', 'value', 'default', 'const', 'enum'])
+
 /** Every reference must lead to a place in the document, and not back to what it is part of. */
 function checkReferences(source: Json, file: string): void {
   const references: { pointer: string; target: string }[] = []
   function visit(value: unknown, pointer: string): void {
     if (typeof value !== 'object' || value === null) return
     for (const [key, item] of Object.entries(value)) {
+      if (DATA_KEYS.has(key)) continue
       if (key !== '$ref' || typeof item !== 'string') visit(item, pointTo(pointer, key))
       else if (item.startsWith('#/')) references.push({ pointer: `${pointer}/$ref`, target: item.slice(1) })
       else {

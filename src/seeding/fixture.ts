@@ -82,7 +82,10 @@ let fixtureSchema: Promise<object> | undefined
 
 /** Takes a ready-made fixture by name, a file by path, or a fixture as it is; and checks it. @throws FixtureError */
 export async function loadFixture(source: string | Fixture): Promise<Fixture> {
-  if (typeof source !== 'string') return checkFixture(source, source.file ?? 'fixture')
+  if (typeof source !== 'string') {
+    const { file = 'fixture', ...fixture } = source
+    return checkFixture(fixture, file)
+  }
   const { file, text, ready } = await readSource(source)
   let fixture: unknown
   try {
@@ -106,16 +109,12 @@ async function readSource(nameOrPath: string): Promise<{ file: string; text: str
   }
 }
 
-async function checkFixture(value: unknown, file: string): Promise<Fixture> {
-  const { file: _, ...fixture } = { ...(value as Fixture) }
+async function checkFixture(fixture: unknown, file: string): Promise<Fixture> {
   // Read once: compiling it costs more than all the rest of a start.
   fixtureSchema ??= readFile(new URL('fixture.schema.json', FOLDER), 'utf8').then((text) => JSON.parse(text) as object)
-  const fault = findFault(
-    await fixtureSchema,
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? fixture : value,
-  )
+  const fault = findFault(await fixtureSchema, fixture)
   if (fault) throw new FixtureError(file, fault.pointer, `The value ${fault.reason}.`)
-  return { ...fixture, file }
+  return { ...(fixture as Fixture), file }
 }
 
 /** The account that a fixture describes, at the moment of its creation. @throws FixtureError for what breaks a rule. */

@@ -241,7 +241,7 @@ function capital(word: string): string {
 
 /** A fixture as a file that a person can read and compare: one line for each key, domain and group. */
 export function writeFixture({ file: _, ...fixture }: Fixture): string {
-  const fields = Object.entries({ $schema: './fixture.schema.json', ...fixture }).map(([name, value]) => {
+  const fields = Object.entries(fixture).map(([name, value]) => {
     if (!Array.isArray(value) || value.length === 0) return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
     return `  ${JSON.stringify(name)}: [\n${value.map((item) => `    ${JSON.stringify(item)}`).join(',\n')}\n  ]`
   })

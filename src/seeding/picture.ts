@@ -11,7 +11,7 @@ export function drawAccount(title: string, account: AccountState, now: number, r
   const inUse = [...domains.values()].filter(({ features }) => features.length > 0).length
   const sizes = [...groups.values()].map(({ name, domains }): [string, number] => [name, domains.length])
   return [
-    `${title}: ${domains.size} domains (${inUse} in use by a feature), ${groups.size} groups, ${keys.length} keys, plan ${plan}, seed ${seed}`,
+    `${title}: ${plural(domains.size, 'domain')} (${inUse} in use by a feature), ${plural(groups.size, 'group')}, ${plural(keys.length, 'key')}, plan ${plan}, seed ${seed}`,
     chart('Profiles', tally([...domains.values()].map((domain) => profileOf(seed, domain)))),
     chart('Policies (p)', tally(records.map(({ p }) => p))),
     chart('DMARC alignment of domains with mail', alignments(records)),
@@ -70,4 +70,8 @@ function chart(title: string, rows: readonly (readonly [string, number])[]): str
       `  ${name.padEnd(label)}  ${String(count).padStart(digits)}  ${'█'.repeat(Math.round((count / most) * WIDTH))}`,
   )
   return `${title}\n${lines.map((line) => line.trimEnd()).join('\n')}`
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -38,7 +38,7 @@ describe.concurrent('fixture', () => {
     const picture = await run(['fixture', '--describe', 'shop.json'], { folder })
     expect(picture).toMatchObject({ code: 0, stderr: '' })
     expect(picture.stdout).toMatch(
-      /^company, 12 domains: 12 domains \(\d+ in use by a feature\), 3 groups, 1 keys, plan stone, seed 7\n\nProfiles\n/,
+      /^company, 12 domains: 12 domains \(\d+ in use by a feature\), 3 groups, 1 key, plan stone, seed 7\n\nProfiles\n/,
     )
   })
 
@@ -138,9 +138,9 @@ describe.concurrent('fixture', () => {
 describe.concurrent('fixture --describe', () => {
   it.for([
     ['demo', 'Fjordlight: 25 domains (2 in use by a feature), 5 groups, 3 keys, plan stone, seed 42'],
-    ['empty', 'Empty: 0 domains (0 in use by a feature), 0 groups, 1 keys, plan stone, seed 42'],
+    ['empty', 'Empty: 0 domains (0 in use by a feature), 0 groups, 1 key, plan stone, seed 42'],
     ['edge-cases', 'Edge cases: 30 domains (1 in use by a feature), 9 groups, 3 keys, plan stone, seed 7'],
-    ['agency', 'agency, 300 domains: 300 domains (5 in use by a feature), 40 groups, 1 keys, plan stone, seed 11'],
+    ['agency', 'agency, 300 domains: 300 domains (5 in use by a feature), 40 groups, 1 key, plan stone, seed 11'],
   ] as const)('draws %s', async ([name, summary]) => {
     const picture = await outputOf('--describe', name, '--now', NOW)
     const sections = picture.split('\n\n').map((section) => section.split('\n')[0])
@@ -161,7 +161,7 @@ describe.concurrent('fixture --describe', () => {
     writeFileSync(join(folder, 'shop.json'), JSON.stringify({ domains: [{ name: 'a.example', profile: 'new' }] }))
     const { stdout } = await run(['fixture', '--describe', 'shop.json'], { folder })
     expect(stdout.split('\n').slice(0, 4)).toEqual([
-      'shop.json: 1 domains (0 in use by a feature), 0 groups, 1 keys, plan stone, seed 42',
+      'shop.json: 1 domain (0 in use by a feature), 0 groups, 1 key, plan stone, seed 42',
       '',
       'Profiles',
       `  new  1  ${'█'.repeat(40)}`,

@@ -465,6 +465,18 @@ describe('an overlay is refused', () => {
       '#/actions/0/target',
       'An action needs a target, a JSONPath.',
     ],
+    [
+      'whose alias is part of itself',
+      'overlay: 1.0.0\nactions: [{ target: $, update: &a { contact: *a } }]',
+      '',
+      'One of its aliases is part of what it stands for.',
+    ],
+    [
+      'whose aliases multiply without end',
+      `a: &a0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 9 }, (_, index) => `b${index}: &a${index + 1} [${Array(10).fill(`*a${index}`).join(', ')}]`).join('\n')}`,
+      '',
+      'Its aliases expand to more than 1000000 values.',
+    ],
   ])('as a file %s', async (_, text, place, reason) => {
     const path = join(temporaryFolder(), 'change.yaml')
     writeFileSync(path, text)
