@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 import type { Settings } from '../domain/settings.ts'
 
 export type HostnameSettings = Pick<Settings, 'finalDot' | 'internationalNames' | 'underscores'>
@@ -30,5 +30,17 @@ export function canonicalHostname(text: string, settings: HostnameSettings): str
   const labels = name.split('.')
   const label = settings.underscores === 'accepted' ? LABEL_WITH_UNDERSCORE : LABEL
   if (labels.length < 2 || !labels.every((each) => label.test(each))) return undefined
-  return /^[0-9]+$/.test(labels.at(-1) ?? '') ? undefined : name
+  if (/^[0-9]+$/.test(labels.at(-1) ?? '')) return undefined
+  return name.includes('xn--') && !decodes(name, labels) ? undefined : name
+}
+
+/**
+ * Whether each A-label stands for a label that is not ASCII and that is encoded so (RFC 5890 §2.3.2.1). Not left to
+ * `domainToASCII`, which in newer versions of Node lets a name pass that is ASCII already.
+ */
+function decodes(name: string, labels: readonly string[]): boolean {
+  const unicode = domainToUnicode(name)
+  const decoded = unicode.split('.')
+  const genuine = labels.every((label, index) => !label.startsWith('xn--') || !ASCII.test(decoded[index] ?? ''))
+  return genuine && domainToASCII(unicode) === name
 }
