@@ -10,8 +10,8 @@ import { comparedName } from './domain/groups.ts'
 import { isInstant } from './domain/iso-8601.ts'
 import { addKey } from './domain/keys.ts'
 import { createPipeline } from './http/pipeline.ts'
-import { createAccount, type Fixture, loadFixture } from './seeding/fixture.ts'
-import { apiKeyOf, deriveKey, hashKey } from './seeding/secrets.ts'
+import { createAccount, DEFAULT_SEED, establishedKey, type Fixture, loadFixture } from './seeding/fixture.ts'
+import { deriveKey, hashKey } from './seeding/secrets.ts'
 import { openFolderStore } from './store/folder.ts'
 import { openMemoryStore } from './store/memory.ts'
 import type { Store } from './store/store.ts'
@@ -87,7 +87,7 @@ const DEFAULT_ACCOUNT = 'default'
  * @throws OptionError, ContractError, FixtureError, StoreError, or the `EADDRINUSE` and the like of `listen`.
  */
 export async function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
-  const { host = '127.0.0.1', port = 0, seed = 42, clock = systemClock, log = SILENT, admin = true } = options
+  const { host = '127.0.0.1', port = 0, seed = DEFAULT_SEED, clock = systemClock, log = SILENT, admin = true } = options
   const contract = await loadContract({ overlays: await Promise.all((options.overlays ?? []).map(readOverlay)) })
   checkOptions(options, contract)
   const store = options.store ?? (await openStore(options.data, contract))
@@ -108,7 +108,7 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
       const beside = url === ADMIN_PATH || url.startsWith(`${ADMIN_PATH}/`)
       return control !== undefined && beside ? control(request, response) : service(request, response)
     }
-    const server = createHttpServer(dispatch, createMalformedReply(contract, seed))
+    const server = createHttpServer(dispatch, createMalformedReply(contract, seed, log))
     const origin = await listen(server, port, host)
     return {
       baseUrl: origin + contract.basePath,
@@ -126,10 +126,16 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
   }
 }
 
-function checkOptions({ plan, now }: ServerOptions, { settings }: Contract): void {
+function checkOptions({ plan, now, seed, apiKey }: ServerOptions, { settings }: Contract): void {
   const plans = settings.plans.order
   if (plan !== undefined && !plans.includes(plan))
     throw new OptionError('plan', plan, `must be one of ${plans.join(', ')}`)
+  if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
+    throw new OptionError('seed', seed, `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`)
+  }
+  if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey)) {
+    throw new OptionError('apiKey', apiKey, 'must be visible ASCII characters without spaces')
+  }
   if (now !== undefined && !isInstant(now))
     throw new OptionError('now', now, 'must be an instant such as 2026-01-15T09:00:00Z')
 }
@@ -158,7 +164,7 @@ async function provideDefaultAccount(
   const key = apiKey ?? deriveKey(account.seed, id)
   const known = account.keys.some(({ hash }) => hash === hashKey(key))
   if (known || apiKey === undefined) return known ? key : undefined
-  const added = apiKeyOf(apiKey, timeOn(account.clock, real))
+  const added = establishedKey(apiKey, timeOn(account.clock, real))
   await store.update(id, (state) => accept(addKey(state, added), undefined))
   return apiKey
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { isInstant } from '../domain/iso-8601.ts'
+import { kebab } from '../domain/settings.ts'
 
 /** A mistake in how the program was called: one line that names the option, the value and what would be right. */
 export class UsageError extends Error {
@@ -185,8 +186,4 @@ export function describeOptions(table: Options): string {
     return flag.length > 26 ? `  ${flag}\n  ${' '.repeat(26)}  ${help}` : `  ${flag.padEnd(26)}  ${help}`
   })
   return `Options, each also as ${ENVIRONMENT_PREFIX}<OPTION> in the environment:\n${rows.join('\n')}`
-}
-
-export function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

@@ -3,6 +3,7 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Problem } from '../domain/errors.ts'
 import type { Quota } from '../domain/quotas.ts'
 import type { Catalogue } from './catalogue.ts'
+import { METHODS } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
 import { SCHEMA_EXTENSIONS } from './extensions.ts'
@@ -52,8 +53,6 @@ export interface ResponseContract {
   checkHeaders(headers: Readonly<Record<string, string>>): Violation[]
   write: Writer
 }
-
-const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 
 /** Compiles a document. `formats` are those of its schemas. @throws ContractError for what would not work later. */
 export function compileApi(document: ApiDocument, formats: Readonly<Record<string, Format>>): Api {

@@ -3,7 +3,9 @@ import { ContractError } from './contract-error.ts'
 import { isObject, type Json, pointTo, stepsOf, valueAt } from './json.ts'
 import { type CodeByKeyword, codeFor } from './violations.ts'
 
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+/** The methods that operations may have. GET also serves HEAD, and OPTIONS is nobody's. */
+export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
+const OTHER_METHODS = ['options', 'head', 'trace']
 /** JSON Schema's assertions, each of which needs a code where a request can violate it. */
 const ASSERTIONS = [
   ...['type', 'enum', 'const', 'required', 'additionalProperties', 'minProperties', 'maxProperties', 'not', 'oneOf'],
@@ -26,6 +28,14 @@ export function placeCodes(
   const document = structuredClone(source)
   const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
   for (const [path, item] of Object.entries((document['paths'] ?? {}) as Json)) {
+    const other = OTHER_METHODS.find((method) => isObject(item) && item[method] !== undefined)
+    if (other) {
+      throw new ContractError(
+        file,
+        pointTo(pointTo('/paths', path), other),
+        `An operation cannot have the method ${other}; it can have ${METHODS.join(', ')}.`,
+      )
+    }
     for (const method of METHODS) {
       const operation = isObject(item) ? item[method] : undefined
       if (!isObject(operation) || !isObject(operation['responses'])) continue
@@ -134,7 +144,9 @@ function schemaCodes(
     if (!isObject(parameter)) continue
     const at = pointTo(pointTo(pointer, 'parameters'), index)
     // A query value is always a string, so its type cannot be wrong.
-    const { type: _, ...schema } = follow(document, parameter['schema']) as Json
+    const given = follow(document, parameter['schema'])
+    if (!isObject(given)) throw new ContractError(file, at, 'A parameter needs a schema.')
+    const { type: _, ...schema } = given
     visit(parameter['required'] === true ? { required: [parameter['name']], ...schema } : schema, at)
   }
   const body = follow(document, operation['requestBody'])

@@ -5,7 +5,7 @@ import { type Api, compileApi } from './api.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
 import { canonicalHostname } from './hostname.ts'
-import { type Json, valueAt } from './json.ts'
+import { isObject, type Json, valueAt } from './json.ts'
 import { readSettings } from './settings.ts'
 
 /** openapi.yaml, ready to be run, with what behaviour reads from it. */
@@ -44,16 +44,34 @@ async function compileContract(options: DocumentOptions): Promise<Contract> {
     uuid: UUID,
   })
   const schemas = (document.resolved.components?.schemas ?? {}) as Record<string, Json>
-  const requestId = valueAt(document.resolved, '/components/headers/X-Request-Id/schema/format')
-  const step = schemas['Percentage']?.['multipleOf']
   return {
     ...api,
     settings,
     canonicalHostname: canonical,
     groupIds: idFormat(schemas['DomainGroupId'], document.file),
-    requestIds: requestId === 'uuid' ? 'uuid' : 'hex',
-    percentageStep: typeof step === 'number' ? step : 0.1,
+    requestIds: requestIdFormat(valueAt(document.resolved, REQUEST_ID_SCHEMA), document.file),
+    percentageStep: percentageStep(schemas['Percentage'], document.file),
   }
+}
+
+const REQUEST_ID_SCHEMA = '/components/headers/X-Request-Id/schema'
+
+function requestIdFormat(schema: unknown, file: string): Contract['requestIds'] {
+  const { format, pattern } = isObject(schema) ? schema : {}
+  if (format === 'uuid') return 'uuid'
+  if (pattern === '^[0-9a-f]{32}$') return 'hex'
+  throw new ContractError(file, REQUEST_ID_SCHEMA, 'Request ids are made as format uuid or as pattern ^[0-9a-f]{32}$.')
+}
+
+/** Shares are rounded to the schema's `multipleOf`, which must divide 1 for all of 0 to 100 to be among them. */
+function percentageStep(schema: Json | undefined, file: string): number {
+  const step = schema?.['multipleOf']
+  if (typeof step === 'number' && Number.isInteger(Math.round(1e9 / step) / 1e9)) return step
+  throw new ContractError(
+    file,
+    '/components/schemas/Percentage',
+    'Percentages need a multipleOf that divides 1, such as 0.1.',
+  )
 }
 
 /** Codes that a setting lets an operation answer with, beside those that its request schema names. */

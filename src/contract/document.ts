@@ -5,8 +5,8 @@ import { ERROR_CODES } from '../domain/errors.ts'
 import { Catalogue } from './catalogue.ts'
 import { placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
-import { type Extension, readExtensions } from './extensions.ts'
-import { isObject, type Json, pointTo, valueAt } from './json.ts'
+import { type Extension, readExtensions, visitFields } from './extensions.ts'
+import { isObject, type Json, valueAt } from './json.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
 import { parseYaml } from './yaml.ts'
 
@@ -123,25 +123,17 @@ function checkIds(extensions: readonly Extension[], file: string): void {
   }
 }
 
-/** Keys below which a `$ref` is data like any other. */
-const DATA_KEYS = new Set(['example', 'value', 'default', 'const', 'enum'])
-
 /** Every reference must lead to a place in the document, and not back to what it is part of. */
 function checkReferences(source: Json, file: string): void {
   const references: { pointer: string; target: string }[] = []
-  function visit(value: unknown, pointer: string): void {
-    if (typeof value !== 'object' || value === null) return
-    for (const [key, item] of Object.entries(value)) {
-      if (DATA_KEYS.has(key)) continue
-      if (key !== '$ref' || typeof item !== 'string') visit(item, pointTo(pointer, key))
-      else if (item.startsWith('#/')) references.push({ pointer: `${pointer}/$ref`, target: item.slice(1) })
-      else {
-        const reason = `The reference ${item} leads out of the document; only #/… is followed.`
-        throw new ContractError(file, `${pointer}/$ref`, reason)
-      }
+  visitFields(source, (key, value, holder) => {
+    if (key !== '$ref' || typeof value !== 'string') return
+    const pointer = `${holder}/$ref`
+    if (!value.startsWith('#/')) {
+      throw new ContractError(file, pointer, `The reference ${value} leads out of the document; only #/… is followed.`)
     }
-  }
-  visit(source, '')
+    references.push({ pointer, target: value.slice(1) })
+  })
   for (const { pointer, target } of references) {
     if (valueAt(source, target) === undefined) throw new ContractError(file, pointer, `There is nothing at ${target}.`)
   }

@@ -86,27 +86,32 @@ export interface Extension {
   holder: string
 }
 
+/** Visits every field of the document that describes, in its order, with the JSON pointer of its holder. */
+export function visitFields(document: Json, visit: (key: string, value: unknown, holder: string) => void): void {
+  function descend(value: unknown, pointer: string, keysAreNames: boolean): void {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) descend(item, pointTo(pointer, index), false)
+    } else if (isObject(value)) {
+      for (const [key, item] of Object.entries(value)) {
+        if (!keysAreNames) visit(key, item, pointer)
+        if (!DATA.has(key) || keysAreNames) descend(item, pointTo(pointer, key), NAMES.has(key) && !keysAreNames)
+      }
+    }
+  }
+  descend(document, '', false)
+}
+
 /**
  * Every extension of the document, in its order; unless they are `proved`, each is held to its shape.
  * @throws ContractError for one that is unknown or misshapen.
  */
 export function readExtensions(document: Json, file: string, proved: boolean): Extension[] {
   const found: Extension[] = []
-  function visit(value: unknown, pointer: string, keysAreNames: boolean): void {
-    if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) visit(item, pointTo(pointer, index), false)
-    } else if (isObject(value)) {
-      for (const [key, item] of Object.entries(value)) {
-        const at = pointTo(pointer, key)
-        if (key.startsWith('x-') && !keysAreNames) {
-          if (!proved) checkExtension(key, item, at, file)
-          found.push({ key, value: item, holder: pointer })
-        }
-        if (!DATA.has(key) || keysAreNames) visit(item, at, NAMES.has(key) && !keysAreNames)
-      }
-    }
-  }
-  visit(document, '', false)
+  visitFields(document, (key, value, holder) => {
+    if (!key.startsWith('x-')) return
+    if (!proved) checkExtension(key, value, pointTo(holder, key), file)
+    found.push({ key, value, holder })
+  })
   return found
 }
 

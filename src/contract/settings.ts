@@ -1,4 +1,4 @@
-import type { Settings } from '../domain/settings.ts'
+import { kebab, type Settings } from '../domain/settings.ts'
 import { findFault } from '../schema.ts'
 import { ContractError } from './contract-error.ts'
 import type { DocumentText } from './document.ts'
@@ -83,8 +83,4 @@ export function readSettings({ source: document, file, proved }: DocumentText): 
     throw new ContractError(file, '/x-settings/plans/value/lowest', 'The lowest plan must be one of the order.')
   }
   return checked
-}
-
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

@@ -1,3 +1,4 @@
+import { decimalsOf } from '../domain/dmarc.ts'
 import { isObject, type Json } from './json.ts'
 
 export type Writer = (value: unknown) => string
@@ -41,12 +42,4 @@ function objectWriter(properties: Json): Writer | undefined {
     }
     return `{${fields.join(',')}}`
   }
-}
-
-/** How many decimals the multiples of `step` need: 1 for 0.1, 2 for 0.25. */
-export function decimalsOf(step: number): number {
-  let decimals = 0
-  // A step is written in decimal and stored in binary, so it is off by less than one part in 10¹⁵.
-  while (decimals < 15 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9) decimals++
-  return decimals
 }

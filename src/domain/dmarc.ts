@@ -117,3 +117,11 @@ function timeOfDay(refresh: string): number {
   const [hours = 0, minutes = 0] = refresh.split(':').map(Number)
   return (hours * 60 + minutes) * 60_000
 }
+
+/** How many decimals the multiples of `step` need: 1 for 0.1, 2 for 0.25. */
+export function decimalsOf(step: number): number {
+  let decimals = 0
+  // A step is written in decimal and stored in binary, so it is off by less than one part in 10¹⁵.
+  while (decimals < 15 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9) decimals++
+  return decimals
+}

@@ -77,11 +77,11 @@ export function updateGroup(
   settings: GroupSettings,
 ): Decision<AccountState, DomainGroup> {
   const group = state.groups.get(id)
-  const problems: Problem[] = group === undefined ? [unknownGroup(id)] : []
-  problems.push(
+  const problems = [
+    ...(group === undefined ? [unknownGroup(id)] : []),
     ...membershipProblems(state, changes.domains ?? [], '/domains', settings),
     ...membershipProblems(state, changes.addDomains ?? [], '/add_domains', settings),
-  )
+  ]
   const compared = changes.name === undefined ? undefined : comparedName(changes.name, settings.nameComparison)
   const holder = compared === undefined ? undefined : state.groupNames.get(compared)
   if (changes.name !== undefined && holder !== undefined && holder !== id) problems.push(nameTaken(changes.name))

@@ -30,3 +30,8 @@ export interface Settings {
   unprocessedDomains: 'listed' | 'absent'
   countPeriod: number
 }
+
+/** `rateLimitReset` → `rate-limit-reset`, as settings and options are spelt outside of the code. */
+export function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

@@ -31,7 +31,7 @@ export async function authenticate(
   authorization: string | undefined,
   { contract, store, clock }: GateDeps,
 ): Promise<Caller | Refusal> {
-  const scheme = contract.settings.authorizationScheme === 'exact' ? /^Bearer (.+)$/ : /^Bearer (.+)$/i
+  const scheme = contract.settings.authorizationScheme === 'exact' ? /^Bearer (\S+)$/ : /^Bearer (\S+)$/i
   const secret = scheme.exec(authorization ?? '')?.[1]
   if (secret === undefined) return refuse({ code: 'unauthorized' })
   const hash = hashKey(secret)

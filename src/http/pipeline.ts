@@ -65,7 +65,12 @@ export function createPipeline(
       log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
       reply = replier.refuse(undefined, [{ code: 'internal_error' }])
     }
-    send(exchange, reply, request, response)
+    try {
+      send(exchange, reply, request, response)
+    } catch (error) {
+      log.error({ request_id: exchange.requestId, err: error }, 'The response could not be sent.')
+      response.destroy()
+    }
     if (reply.breach)
       log.warn({ request_id: exchange.requestId, violations: reply.breach.violations }, reply.breach.message)
     log.info(
@@ -147,6 +152,8 @@ export function createPipeline(
     const headers: Record<string, string | number> = {
       'Content-Type': 'application/json',
       'Content-Length': reply.body.length,
+      // The account's, as everything else that tells the time; Node would put the machine's.
+      Date: new Date(exchange.caller?.now ?? deps.clock()).toUTCString(),
       'X-Request-Id': requestId(exchange),
       ...reply.headers,
     }

@@ -41,17 +41,26 @@ export function recordOn(
 ): DmarcRecord | undefined {
   const { settings, percentageStep } = rules
   const firstDay = firstReportingDay(domain.addedAt, settings.processingTime, settings.refresh)
-  if (day < firstDay && domain.pin === undefined) {
-    if (settings.unprocessedDomains === 'absent') return undefined
-    return describeDomain(domain.name, { p: 'none' }, NO_MAIL, percentageStep)
-  }
-  const words = wordsOf(`${seed} ${domain.name}`)
-  const profile = domain.profile ?? drawnProfile(words)
-  const traits = drawTraits(profile, words, domain.volume)
-  const since = domain.since ?? firstDay
-  const counts = day < firstDay ? NO_MAIL : countMessages(profile, traits, day, settings.countPeriod, since)
-  const record = describeDomain(domain.name, tagsOn(profile, traits, day - since), counts, percentageStep)
+  const reporting = day >= firstDay
+  if (!reporting && domain.pin === undefined && settings.unprocessedDomains === 'absent') return undefined
+  const record = reporting
+    ? reportedRecord(seed, domain, day, domain.since ?? firstDay, rules)
+    : describeDomain(domain.name, { p: 'none' }, NO_MAIL, percentageStep)
   return domain.pin === undefined ? record : pinRecord(record, domain.pin, percentageStep)
+}
+
+function reportedRecord(
+  seed: number,
+  { name, profile, volume }: MonitoredDomain,
+  day: number,
+  since: number,
+  rules: FigureRules,
+): DmarcRecord {
+  const words = wordsOf(`${seed} ${name}`)
+  const kind = profile ?? drawnProfile(words)
+  const traits = drawTraits(kind, words, volume)
+  const counts = countMessages(kind, traits, day, rules.settings.countPeriod, since)
+  return describeDomain(name, tagsOn(kind, traits, day - since), counts, rules.percentageStep)
 }
 
 /** The profile of a domain: the one that was chosen for it, or what chance gives it. */
@@ -64,7 +73,7 @@ function drawnProfile(words: Words): ProfileName {
 }
 
 /** The messages of the `period` days that lie before the refresh day `day`. */
-export function countMessages(
+function countMessages(
   profile: ProfileName,
   traits: Traits,
   day: number,

@@ -15,7 +15,8 @@ const FOLDER = new URL('../../fixtures/', import.meta.url)
 /** How long before the account's creation its keys and domains were made, unless the fixture says otherwise. */
 const KEY_AGE = 'P30D'
 const DOMAIN_AGE = 'P400D'
-const DEFAULT_SEED = 42
+/** Of an account for which nobody chose one. */
+export const DEFAULT_SEED = 42
 
 /** The fixtures that come with the package. */
 export const FIXTURE_NAMES = ['demo', 'empty', 'edge-cases', 'agency'] as const
@@ -144,11 +145,17 @@ export function createAccount(fixture: Fixture, birth: AccountBirth, rules: Acco
   return withGroups(empty, fixture, rules)
 }
 
+/** A key that an account comes with: old enough to have left its grace period. `now` in milliseconds. */
+export function establishedKey(secret: string, now: number): ApiKey {
+  return apiKeyOf(secret, momentBefore(now, KEY_AGE))
+}
+
 function keysOf(fixture: Fixture, apiKey: string, now: number): ApiKey[] {
   const keys = new Map<string, ApiKey>()
-  const first = apiKeyOf(apiKey, momentBefore(now, KEY_AGE))
+  const first = establishedKey(apiKey, now)
   for (const [index, entry] of (fixture.keys ?? []).entries()) {
-    const { key: secret = `${apiKey} ${index}`, label, disabled = false, created_at = KEY_AGE } = entry
+    // No header can carry a line break, so nobody can present a key that has no secret of its own.
+    const { key: secret = `${apiKey}\n${index}`, label, disabled = false, created_at = KEY_AGE } = entry
     const key = { ...apiKeyOf(secret, momentBefore(now, created_at), label), disabled }
     if (keys.has(key.hash)) throw failure(fixture, `/keys/${index}/key`, 'The key is the same as one before it.')
     keys.set(key.hash, key)

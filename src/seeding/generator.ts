@@ -120,7 +120,8 @@ export async function generateFixture(options: GeneratorOptions): Promise<Fixtur
     made.push({ owner, titles, domain: inventDomain(faker, name, profile, purpose) })
     if (made.length % 500 === 0) onProgress?.(made.length)
   }
-  made.sort((one, other) => owners.indexOf(one.owner) - owners.indexOf(other.owner))
+  const place = new Map(owners.map((owner, index) => [owner, index]))
+  made.sort((one, other) => (place.get(one.owner) ?? 0) - (place.get(other.owner) ?? 0))
   return {
     title: `${story}, ${wanted} domains`,
     description: `Made by dmarc-understudy fixture --story ${story} --domains ${wanted} --groups ${groups} --seed ${seed}`,

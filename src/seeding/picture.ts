@@ -1,5 +1,5 @@
 import type { AccountState } from '../domain/account.ts'
-import { type DmarcRecord, refreshDay } from '../domain/dmarc.ts'
+import { type DmarcRecord, decimalsOf, refreshDay } from '../domain/dmarc.ts'
 import { dmarcRecords, type FigureRules, profileOf } from './figures.ts'
 
 const WIDTH = 40
@@ -22,7 +22,7 @@ export function drawAccount(title: string, account: AccountState, now: number, r
 
 /** The DMARC table of an account, for spreadsheets (RFC 4180). */
 export function writeTable(records: readonly DmarcRecord[], step: number): string {
-  const decimals = Math.max(0, Math.ceil(-Math.log10(step)))
+  const decimals = decimalsOf(step)
   const shares = new Set(['dmarc', 'dkim', 'spf'])
   const columns = ['domain', 'p', 'sp', 'np', 'pct', 'testing', 'dmarc', 'dkim', 'spf', 'count'] as const
   const rows = records.map((record) =>

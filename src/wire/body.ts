@@ -40,6 +40,8 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer | un
     return Promise.resolve(undefined)
   }
   return new Promise((resolve, reject) => {
+    // It may have been lost while it waited for its turn behind another on the same connection.
+    if (request.destroyed && !request.complete) return reject(new ClientGone())
     const chunks: Buffer[] = []
     let length = 0
     function take(chunk: Buffer): void {

@@ -24,16 +24,15 @@ export async function conformRequest(
   operation: Operation,
   settings: RequestSettings,
 ): Promise<ConformingRequest | Refusal<string>> {
-  const problems = operation.checkQuery(query)
-  if (settings.unknownQueryParameters === 'refused') problems.push(...unknownParameters(query, operation))
-  if (!operation.readsBody) return refusalOf(problems) ?? { ok: true, query, body: {} }
+  const unknown = settings.unknownQueryParameters === 'refused' ? unknownParameters(query, operation) : []
+  const inQuery = [...operation.checkQuery(query), ...unknown]
+  if (!operation.readsBody) return refusalOf(inQuery) ?? { ok: true, query, body: {} }
 
   const read = await readBody(request, settings.bodyLimit, settings.contentType === 'required')
-  if (!read.ok) return refusalOf([...problems, ...read.problems]) ?? read
+  if (!read.ok) return refusalOf([...inQuery, ...read.problems]) ?? read
   const value = settings.nullFields === 'absent' ? withoutNulls(read.value) : read.value
-  problems.push(...operation.checkBody(value))
   // ajv has just proved that it is an object.
-  return refusalOf(problems) ?? { ok: true, query, body: value as Json }
+  return refusalOf([...inQuery, ...operation.checkBody(value)]) ?? { ok: true, query, body: value as Json }
 }
 
 function unknownParameters(query: Record<string, string>, { parameters }: Operation): Problem<string>[] {

@@ -30,11 +30,18 @@ export function createHttpServer(
   Object.setPrototypeOf(AppResponse.prototype, app.response)
   Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
 
-  const listener = app as unknown as (request: IncomingMessage, response: ServerResponse, next: () => void) => void
+  const listener = app as unknown as (
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: (error?: unknown) => void,
+  ) => void
   function handle(request: IncomingMessage, response: ServerResponse): void {
     // Express would try to parse a target that is no path, in vain and with a warning, and answer with a page of HTML.
     if (!request.url?.startsWith('/')) void dispatch(request, response)
-    else listener(request, response, () => dispatch(request, response))
+    else
+      listener(request, response, (error?: unknown) =>
+        error === undefined ? dispatch(request, response) : response.destroy(),
+      )
   }
   const server = createServer(
     { ...TIMEOUTS, requireHostHeader: false, IncomingMessage: AppRequest, ServerResponse: AppResponse },

@@ -2,28 +2,35 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Contract } from '../contract/contract.ts'
 import type { Problem } from '../domain/errors.ts'
+import type { Log } from './log.ts'
 import { requestIdOf } from './request-id.ts'
 
 /** Answers what is not HTTP, in the envelope of every other refusal, and closes the connection. */
 export function createMalformedReply(
   { catalogue, requestIds }: Contract,
   seed: number,
+  log: Log,
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   let ordinal = 0
   return function refuseMalformed(error, socket) {
-    // Nobody to answer, or an answer under way that this one would be mixed into; Node's own handler asks the same field.
-    if (error.code === 'ECONNRESET' || !socket.writable || (socket as { _httpMessage?: unknown })._httpMessage) {
+    // Nobody to answer, or an answer ahead of this one that it would be mixed into. An answer to a request whose own
+    // body is what is malformed will never come. Node's own handler asks the same field.
+    const { _httpMessage: pending } = socket as { _httpMessage?: { headersSent: boolean; req: { complete: boolean } } }
+    const ahead = pending !== undefined && pending !== null && (pending.headersSent || pending.req.complete)
+    if (error.code === 'ECONNRESET' || !socket.writable || ahead) {
       socket.destroy()
       return
     }
     const { status, code, message } = catalogue.answer(problemOf(error))
+    const requestId = requestIdOf(`${seed}\nmalformed`, ++ordinal, requestIds)
+    log.info({ request_id: requestId, status, code, cause: error.code }, 'malformed request')
     const body = JSON.stringify({ success: false, error: { code, message } })
     socket.end(
       [
         `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
         'Content-Type: application/json',
         `Content-Length: ${Buffer.byteLength(body)}`,
-        `X-Request-Id: ${requestIdOf(`${seed} malformed`, ++ordinal, requestIds)}`,
+        `X-Request-Id: ${requestId}`,
         'Connection: close',
         '',
         body,

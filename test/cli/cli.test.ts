@@ -55,7 +55,7 @@ describe.concurrent('serve', () => {
   })
 
   it('prints a curl line that works with a key that a shell would read otherwise', async ({ serve }) => {
-    const key = `it's a "key" for $HOME \`id\` \\ & ;`
+    const key = `it's"a"$HOME\`id\`\\&;`
     const { curl } = await serve(['--api-key', key])
     const { stdout: answer } = await runShell(curl.replace('curl ', 'curl --silent --show-error '))
     expect(JSON.parse(answer)).toMatchObject({ success: true })

@@ -58,6 +58,13 @@ describe('the clock of an account', () => {
     expect((await rows())[1]).not.toEqual({ domain: 'too-late.example', ...empty })
   })
 
+  it('is what the header Date shows, so that it goes with X-RateLimit-Reset', async () => {
+    const service = await startService({ now: '2031-05-06T07:08:09Z' })
+    expect((await service.get('/domains')).headers['date']).toBe('Tue, 06 May 2031 07:08:09 GMT')
+    const stranger = await service.send('GET', '/domains', undefined, { authorization: null })
+    expect(stranger.headers['date']).toBe(new Date(START).toUTCString())
+  })
+
   it('stands still when it is frozen, whatever the machine’s does', async () => {
     const service = await startService({ fixture: 'demo', now: '2026-01-15T09:00:00Z', frozen: true })
     const first = await service.get('/dmarc')

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { SILENT } from '../../src/wire/log.ts'
 import { createMalformedReply } from '../../src/wire/malformed.ts'
 import { API_KEY, startService, type TestService } from '../service.ts'
 import { ACCOUNT, pathOf, stateOf } from './account.ts'
@@ -779,7 +780,7 @@ describe('What is not HTTP', () => {
 
   it('is answered 408 when it does not come in time', async () => {
     const service = await startService()
-    const refuseMalformed = createMalformedReply(service.contract, 42)
+    const refuseMalformed = createMalformedReply(service.contract, 42, SILENT)
     const late = createServer((socket) =>
       refuseMalformed(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket),
     ).listen(0, '127.0.0.1')

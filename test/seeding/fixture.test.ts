@@ -110,7 +110,7 @@ describe('a fixture file is refused', () => {
       'with an empty key',
       { keys: [{}, { key: '' }] },
       '#/keys/1/key',
-      'The value is "" but must NOT have fewer than 1 characters.',
+      'The value is "" but must be a secret of visible ASCII characters; one that nobody knows by default.',
     ],
     [
       'with an unknown field of a key',
