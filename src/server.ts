@@ -74,6 +74,8 @@ export interface Understudy {
   adminUrl: string | undefined
   /** Key of the `default` account; unknown when a kept account was made with a key of its own and none is given now. */
   apiKey: string | undefined
+  /** Whether the `default` account was kept from before, so that options for new accounts did not apply. */
+  kept: boolean
   contract: Contract
   /** Answers what is under way, saves, closes every connection. */
   stop(): Promise<void>
@@ -92,6 +94,7 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
   checkOptions(options, contract)
   const store = options.store ?? (await openStore(options.data, contract))
   try {
+    const kept = await store.has(DEFAULT_ACCOUNT)
     const apiKey = await provideDefaultAccount(store, contract, clock, options)
     const service = createPipeline({
       contract,
@@ -114,6 +117,7 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
       baseUrl: origin + contract.basePath,
       adminUrl: admin ? origin + ADMIN_PATH : undefined,
       apiKey,
+      kept,
       contract,
       async stop() {
         await closeServer(server)

@@ -31,6 +31,9 @@ const OPTIONS = {
   logLevel: choice('What is logged, as JSON lines on standard error.', LOG_LEVELS, 'info'),
 }
 
+/** Options that say what a new account is like. */
+const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
+
 export const serve: Command = {
   usage: 'serve [options]',
   summary: 'Play the service until it is told to stop.',
@@ -55,6 +58,9 @@ export const serve: Command = {
       throw nameOption(error, sources) ?? error
     })
     console.log(greeting(service))
+    const idle = service.kept ? NEW_ACCOUNT_OPTIONS.filter((name) => values[name] !== undefined) : []
+    for (const name of idle)
+      console.error(`${sources[name]}: is for new accounts; the one in ${values.data} stays as it is`)
     await untilSignal()
     await service.stop()
     flush()

@@ -21,6 +21,20 @@ it('describes every profile and every field of a record in the schema', async ()
   expect(['domain', ...Object.keys(record.properties)]).toEqual(Object.keys(fields))
 })
 
+it('holds names, policies and shares of a fixture to the same limits as the contract', async () => {
+  const schema = JSON.parse(await readFile(new URL('fixture.schema.json', FOLDER), 'utf8'))
+  const { contract } = await startService()
+  const { DomainGroupName, Policy, TestMode, Percentage } = contract.document.resolved.components?.schemas ?? {}
+  expect(schema.properties.groups.items.properties.name).toMatchObject({
+    minLength: DomainGroupName?.minLength,
+    maxLength: DomainGroupName?.maxLength,
+    pattern: DomainGroupName?.pattern,
+  })
+  expect(schema.$defs.policy.enum).toEqual(Policy?.enum)
+  expect(schema.properties.domains.items.properties.record.properties.testing.enum).toEqual(TestMode?.enum)
+  expect(schema.$defs.percentage).toMatchObject({ minimum: Percentage?.minimum, maximum: Percentage?.maximum })
+})
+
 describe.each(FIXTURE_NAMES)('the fixture %s', (name) => {
   it('passes the checks that are spared it at the start', async () => {
     const written = JSON.parse(await readFile(new URL(`${name}.json`, FOLDER), 'utf8'))
