@@ -57,11 +57,14 @@ export const serve: Command = {
     }).catch((error) => {
       throw nameOption(error, sources) ?? error
     })
-    console.log(greeting(service))
+    // Before the greeting, because whoever reads it may stop the program at once.
+    const stopped = untilSignal()
     const idle = service.kept ? NEW_ACCOUNT_OPTIONS.filter((name) => values[name] !== undefined) : []
-    for (const name of idle)
+    for (const name of idle) {
       console.error(`${sources[name]}: is for new accounts; the one in ${values.data} stays as it is`)
-    await untilSignal()
+    }
+    console.log(greeting(service))
+    await stopped
     await service.stop()
     flush()
     return 0

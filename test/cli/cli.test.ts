@@ -592,6 +592,27 @@ describe.concurrent('a data folder', () => {
     expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
   })
 
+  it.for<[args: string[], notes: string[]]>([
+    [[], []],
+    [
+      ['--seed', '3', '--frozen'],
+      ['--seed 3', '--frozen true'],
+    ],
+    [
+      ['--fixture', 'empty', '--now', '2026-01-15T09:00:00Z', '--plan', 'stone'],
+      ['--fixture empty', '--now 2026-01-15T09:00:00Z', '--plan stone'],
+    ],
+  ])('says that the account in it heeds none of %j', async ([args, notes], { serve, folder }) => {
+    const first = await serve(['--data', folder])
+    first.signal('SIGTERM')
+    await first.ended
+    const second = await serve(['--data', folder, '--log-level', 'silent', ...args])
+    second.signal('SIGTERM')
+    const { stderr } = await second.ended
+    const lines = notes.map((note) => `${note}: is for new accounts; the one in ${folder} stays as it is`)
+    expect(stderr.split('\n').filter(Boolean).toSorted()).toEqual(lines.toSorted())
+  })
+
   it('is refused to a second process with exit code 3 and one line', async ({ serve, folder }) => {
     const service = await serve(['--data', folder])
     const user = new RegExp(
