@@ -27,19 +27,22 @@ function writerFor(schema: unknown): Writer | undefined {
 }
 
 function objectWriter(properties: Json): Writer | undefined {
-  const writers = new Map<string, Writer>()
-  for (const [name, schema] of Object.entries(properties)) {
-    const write = writerFor(schema)
-    if (write) writers.set(name, write)
-  }
-  if (writers.size === 0) return undefined
+  const fields = new Map(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      { key: `${JSON.stringify(name)}:`, write: writerFor(schema) },
+    ]),
+  )
+  if (![...fields.values()].some(({ write }) => write !== undefined)) return undefined
   return (value) => {
     if (!isObject(value)) return JSON.stringify(value)
-    const fields: string[] = []
+    let text = ''
     for (const name in value) {
       const field = value[name]
-      if (field !== undefined) fields.push(`${JSON.stringify(name)}:${(writers.get(name) ?? JSON.stringify)(field)}`)
+      if (field === undefined) continue
+      const { key = `${JSON.stringify(name)}:`, write = JSON.stringify } = fields.get(name) ?? {}
+      text += (text === '' ? '' : ',') + key + write(field)
     }
-    return `{${fields.join(',')}}`
+    return `{${text}}`
   }
 }

@@ -2,8 +2,8 @@ import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import { type DmarcRecord, describeDomain, firstReportingDay, type MessageCounts, pinRecord } from '../domain/dmarc.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { Settings } from '../domain/settings.ts'
-import { fraction, scramble, type Words, wordsOf } from './chance.ts'
-import { drawProfile, drawTraits, type Traits, tagsOn, trafficOn } from './profiles.ts'
+import { scramble, type Words, wordsOf } from './chance.ts'
+import { drawProfile, drawTraits, hasStory, type Traits, tagsOn, trafficOn } from './profiles.ts'
 
 /** What the figures of an account depend on beside its domains. */
 export interface FigureRules {
@@ -72,7 +72,7 @@ function drawnProfile(words: Words): ProfileName {
   return drawProfile(scramble(words[0] ^ 0x70726f66))
 }
 
-/** The messages of the `period` days that lie before the refresh day `day`. */
+/** The messages of the `period` days that lie before the refresh day `day`; the innermost loop of GET /dmarc. */
 function countMessages(
   profile: ProfileName,
   traits: Traits,
@@ -80,35 +80,31 @@ function countMessages(
   period: number,
   since: number,
 ): MessageCounts {
-  const sum = { ...NO_MAIL }
-  for (let past = day - period; past < day; past++) addDay(sum, profile, traits, past, since)
-  return sum
-}
-
-function addDay(sum: MessageCounts, profile: ProfileName, traits: Traits, day: number, since: number): void {
-  const traffic = trafficOn(profile, traits, day - since)
-  if (traffic.volume === 0) return
   const { words, week, monthly } = traits
-  const weekday = (((day + EPOCH_WEEKDAY) % 7) + 7) % 7
-  const chance = scramble(words[3] + Math.imul(day, 0x9e3779b1))
-  const expected =
-    (monthly / 30) * traffic.volume * (week[weekday] ?? 1) * season(words[2], day) * (0.8 + 0.4 * fraction(chance))
-  const messages = roundByChance(expected, scramble(chance ^ 1))
-  if (messages === 0) return
-  const mood = 0.8 + 0.4 * fraction(scramble(chance ^ 2))
-  const neither = Math.min(messages, roundByChance((messages * traffic.neither * mood) / 10_000, scramble(chance ^ 3)))
-  const dkimOnly = Math.min(
-    messages - neither,
-    roundByChance((messages * traffic.dkimOnly) / 10_000, scramble(chance ^ 4)),
-  )
-  const spfOnly = Math.min(
-    messages - neither - dkimOnly,
-    roundByChance((messages * traffic.spfOnly) / 10_000, scramble(chance ^ 5)),
-  )
-  sum.neither += neither
-  sum.dkimOnly += dkimOnly
-  sum.spfOnly += spfOnly
-  sum.both += messages - neither - dkimOnly - spfOnly
+  const steady = hasStory(profile) ? undefined : trafficOn(profile, traits, 0)
+  const sum = { ...NO_MAIL }
+  for (let past = day - period; past < day; past++) {
+    const traffic = steady ?? trafficOn(profile, traits, past - since)
+    if (traffic.volume === 0) continue
+    const weekday = (((past + EPOCH_WEEKDAY) % 7) + 7) % 7
+    // Two draws of 16 bits from each word: the day's volume and mood, and how its four counts are rounded.
+    const chance = scramble(words[3] + Math.imul(past, 0x9e3779b1))
+    const second = scramble(chance ^ 1)
+    const third = scramble(chance ^ 2)
+    const ordinary = (monthly / 30) * traffic.volume * (week[weekday] ?? 1) * season(words[2], past)
+    const messages = roundByChance(ordinary * (0.8 + 0.4 * upper(chance)), upper(second))
+    if (messages === 0) continue
+    const share = messages / 10_000
+    const mood = 0.8 + 0.4 * lower(chance)
+    const neither = Math.min(messages, roundByChance(share * traffic.neither * mood, lower(second)))
+    const dkimOnly = Math.min(messages - neither, roundByChance(share * traffic.dkimOnly, upper(third)))
+    const spfOnly = Math.min(messages - neither - dkimOnly, roundByChance(share * traffic.spfOnly, lower(third)))
+    sum.neither += neither
+    sum.dkimOnly += dkimOnly
+    sum.spfOnly += spfOnly
+    sum.both += messages - neither - dkimOnly - spfOnly
+  }
+  return sum
 }
 
 /** The year as a triangle: up to a fifth more mail at a domain's high season than half a year from it. */
@@ -118,7 +114,16 @@ function season(word: number, day: number): number {
   return 0.9 + 0.2 * distance * ((word >>> 16) % 2 === 0 ? 1 : 0.5)
 }
 
-/** A whole number whose mean is `value`. */
-function roundByChance(value: number, word: number): number {
-  return Math.floor(value + fraction(word))
+/** A whole number whose mean is `value`, by a draw from 0 up to 1. */
+function roundByChance(value: number, draw: number): number {
+  return Math.floor(value + draw)
+}
+
+/** The upper and the lower half of a word, each as a number from 0 up to 1, exclusive. */
+function upper(word: number): number {
+  return (word >>> 16) / 65_536
+}
+
+function lower(word: number): number {
+  return (word & 0xffff) / 65_536
 }

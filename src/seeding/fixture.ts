@@ -166,6 +166,7 @@ function keysOf(fixture: Fixture, apiKey: string, now: number): ApiKey[] {
 
 function domainsOf(fixture: Fixture, now: number, { settings, canonicalHostname }: AccountRules): MonitoredDomain[] {
   const seen = new Set<string>()
+  const longAgo = momentBefore(now, DOMAIN_AGE)
   return (fixture.domains ?? []).map((entry, index) => {
     const domain: FixtureDomain = typeof entry === 'string' ? { name: entry } : entry
     const pointer = `/domains/${index}`
@@ -178,7 +179,7 @@ function domainsOf(fixture: Fixture, now: number, { settings, canonicalHostname 
     if (contradiction) throw failure(fixture, `${pointer}/record`, `The record ${contradiction}.`)
     return {
       name,
-      addedAt: momentBefore(now, domain.added_at ?? DOMAIN_AGE),
+      addedAt: domain.added_at === undefined ? longAgo : momentBefore(now, domain.added_at),
       features: domain.features ?? [],
       ...(domain.profile !== undefined && { profile: domain.profile }),
       ...(domain.since !== undefined && { since: refreshDay(momentBefore(now, domain.since), settings.refresh) }),

@@ -30,6 +30,8 @@ interface Profile {
   share: number
   /** Per thousand, which policy domains of this kind publish: none, quarantine, and reject for the rest. */
   policies: readonly [none: number, quarantine: number]
+  /** Whether its days differ by their age. */
+  story?: true
   tags?(traits: Traits, age: number): PolicyTags
   traffic(traits: Traits, age: number): Traffic
 }
@@ -47,6 +49,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   enforced: { share: 290, policies: [0, 700], traffic: ({ usual }) => usual },
   'rolling-out': {
     share: 80,
+    story: true,
     policies: [1000, 0],
     tags: rolloutTags,
     traffic({ usual, words }, age) {
@@ -93,6 +96,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   },
   'new-esp': {
     share: 30,
+    story: true,
     policies: [330, 590],
     traffic({ usual, words }, age) {
       // The new sender mails on top of the old ones, and neither signs as the domain nor stands in its SPF record.
@@ -102,6 +106,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   },
   spoofed: {
     share: 25,
+    story: true,
     policies: [330, 590],
     traffic({ usual, words }, age) {
       if (age < 0) return usual
@@ -113,6 +118,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   'no-record': { share: 60, policies: [1000, 0], tags: () => ({ p: 'none' }), traffic: () => SILENCE },
   new: {
     share: 0,
+    story: true,
     policies: [1000, 0],
     tags: () => ({ p: 'none' }),
     traffic: ({ usual }, age) => (age < 0 ? SILENCE : { ...usual, volume: Math.min(1, (age + 1) / 14) }),
@@ -127,6 +133,10 @@ export function drawProfile(word: number): ProfileName {
     if (rest < 0) return name
   }
   return 'enforced'
+}
+
+export function hasStory(profile: ProfileName): boolean {
+  return PROFILES[profile].story === true
 }
 
 export function trafficOn(profile: ProfileName, traits: Traits, age: number): Traffic {
@@ -243,8 +253,12 @@ const VOLUMES: readonly (readonly [quantile: number, messages: number])[] = [
 ]
 
 function volumeAt(quantile: number): number {
-  const upper = VOLUMES.findIndex(([knot]) => knot > quantile)
-  const [low, less] = VOLUMES[upper - 1] ?? [0, 0]
-  const [high, more] = VOLUMES[upper] ?? [1, 0]
-  return less + ((more - less) * (quantile - low)) / (high - low)
+  let [low, less] = [0, 0]
+  for (const knot of VOLUMES) {
+    const [high, more] = knot
+    if (high > quantile) return less + ((more - less) * (quantile - low)) / (high - low)
+    low = high
+    less = more
+  }
+  return less
 }
