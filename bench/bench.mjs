@@ -6,7 +6,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ask, assembleRequest, drive } from './load.mjs'
-import { cpuSeconds, pinThisProcess, portOf, residentMebibytes, startNode, stopAll, stopProcess } from './processes.mjs'
+import {
+  ALL_CORES,
+  cpuSeconds,
+  pinThisProcess,
+  portOf,
+  residentMebibytes,
+  startNode,
+  stopAll,
+  stopProcess,
+} from './processes.mjs'
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false } },
@@ -86,7 +95,7 @@ async function compareLargeAccount() {
   const reads = []
   for (let start = 0; start < PLAN.starts; start++) {
     // On all cores, as a person runs it: a new process compiles and collects beside its work.
-    const child = startNode(serveCommand(fixture), false)
+    const child = startNode(serveCommand(fixture), pinned, ALL_CORES)
     const port = await portOf(child)
     // Whatever else a first request costs is not what is measured here.
     await ask(port, get('/domaingroups'))

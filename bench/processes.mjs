@@ -15,15 +15,21 @@ export function pinThisProcess() {
   return status === 0
 }
 
-/** Starts `node ...args`; what it says on standard error is shown. */
-export function startNode(args, pinned) {
-  const command = pinned ? ['taskset', '-c', SERVER_CORE, process.execPath] : [process.execPath]
+/**
+ * Starts `node ...args`; what it says on standard error is shown. Where this process is pinned, and the child would
+ * share its core, the child gets `cores`.
+ */
+export function startNode(args, pinned, cores = SERVER_CORE) {
+  const command = pinned ? ['taskset', '-c', cores, process.execPath] : [process.execPath]
   const [program, ...rest] = [...command, ...args]
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
   started.add(child)
   child.once('exit', () => started.delete(child))
   return child
 }
+
+/** All cores, as `taskset` writes them. */
+export const ALL_CORES = `0-${availableParallelism() - 1}`
 
 /** Resolves to the port of the first URL that the process prints. */
 export function portOf(child) {
