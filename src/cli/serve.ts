@@ -1,4 +1,5 @@
-import { isIPv4 } from 'node:net'
+import { constants, fstatSync } from 'node:fs'
+import { isIPv4, Socket } from 'node:net'
 import { FIXTURE_NAMES } from '../seeding/fixture.ts'
 import { OptionError, startUnderstudy, type Understudy } from '../server.ts'
 import type { Log } from '../wire/log.ts'
@@ -46,7 +47,7 @@ export const serve: Command = {
     if (!isLoopback(host) && values.adminToken === undefined && !values.noAdmin) {
       throw new UsageError(`${sources.host}: others can reach this address, so give --admin-token TOKEN or --no-admin`)
     }
-    const { log, flush } = await openLog(logLevel)
+    const { log, close } = await openLog(logLevel)
     const service = await startUnderstudy({
       ...values,
       host,
@@ -66,7 +67,7 @@ export const serve: Command = {
     console.log(greeting(service))
     await stopped
     await service.stop()
-    flush()
+    await close()
     return 0
   },
 }
@@ -99,11 +100,39 @@ function greeting({ baseUrl, adminUrl, apiKey }: Understudy): string {
   ].join('\n')
 }
 
-async function openLog(level: (typeof LOG_LEVELS)[number]): Promise<{ log: Log; flush: () => void }> {
+/** In milliseconds: how long a stop waits for somebody to read the rest of the log. */
+const LOG_PATIENCE = 300
+/** Characters of log that wait to be read; whoever starts a program and never reads its errors loses what is beyond. */
+const LOG_BACKLOG = 1 << 20
+
+async function openLog(level: (typeof LOG_LEVELS)[number]): Promise<{ log: Log; close: () => Promise<void> }> {
   const { pino } = await import('pino')
-  const destination = pino.destination({ dest: 2, sync: false })
-  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
-  return { log, flush: () => destination.flushSync() }
+  const { mode } = fstatSync(2)
+  const isPipe = (mode & constants.S_IFMT) === constants.S_IFIFO || (mode & constants.S_IFMT) === constants.S_IFSOCK
+  // Written as a file, a pipe that nobody reads would hold up a thread, and with it the end of the process.
+  const sink = isPipe
+    ? new Socket({ fd: 2, readable: false, writable: true })
+    : pino.destination({ dest: 2, sync: false })
+  // A log that nobody can read any more, such as that of a closed terminal, is no reason to end the service.
+  sink.on('error', () => {})
+  function write(line: string): void {
+    if (!(sink instanceof Socket) || sink.writableLength < LOG_BACKLOG) sink.write(line)
+  }
+  function close(): Promise<void> {
+    return new Promise((resolve) => {
+      const patience = setTimeout(() => {
+        sink.destroy()
+        resolve()
+      }, LOG_PATIENCE)
+      const finish = () => {
+        clearTimeout(patience)
+        resolve()
+      }
+      sink.once('finish', finish)
+      sink.end()
+    })
+  }
+  return { log: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write }), close }
 }
 
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once, as it would without us. */

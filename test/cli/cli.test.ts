@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
@@ -651,6 +652,27 @@ describe.concurrent('a data folder', () => {
 })
 
 describe.concurrent('the log', () => {
+  it('that nobody reads holds up neither the answers nor the stop', async ({ onTestFinished }) => {
+    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', '0', '--no-quotas', '--api-key', 'some-key'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let greeting = ''
+    for await (const chunk of child.stdout) {
+      greeting += chunk
+      if (greeting.includes('Try it')) break
+    }
+    const [, baseUrl] = /Base URL {3}(\S+)/.exec(greeting) ?? []
+    // Each leaves a line of about 250 characters, and a pipe holds 64 KiB.
+    for (let sent = 0; sent < 1500; sent++) {
+      const response = await fetch(`${baseUrl}/domains`, { headers: { authorization: 'Bearer some-key' } })
+      expect(response.status).toBe(200)
+      await response.arrayBuffer()
+    }
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
   const WRONG_KEY = `key_Wrong123.${'w'.repeat(48)}`
 
   it('is JSON lines on standard error that tell of every request and hold no secret', async ({ serve }) => {
