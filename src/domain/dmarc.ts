@@ -86,10 +86,13 @@ export function pinRecord(record: DmarcRecord, pin: RecordPin, step: number): Dm
 
 /** Shares that are not pinned, lowered or raised to go with a pinned dmarc. */
 function fitBelow({ dmarc, dkim, spf }: DmarcRecord, pin: RecordPin): { dkim: number; spf: number } {
-  const dkimFits = pin.dkim ?? Math.min(dkim, dmarc)
-  const spfFits = pin.spf ?? Math.min(spf, dmarc)
+  // The record's shares are rounded already, a pin's own are not.
+  const dkimFits = pin.dkim === undefined ? Math.min(dkim, dmarc) : dkim
+  const spfFits = pin.spf === undefined ? Math.min(spf, dmarc) : spf
   if (dkimFits + spfFits >= dmarc) return { dkim: dkimFits, spf: spfFits }
-  return pin.dkim === undefined ? { dkim: dmarc, spf: spfFits } : { dkim: dkimFits, spf: pin.spf ?? dmarc }
+  return pin.dkim === undefined
+    ? { dkim: dmarc, spf: spfFits }
+    : { dkim: dkimFits, spf: pin.spf === undefined ? dmarc : spfFits }
 }
 
 /** Why a pin cannot be part of a lawful record, as the end of a sentence; `undefined` when it can. */

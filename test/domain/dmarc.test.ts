@@ -88,6 +88,11 @@ describe('a pinned record', () => {
     expect(pinRecord(record, pin, 0.1)).toMatchObject(expected)
   })
 
+  it('with every share is rounded to the step of the contract, whatever was pinned', () => {
+    const pin = { dmarc: 99.9, dkim: 49.9, spf: 50.1 }
+    expect(pinRecord(record, pin, 1)).toMatchObject({ dmarc: 100, dkim: 50, spf: 50 })
+  })
+
   it('with shares but no mail gets some mail', () => {
     const silent = describeDomain('a.example', { p: 'none' }, NO_MAIL, 0.1)
     expect(pinRecord(silent, { dkim: 95.5 }, 0.1)).toMatchObject({ dkim: 95.5, dmarc: 95.5, spf: 0, count: 100 })
