@@ -15,11 +15,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   contract: ['schema', 'clock', 'domain'],
   store: ['schema', 'clock', 'domain'],
   seeding: ['schema', 'clock', 'domain'],
+  journal: ['contract', 'seeding', 'schema', 'clock', 'domain'],
   wire: ['contract', 'seeding', 'schema', 'clock', 'domain'],
-  http: ['wire', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  admin: ['wire', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  server: ['http', 'admin', 'wire', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  cli: ['server', 'http', 'admin', 'wire', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  http: ['wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  admin: ['wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  server: ['http', 'admin', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  cli: ['server', 'http', 'admin', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
   index: ['server', 'contract', 'store', 'seeding', 'clock', 'domain'],
 }
 /** Parts that stand on nothing but the language. */

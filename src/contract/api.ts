@@ -30,6 +30,8 @@ export interface Operation {
   path: string
   quota: Quota | undefined
   readsBody: boolean
+  /** The schema of the body without references; absent where none is read. */
+  bodySchema: Json | undefined
   /** All problems of the query; parameters that are not declared are no problem here. */
   checkQuery(query: Json): Problem<string>[]
   parameters: ReadonlySet<string>
@@ -48,6 +50,8 @@ export interface ResponseContract {
   /** Headers whose value the document fixes. */
   constantHeaders: Readonly<Record<string, string>>
   retryAfter: boolean
+  /** The schema of the body without references. */
+  schema: Json
   check(body: unknown): Violation[]
   /** `headers` by lower-case name. Headers that the document does not name are no violation. */
   checkHeaders(headers: Readonly<Record<string, string>>): Violation[]
@@ -128,6 +132,7 @@ class Compiler {
       path,
       quota: item['x-quota'] as Quota | undefined,
       readsBody: body !== undefined,
+      bodySchema: body as Json | undefined,
       parameters: new Set(parameters.map(({ name }) => name)),
       checkQuery: this.#query(parameters, pointer),
       checkBody: this.#problems(body, `${pointer}/requestBody/content/application~1json/schema`),
@@ -189,6 +194,7 @@ class Compiler {
       defaults: defaultsOf(valueAt(schema, '/properties/data')),
       constantHeaders: Object.fromEntries(fixed.map(([name, header]) => [name, String(header.schema['const'])])),
       retryAfter: response['x-retry-after'] === true,
+      schema: schema as Json,
       check: codes.size === 0 ? checkSchema : (body) => [...checkSchema(body), ...undeclaredCode(body, codes)],
       checkHeaders: this.#headers(headers, `${pointer}/headers`),
       write: compileWriter(schema),

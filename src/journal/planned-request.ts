@@ -1,0 +1,47 @@
+/** A request that somebody could send: what a correction, or a hint at what was never tried, consists of. */
+export interface PlannedRequest {
+  /** Whether it goes to the service or to its control plane. */
+  plane: 'service' | 'admin'
+  method: string
+  /** Below the base URL of its plane, query included. */
+  path: string
+  /** Which key it carries, on the service's plane; a valid one unless it says otherwise. */
+  key?: 'valid' | 'wrong' | 'none'
+  headers?: Readonly<Record<string, string>>
+  /** Sent as JSON; a string is sent as it is. */
+  body?: unknown
+  /** How often it is sent; once by default. */
+  times?: number
+}
+
+/** Where requests are sent. */
+export interface Planes {
+  baseUrl: string
+  adminUrl: string
+}
+
+/**
+ * The command that sends a request, for a POSIX shell. Keys are never spelt out: a valid one is taken from the
+ * variable `API_KEY`.
+ */
+export function writeCurl(request: PlannedRequest, { baseUrl, adminUrl }: Planes): string {
+  const { plane, method, path, key = 'valid', headers = {}, body, times = 1 } = request
+  const words = ['curl', '-sS']
+  if (method === 'HEAD') words.push('-I')
+  else if (method !== 'GET') words.push('-X', quote(method))
+  // Double quotes, because the shell is to fill in the variable.
+  if (plane === 'service' && key === 'valid') words.push('-H', '"Authorization: Bearer $API_KEY"')
+  if (plane === 'service' && key === 'wrong') words.push('-H', quote('Authorization: Bearer no-such-key'))
+  const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  if (body !== undefined && !typed) words.push('-H', quote('Content-Type: application/json'))
+  for (const [name, value] of Object.entries(headers)) words.push('-H', quote(`${name}: ${value}`))
+  words.push(quote((plane === 'service' ? baseUrl : adminUrl) + path))
+  // `--data-raw`, because `-d` would take a leading @ for a file.
+  if (body !== undefined) words.push('--data-raw', quote(typeof body === 'string' ? body : JSON.stringify(body)))
+  const command = words.join(' ')
+  return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
+}
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
