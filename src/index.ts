@@ -1,6 +1,7 @@
 export { type Clock, systemClock } from './clock.ts'
 export { ContractError } from './contract/contract-error.ts'
-export { type Fixture, FixtureError } from './seeding/fixture.ts'
+export type { Fixture } from './domain/fixture.ts'
+export { FixtureError } from './seeding/fixture.ts'
 export { OptionError, type ServerOptions, startUnderstudy, type Understudy } from './server.ts'
 export type { Store } from './store/store.ts'
 export { StoreError } from './store/store-error.ts'

@@ -6,12 +6,13 @@ import { readOverlay } from './contract/overlay.ts'
 import { openAccount } from './domain/account.ts'
 import { timeOn } from './domain/clock.ts'
 import { accept } from './domain/errors.ts'
+import type { Fixture } from './domain/fixture.ts'
 import { comparedName } from './domain/groups.ts'
 import { isInstant } from './domain/iso-8601.ts'
 import { addKey } from './domain/keys.ts'
 import { createPipeline } from './http/pipeline.ts'
-import { createAccount, DEFAULT_SEED, establishedKey, type Fixture, loadFixture } from './seeding/fixture.ts'
-import { deriveKey, hashKey } from './seeding/secrets.ts'
+import { createAccount, DEFAULT_SEED, establishedKey, loadFixture } from './seeding/fixture.ts'
+import { deriveKey, hashKey, identityOf } from './seeding/secrets.ts'
 import { openFolderStore } from './store/folder.ts'
 import { openMemoryStore } from './store/memory.ts'
 import type { Store } from './store/store.ts'
@@ -168,7 +169,7 @@ async function provideDefaultAccount(
   const key = apiKey ?? deriveKey(account.seed, id)
   const known = account.keys.some(({ hash }) => hash === hashKey(key))
   if (known || apiKey === undefined) return known ? key : undefined
-  const added = establishedKey(apiKey, timeOn(account.clock, real))
+  const added = establishedKey(identityOf(apiKey), timeOn(account.clock, real))
   await store.update(id, (state) => accept(addKey(state, added), undefined))
   return apiKey
 }

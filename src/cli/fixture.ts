@@ -4,7 +4,7 @@ import { type Contract, loadContract } from '../contract/contract.ts'
 import { timeOn } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { dmarcRecords } from '../seeding/figures.ts'
-import { createAccount, FIXTURE_NAMES, type Fixture, loadFixture } from '../seeding/fixture.ts'
+import { createAccount, FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../seeding/fixture.ts'
 import { generateFixture, STORIES, writeFixture } from '../seeding/generator.ts'
 import { drawAccount, writeTable } from '../seeding/picture.ts'
 import type { Command } from './command.ts'
@@ -51,7 +51,7 @@ export const fixture: Command = {
   },
 }
 
-function tableOf(source: Fixture, birth: { id: string; real: number; now?: string }, contract: Contract): string {
+function tableOf(source: LoadedFixture, birth: { id: string; real: number; now?: string }, contract: Contract): string {
   const account = createAccount(source, birth, contract)
   const day = refreshDay(timeOn(account.clock, birth.real), contract.settings.refresh)
   return writeTable(dmarcRecords(account, day, contract), contract.percentageStep)

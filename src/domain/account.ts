@@ -1,5 +1,7 @@
 import type { ClockSetting } from './clock.ts'
 import type { RecordPin } from './dmarc.ts'
+import type { Fault, FaultRule } from './faults.ts'
+import type { Fixture } from './fixture.ts'
 import type { ApiKey } from './keys.ts'
 import { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
@@ -27,11 +29,26 @@ export interface DomainGroup {
   domains: readonly string[]
 }
 
+/** What an account was made of, so that it can be made again. */
+export interface AccountOrigin {
+  /** The name of a ready-made fixture, or a fixture whose keys are known by their hashes alone. */
+  fixture: string | Fixture
+  seed?: number
+  /** RFC 3339. */
+  now?: string
+  frozen?: boolean
+  plan?: string
+  /** Its first key. */
+  key: Pick<ApiKey, 'id' | 'hash'>
+  faults?: readonly { set?: string; rule: FaultRule }[]
+}
+
 /** Everything that behaviour reads and changes; one account never sees another. */
 export interface AccountState {
   id: string
   plan: string
   seed: number
+  origin: AccountOrigin
   createdAt: number
   clock: ClockSetting
   keys: readonly ApiKey[]
@@ -41,6 +58,10 @@ export interface AccountState {
   groupNames: PersistentMap<string, string>
   /** How many groups were ever created; ids derive from it, so that none is used again. */
   groupsCreated: number
+  /** In order of creation. */
+  faults: readonly Fault[]
+  /** How many faults were ever created; ids derive from it. */
+  faultsCreated: number
 }
 
 /** An account as JSON, as it is kept in files. */
@@ -48,12 +69,17 @@ export interface AccountRecord {
   id: string
   plan: string
   seed: number
+  origin: AccountOrigin
   createdAt: number
   clock: ClockSetting
   keys: readonly ApiKey[]
   domains: readonly MonitoredDomain[]
   groups: readonly DomainGroup[]
   groupsCreated: number
+  /** In order of creation. */
+  faults: readonly Fault[]
+  /** How many faults were ever created; ids derive from it. */
+  faultsCreated: number
 }
 
 /** `compared` is the form in which group names are unique, see `comparedName`. */

@@ -6,6 +6,8 @@ import type { Settings } from './settings.ts'
 type GroupSettings = Pick<Settings, 'nameComparison' | 'repeatedMembers'>
 
 export interface GroupToCreate {
+  /** One that it has already, when it was created elsewhere. */
+  id?: string
   name: string
   /** Canonical. */
   domains: readonly string[]
@@ -53,10 +55,11 @@ export function createGroup(
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   let groupsCreated = state.groupsCreated
-  let id: string
+  let id = input.id ?? ''
   // An imported account may hold ids that were made elsewhere.
-  do id = groupId(state.seed, groupsCreated++, idFormat)
-  while (state.groups.has(id))
+  while (id === '' || (input.id === undefined && state.groups.has(id))) {
+    id = groupId(state.seed, groupsCreated++, idFormat)
+  }
   const group = { id, name: input.name, domains: [...new Set(input.domains)] }
   return accept(
     {

@@ -58,6 +58,11 @@ export class PersistentMap<Key, Value> {
     return new PersistentMap(entries)
   }
 
+  /** The same entries in a map of its own, which later versions of this one do not hold on to. */
+  copy(): PersistentMap<Key, Value> {
+    return new PersistentMap(new Map(this.#own()))
+  }
+
   #own(): Map<Key, Value> {
     if (this.#entries !== undefined) return this.#entries
     const steps: PersistentMap<Key, Value>[] = []

@@ -1,6 +1,6 @@
 import type { Faker } from '@faker-js/faker'
+import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
-import type { Fixture, FixtureDomain } from './fixture.ts'
 import { drawProfile } from './profiles.ts'
 
 export const STORIES = ['company', 'agency', 'isp', 'random'] as const
@@ -241,7 +241,7 @@ function capital(word: string): string {
 }
 
 /** A fixture as a file that a person can read and compare: one line for each key, domain and group. */
-export function writeFixture({ file: _, ...fixture }: Fixture): string {
+export function writeFixture(fixture: Fixture): string {
   const fields = Object.entries(fixture).map(([name, value]) => {
     if (!Array.isArray(value) || value.length === 0) return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
     return `  ${JSON.stringify(name)}: [\n${value.map((item) => `    ${JSON.stringify(item)}`).join(',\n')}\n  ]`

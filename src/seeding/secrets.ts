@@ -19,9 +19,12 @@ export function deriveKey(seed: number, accountId: string): string {
   return `key_${letters.slice(0, 8)}.${letters.slice(8, 56)}`
 }
 
-/** A key as an account keeps it. One of another shape has no public part; its hash lends it one. */
-export function apiKeyOf(key: string, createdAt: number, label?: string): ApiKey {
-  const hash = hashKey(key)
-  const id = SHAPE.exec(key)?.[1] ?? hash.slice(0, 8)
-  return { id: `key_${id}`, hash, createdAt, disabled: false, ...(label !== undefined && { label }) }
+/** What is kept of a key in place of its secret. One of another shape has no public part; its hash lends it one. */
+export function identityOf(key: string): Pick<ApiKey, 'id' | 'hash'> {
+  const publicPart = SHAPE.exec(key)?.[1]
+  return identify(hashKey(key), publicPart === undefined ? undefined : `key_${publicPart}`)
+}
+
+export function identify(hash: string, id = `key_${hash.slice(0, 8)}`): Pick<ApiKey, 'id' | 'hash'> {
+  return { id, hash }
 }

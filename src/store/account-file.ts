@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type { AccountRecord, DomainGroup, MonitoredDomain } from '../domain/account.ts'
+import type { Fault, FaultTally } from '../domain/faults.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { PROFILE_NAMES } from '../domain/profile.ts'
 import type { Hits } from '../domain/quotas.ts'
@@ -12,6 +13,7 @@ const VERSION = 1
 export interface AccountContent {
   account: AccountRecord
   quotas: Readonly<Record<string, Hits>>
+  tallies: Readonly<Record<string, FaultTally>>
   requests: number
 }
 
@@ -51,6 +53,8 @@ const schema = shapeOf<AccountFile>({
     id: text,
     plan: text,
     seed: integer,
+    // What is in it was checked when it came in; a fixture and fault rules have schemas of their own.
+    origin: { type: 'object', required: ['fixture', 'key'] },
     createdAt: number,
     clock: {
       type: 'object',
@@ -76,15 +80,18 @@ const schema = shapeOf<AccountFile>({
     ),
     groups: listOf<DomainGroup>({ id: text, name: text, domains: texts }),
     groupsCreated: count,
+    faults: listOf<Fault>({ id: text, set: text, createdAt: number, rule: { type: 'object' } }, ['set']),
+    faultsCreated: count,
   }),
   quotas: { type: 'object', additionalProperties: shapeOf<Hits>({ startedAt: number, used: count }) },
+  tallies: { type: 'object', additionalProperties: shapeOf<FaultTally>({ matched: count, hits: count }) },
   requests: count,
 })
 
 let validator: Promise<ValidateFunction<AccountFile>> | undefined
 
-export function writeAccountFile({ account, quotas, requests }: AccountContent): string {
-  const file: AccountFile = { format: FORMAT, version: VERSION, account, quotas, requests }
+export function writeAccountFile(content: AccountContent): string {
+  const file: AccountFile = { format: FORMAT, version: VERSION, ...content }
   return `${JSON.stringify(file)}\n`
 }
 

@@ -1,17 +1,23 @@
 import type { Adapter } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import type { Decision } from '../domain/errors.ts'
-import { type Allowance, type Charge, chargeQuota } from '../domain/quotas.ts'
+import { type FaultStrike, type FaultTarget, strikeFault } from '../domain/faults.ts'
+import { type Allowance, type Charge, chargeQuota, type Hits } from '../domain/quotas.ts'
 import { type AccountData, KeptAccount } from './kept-account.ts'
-import type { Store } from './store.ts'
+import type { Counters, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
 
+/**
+ * Where one account is kept. Its `write` is called for one write at a time, and takes the data as it is at that
+ * moment.
+ */
+export interface AccountAdapter extends Adapter<AccountData> {
+  /** Forgets the account for good. */
+  remove?(): Promise<void>
+}
+
 export interface AccountsOptions {
-  /**
-   * Where an account is kept. Its `write` is called for one write at a time, and takes the data as it is at that
-   * moment.
-   */
-  adapterFor(accountId: string): Adapter<AccountData>
+  adapterFor(accountId: string): AccountAdapter
   /** Called once, when everything is written. */
   release?(): void
 }
@@ -49,7 +55,7 @@ export class Accounts implements Store {
 
   async create(state: AccountState): Promise<void> {
     this.#refuseWhenClosed()
-    await this.#add({ state, quotas: new Map(), requests: 0 }, undefined).write()
+    await this.#add({ state, quotas: new Map(), tallies: new Map(), requests: 0 }, undefined).write()
   }
 
   async read(accountId: string): Promise<AccountState> {
@@ -67,6 +73,50 @@ export class Accounts implements Store {
     this.#claimKeys(account, decision.state)
     await account.accept(decision.state)
     return decision
+  }
+
+  async replace(accountId: string, state: AccountState, { quotas, tallies }: Counters): Promise<void> {
+    const account = this.#find(accountId)
+    this.#claimKeys(account, state)
+    const data = account.unwritten
+    data.quotas = new Map(quotas)
+    data.tallies = new Map(tallies)
+    await account.accept(state)
+  }
+
+  async delete(accountId: string): Promise<void> {
+    const account = this.#find(accountId)
+    this.#accounts.delete(accountId)
+    try {
+      // A write that is on its way would bring the file back.
+      await account.settle()
+      await this.#options.adapterFor(accountId).remove?.()
+    } catch (error) {
+      this.#accounts.set(accountId, account)
+      throw error
+    }
+    for (const hash of account.hashes) this.#holders.delete(hash)
+  }
+
+  async counters(accountId: string): Promise<Counters> {
+    const { quotas, tallies } = this.#find(accountId).data
+    return { quotas: new Map(quotas), tallies: new Map(tallies) }
+  }
+
+  async setHits(accountId: string, bucket: string, hits: Hits): Promise<void> {
+    this.#find(accountId).unwritten.quotas.set(bucket, hits)
+  }
+
+  async strike(
+    accountId: string,
+    target: FaultTarget,
+    now: number,
+    draw: Parameters<typeof strikeFault>[4],
+  ): Promise<FaultStrike | undefined> {
+    const { state, tallies } = this.#find(accountId).unwritten
+    const { counted, strike } = strikeFault(state.faults, tallies, target, now, draw)
+    for (const [id, tally] of counted) tallies.set(id, tally)
+    return strike
   }
 
   async hit(accountId: string, bucket: string, charge: Charge, now: number): Promise<Allowance> {

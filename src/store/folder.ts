@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Adapter } from 'lowdb'
 import { TextFile } from 'lowdb/node'
 import { type AccountRecord, type AccountState, recordAccount } from '../domain/account.ts'
 import { damage, readAccountFile, writeAccountFile } from './account-file.ts'
-import { Accounts } from './accounts.ts'
+import { type AccountAdapter, Accounts } from './accounts.ts'
 import { lockFolder } from './folder-lock.ts'
 import type { AccountData } from './kept-account.ts'
 import type { Store } from './store.ts'
@@ -53,7 +53,7 @@ export async function openFolderStore(
   }
 }
 
-class AccountFile implements Adapter<AccountData> {
+class AccountFile implements AccountAdapter {
   readonly #path: string
   readonly #file: TextFile
   readonly #revive: (record: AccountRecord) => AccountState
@@ -69,14 +69,28 @@ class AccountFile implements Adapter<AccountData> {
   async read(): Promise<AccountData | null> {
     const content = await this.#file.read().catch((cause) => this.#fail('read', cause))
     if (content === null) return null
-    const { account, quotas, requests } = await readAccountFile(this.#path, content)
-    return { state: this.#revive(account), quotas: new Map(Object.entries(quotas)), requests }
+    const { account, quotas, tallies, requests } = await readAccountFile(this.#path, content)
+    return {
+      state: this.#revive(account),
+      quotas: new Map(Object.entries(quotas)),
+      tallies: new Map(Object.entries(tallies)),
+      requests,
+    }
   }
 
-  async write({ state, quotas, requests }: AccountData): Promise<void> {
+  async write({ state, quotas, tallies, requests }: AccountData): Promise<void> {
     // Before its turn comes, because by then the data may have moved on.
-    const content = writeAccountFile({ account: recordAccount(state), quotas: Object.fromEntries(quotas), requests })
+    const content = writeAccountFile({
+      account: recordAccount(state),
+      quotas: Object.fromEntries(quotas),
+      tallies: Object.fromEntries(tallies),
+      requests,
+    })
     await this.#turns.take(() => this.#file.write(content)).catch((cause) => this.#fail('written', cause))
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#path, { force: true }).catch((cause) => this.#fail('removed', cause))
   }
 
   #fail(deed: string, cause: unknown): never {

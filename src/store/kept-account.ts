@@ -1,11 +1,13 @@
 import { type Adapter, Low } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
+import type { FaultTally } from '../domain/faults.ts'
 import type { Hits } from '../domain/quotas.ts'
 
 /** Everything that is kept of an account. */
 export interface AccountData {
   state: AccountState
   quotas: Map<string, Hits>
+  tallies: Map<string, FaultTally>
   requests: number
 }
 
@@ -45,6 +47,10 @@ export class KeptAccount {
 
   get kept(): AccountState | undefined {
     return this.#kept
+  }
+
+  get data(): AccountData {
+    return this.#low.data
   }
 
   /** The data, to be changed in place; kept with the next write. */

@@ -1,6 +1,13 @@
 import type { AccountState } from '../domain/account.ts'
 import type { Decision } from '../domain/errors.ts'
-import type { Allowance, Charge } from '../domain/quotas.ts'
+import type { Fault, FaultStrike, FaultTally, FaultTarget } from '../domain/faults.ts'
+import type { Allowance, Charge, Hits } from '../domain/quotas.ts'
+
+/** What is counted beside the state of an account: the quotas by bucket, and the fault rules by id. */
+export interface Counters {
+  quotas: ReadonlyMap<string, Hits>
+  tallies: ReadonlyMap<string, FaultTally>
+}
 
 /**
  * Where accounts live. What cannot be done rejects with a `StoreError`, which says why: `unknown-account` (routes
@@ -30,11 +37,28 @@ export interface Store {
     accountId: string,
     decide: (state: AccountState) => Decision<AccountState, Value>,
   ): Promise<Decision<AccountState, Value>>
+  /** Puts another state and other counters in the place of the account's; its count of requests goes on. */
+  replace(accountId: string, state: AccountState, counters: Counters): Promise<void>
+  /** Answers once the account and its keys are forgotten. */
+  delete(accountId: string): Promise<void>
   /**
    * Charges one request to a bucket of the account, atomically, at `now` (milliseconds on the account's clock).
    * Kept with the account's next write and at `close`, not before it answers.
    */
   hit(accountId: string, bucket: string, charge: Charge, now: number): Promise<Allowance>
+  /** The counters as they are, in maps of their own. */
+  counters(accountId: string): Promise<Counters>
+  setHits(accountId: string, bucket: string, hits: Hits): Promise<void>
+  /**
+   * Finds the account's fault rule that strikes a request, and counts it, atomically; see `strikeFault`. Kept as
+   * quotas are.
+   */
+  strike(
+    accountId: string,
+    target: FaultTarget,
+    now: number,
+    draw: (fault: Fault, ordinal: number) => number,
+  ): Promise<FaultStrike | undefined>
   /** How many requests the account was asked so far, this one included; kept as quotas are. */
   nextRequest(accountId: string): Promise<number>
   /**

@@ -246,7 +246,7 @@ describe.concurrent('serve refuses', () => {
     [
       'with an unknown field',
       '{"colour": 1}',
-      /^\S+file\.json#\/colour: The value is no field here; there are \$schema, title, description, plan, seed, clock, keys, domains, groups\.$/,
+      /^\S+file\.json#\/colour: The value is no field here; there are \$schema, title, description, plan, seed, clock, keys, domains, groups, groups_created\.$/,
     ],
     ['with a bad domain', '{"domains": ["x"]}', /^\S+file\.json#\/domains\/0: "x" is not a valid hostname\.$/],
   ])('a fixture file %s with exit code 2 and one line', async ([, text, message], { folder }) => {

@@ -1,6 +1,6 @@
 import { type AccountRecord, type AccountState, recordAccount } from '../../src/domain/account.ts'
 import { accept } from '../../src/domain/errors.ts'
-import type { Fixture } from '../../src/seeding/fixture.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
 import { hashKey } from '../../src/seeding/secrets.ts'
 import { START, type TestService } from '../service.ts'
 

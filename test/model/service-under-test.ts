@@ -1,4 +1,5 @@
-import { createAccount, type Fixture } from '../../src/seeding/fixture.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import { createAccount } from '../../src/seeding/fixture.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startService, type TestService } from '../service.ts'
 import type { Real } from './exchange.ts'

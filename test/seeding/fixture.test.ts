@@ -6,12 +6,12 @@ import { loadContract } from '../../src/contract/contract.ts'
 import { asOverlay } from '../../src/contract/overlay.ts'
 import type { AccountState } from '../../src/domain/account.ts'
 import type { ClockSetting } from '../../src/domain/clock.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import {
   type AccountBirth,
   createAccount,
   FIXTURE_NAMES,
-  type Fixture,
   FixtureError,
   loadFixture,
 } from '../../src/seeding/fixture.ts'
@@ -23,7 +23,7 @@ const DAY = 86_400_000
 const rules = await loadContract()
 const birth: AccountBirth = { id: 'default', seed: 42, real: START, apiKey: API_KEY }
 const MOMENT = "an instant such as 2026-01-15T09:00:00Z, or a duration before the account's creation such as P21D"
-const FIELDS = '$schema, title, description, plan, seed, clock, keys, domains, groups'
+const FIELDS = '$schema, title, description, plan, seed, clock, keys, domains, groups, groups_created'
 const FIELDS_OF_A_DOMAIN = 'name, features, added_at, profile, since, volume, record'
 
 async function accountOf(fixture: string | Fixture, more: Partial<AccountBirth> = {}): Promise<AccountState> {
@@ -116,7 +116,7 @@ describe('a fixture file is refused', () => {
       'with an unknown field of a key',
       { keys: [{ secret: 'x' }] },
       '#/keys/0/secret',
-      'The value is no field here; there are label, key, disabled, created_at.',
+      'The value is no field here; there are label, key, id, hash, disabled, created_at.',
     ],
     [
       'with a key that is disabled by text',
@@ -325,10 +325,10 @@ describe('a fixture file is refused', () => {
       `The value is "${'x'.repeat(98)}… but must NOT have more than 100 characters.`,
     ],
     [
-      'with a group with an id',
+      'with a group id of another form',
       { groups: [{ id: 'g1', name: 'X' }] },
       '#/groups/0/id',
-      'The value is no field here; there are name, domains.',
+      '"g1" must be 8 characters of 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.',
     ],
     [
       'with a member that is an object',
@@ -438,7 +438,8 @@ describe('a fixture', () => {
   })
 
   it('given as an object may say under which name errors speak of it', async () => {
-    await expect(accountOf({ file: 'shop.ts', domains: ['no host'] })).rejects.toThrow(
+    const fixture = await loadFixture({ domains: ['no host'] }, 'shop.ts')
+    expect(() => createAccount(fixture, birth, rules)).toThrow(
       new FixtureError('shop.ts', '/domains/0', '"no host" is not a valid hostname.'),
     )
   })

@@ -12,12 +12,15 @@ export function exampleRecord(id: string, hashes: readonly string[] = []): Accou
     id,
     plan: 'stone',
     seed: 42,
+    origin: { fixture: 'empty', key: { id: 'key_0', hash: 'k0' } },
     createdAt: 0,
     clock: { offset: 0 },
     keys: hashes.map((hash) => exampleKey(hash)),
     domains: [],
     groups: [],
     groupsCreated: 0,
+    faults: [],
+    faultsCreated: 0,
   }
 }
 

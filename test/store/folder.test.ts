@@ -15,6 +15,7 @@ const fullRecord: AccountRecord = {
   id: 'acme',
   plan: 'stone',
   seed: 7,
+  origin: { fixture: 'empty', seed: 7, key: { id: 'key_1', hash: 'k1' } },
   createdAt: 1_768_467_600_000,
   clock: { frozenAt: 1_768_467_600_000 },
   keys: [{ id: 'key_1', hash: 'k1', label: 'ci', createdAt: 5, disabled: true }],
@@ -27,6 +28,8 @@ const fullRecord: AccountRecord = {
     { id: 'g2', name: 'Web', domains: [] },
   ],
   groupsCreated: 3,
+  faults: [{ id: 'fault_1', set: 'slow', createdAt: 6, rule: { delay_ms: 100 } }],
+  faultsCreated: 1,
 }
 
 const fullFile = `${JSON.stringify({
@@ -34,6 +37,7 @@ const fullFile = `${JSON.stringify({
   version: 1,
   account: fullRecord,
   quotas: { 'key_1/dmarc': { startedAt: 0, used: 2 } },
+  tallies: { fault_1: { matched: 4, hits: 4 } },
   requests: 9,
 })}\n`
 
@@ -68,6 +72,8 @@ describe('a folder of accounts', () => {
     await store.create(revive(fullRecord))
     await store.hit('acme', 'key_1/dmarc', charge, 0)
     await store.hit('acme', 'key_1/dmarc', charge, 0)
+    const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'key_1', answersWith: () => true }
+    for (let struck = 0; struck < 4; struck++) await store.strike('acme', target, 0, () => 0)
     for (let request = 0; request < 9; request++) await store.nextRequest('acme')
     await store.close()
     expect(readdirSync(folder)).toEqual(['account-acme.json'])

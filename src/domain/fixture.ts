@@ -1,0 +1,48 @@
+import type { RecordPin } from './dmarc.ts'
+import type { ProfileName } from './profile.ts'
+
+/** A domain of a fixture. `added_at` and `since` are moments, see `Fixture`. */
+export interface FixtureDomain {
+  name: string
+  features?: readonly string[]
+  added_at?: string
+  profile?: ProfileName
+  since?: string
+  volume?: number
+  record?: RecordPin
+}
+
+/** A key of a fixture, known by its secret or by its hash; with neither, nobody can present it. */
+export interface FixtureKey {
+  label?: string
+  key?: string
+  id?: string
+  /** SHA-256 of the secret, in hex. */
+  hash?: string
+  disabled?: boolean
+  created_at?: string
+}
+
+/** A group of a fixture; without an id it gets the one that the account would give it. */
+export interface FixtureGroup {
+  id?: string
+  name: string
+  domains?: readonly string[]
+}
+
+/**
+ * An account as a person writes it down; `fixtures/fixture.schema.json` describes every field. A moment is an RFC 3339
+ * instant or, as an ISO 8601 duration, how long before the account's creation it lies.
+ */
+export interface Fixture {
+  title?: string
+  description?: string
+  plan?: string
+  seed?: number
+  clock?: { now: string; frozen?: boolean }
+  keys?: readonly FixtureKey[]
+  domains?: readonly (string | FixtureDomain)[]
+  groups?: readonly FixtureGroup[]
+  /** How many groups were ever created, so that no id is given twice. */
+  groups_created?: number
+}
