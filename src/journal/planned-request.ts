@@ -10,6 +10,8 @@ export interface PlannedRequest {
   headers?: Readonly<Record<string, string>>
   /** Sent as JSON; a string is sent as it is. */
   body?: unknown
+  /** Spaces follow the body until it has so many bytes. For bodies of ASCII alone. */
+  padTo?: number
   /** How often it is sent; once by default. */
   times?: number
 }
@@ -25,7 +27,7 @@ export interface Planes {
  * variable `API_KEY`.
  */
 export function writeCurl(request: PlannedRequest, { baseUrl, adminUrl }: Planes): string {
-  const { plane, method, path, key = 'valid', headers = {}, body, times = 1 } = request
+  const { plane, method, path, key = 'valid', headers = {}, body, padTo, times = 1 } = request
   const words = ['curl', '-sS']
   if (method === 'HEAD') words.push('-I')
   else if (method !== 'GET') words.push('-X', quote(method))
@@ -36,8 +38,13 @@ export function writeCurl(request: PlannedRequest, { baseUrl, adminUrl }: Planes
   if (body !== undefined && !typed) words.push('-H', quote('Content-Type: application/json'))
   for (const [name, value] of Object.entries(headers)) words.push('-H', quote(`${name}: ${value}`))
   words.push(quote((plane === 'service' ? baseUrl : adminUrl) + path))
+  const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
   // `--data-raw`, because `-d` would take a leading @ for a file.
-  if (body !== undefined) words.push('--data-raw', quote(typeof body === 'string' ? body : JSON.stringify(body)))
+  if (text !== undefined && padTo === undefined) words.push('--data-raw', quote(text))
+  if (text !== undefined && padTo !== undefined) {
+    words.unshift('printf', quote(`%-${padTo}s`), quote(text), '|')
+    words.push('--data-binary', '@-')
+  }
   const command = words.join(' ')
   return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
 }

@@ -1,5 +1,5 @@
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import { comparedName } from '../domain/groups.ts'
+import { comparedName, type IdFormat } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 
 /** The first of `example-1.com`, `example-2.com` and so on that the account does not monitor, nor `others` name. */
@@ -10,21 +10,72 @@ export function freshDomain({ domains }: AccountState, others: readonly string[]
   }
 }
 
-/** `base`, or `base 2` and so on, whichever is the name of no group yet. */
-export function freshName({ groupNames }: AccountState, base: string, settings: Settings): string {
+/** So many names `example-1.com`, `example-2.com` and so on that the account does not monitor. */
+export function freshDomains({ domains }: AccountState, count: number): string[] {
+  const names: string[] = []
+  for (let number = 1; names.length < count; number++) {
+    const name = `example-${number}.com`
+    if (!domains.has(name)) names.push(name)
+  }
+  return names
+}
+
+/** A name of exactly so many characters that no group has; `undefined` where a search for one is in vain. */
+export function freshNameOfLength(
+  { groupNames }: AccountState,
+  length: number,
+  settings: Settings,
+): string | undefined {
+  for (let number = 0; number < Math.min(36 ** length, 100_000); number++) {
+    const name = number.toString(36).padStart(length, 'x')
+    if (!groupNames.has(comparedName(name, settings.nameComparison))) return name
+  }
+  return undefined
+}
+
+/** An id of the account's format that no group has. */
+export function unknownGroupId({ groups }: AccountState, { alphabet, length }: IdFormat): string {
+  for (let number = 0; ; number++) {
+    const digits = number.toString(2).padStart(length, '0')
+    const id = [...digits].map((digit) => alphabet[Number(digit)]).join('')
+    if (!groups.has(id)) return id
+  }
+}
+
+/**
+ * `base`, or `base 2` and so on, whichever is the name of no group yet; of more than `limit` characters, `base` loses
+ * its last.
+ */
+export function freshName(
+  { groupNames }: AccountState,
+  base: string,
+  settings: Pick<Settings, 'nameComparison'>,
+  limit = Number.POSITIVE_INFINITY,
+): string {
+  const characters = [...base]
   for (let number = 1; ; number++) {
-    const name = number === 1 ? base : `${base} ${number}`
+    const suffix = number === 1 ? '' : ` ${number}`
+    const name = characters.slice(0, Math.max(0, limit - suffix.length)).join('') + suffix
     if (!groupNames.has(comparedName(name, settings.nameComparison))) return name
   }
 }
 
 /** The first domain that may be removed, if any. */
-export function removableDomain({ domains, groups }: AccountState, settings: Settings): string | undefined {
+export function removableDomain(account: AccountState, settings: Settings): string | undefined {
+  return removableDomains(account, 1, settings)[0]
+}
+
+/** The first so many domains that may be removed, or all of these. */
+export function removableDomains({ domains, groups }: AccountState, count: number, settings: Settings): string[] {
   const members = new Set(
     settings.deletionOfMembers === 'refused' ? [...groups.values()].flatMap((group) => group.domains) : [],
   )
-  for (const { name, features } of domains.values()) if (features.length === 0 && !members.has(name)) return name
-  return undefined
+  const names: string[] = []
+  for (const { name, features } of domains.values()) {
+    if (names.length === count) break
+    if (features.length === 0 && !members.has(name)) names.push(name)
+  }
+  return names
 }
 
 export function someGroup({ groups }: AccountState): DomainGroup | undefined {
