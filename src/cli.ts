@@ -14,6 +14,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   UsageError: 2,
   ContractError: 2,
   FixtureError: 2,
+  FaultSetError: 2,
   StoreError: 3,
   StartError: 3,
 }

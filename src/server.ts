@@ -1,129 +1,135 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ADMIN_PATH, createAdmin } from './admin/admin.ts'
-import { type Clock, systemClock } from './clock.ts'
+import { DEFAULT_ACCOUNT } from './admin/accounts.ts'
+import { ADMIN_PATH, createAdmin, createControl } from './admin/admin.ts'
+import type { Control } from './admin/control.ts'
+import { type FaultSet, loadFaultSets } from './admin/fault-sets.ts'
+import { isLoopback } from './admin/guard.ts'
+import { systemClock } from './clock.ts'
 import { type Contract, loadContract } from './contract/contract.ts'
 import { readOverlay } from './contract/overlay.ts'
 import { openAccount } from './domain/account.ts'
-import { timeOn } from './domain/clock.ts'
 import { accept } from './domain/errors.ts'
 import type { Fixture } from './domain/fixture.ts'
 import { comparedName } from './domain/groups.ts'
-import { isInstant } from './domain/iso-8601.ts'
 import { addKey } from './domain/keys.ts'
 import { createPipeline } from './http/pipeline.ts'
-import { createAccount, DEFAULT_SEED, establishedKey, loadFixture } from './seeding/fixture.ts'
+import type { CoverageReport } from './journal/coverage/report.ts'
+import { Journal } from './journal/journal.ts'
+import { Account, type AccountOptions, createCaller, withFixture } from './library/account.ts'
+import type { AccountReport, ExplanationReport, FaultSetReport } from './library/reports.ts'
+import { checkOptions, checkPlan, OptionError, type ServerOptions } from './options.ts'
+import { DEFAULT_SEED, establishedKey, loadFixture } from './seeding/fixture.ts'
 import { deriveKey, hashKey, identityOf } from './seeding/secrets.ts'
 import { openFolderStore } from './store/folder.ts'
 import { openMemoryStore } from './store/memory.ts'
 import type { Store } from './store/store.ts'
 import { closeServer, createHttpServer, listen } from './wire/http-server.ts'
-import { type Log, SILENT } from './wire/log.ts'
+import { SILENT } from './wire/log.ts'
 import { createMalformedReply } from './wire/malformed.ts'
-import type { ResponseValidation } from './wire/reply.ts'
+import { Worlds } from './worlds.ts'
 
-export interface ServerOptions {
-  /** 0, the default, takes any free port. */
-  port?: number | undefined
-  /** 127.0.0.1 by default. */
-  host?: string | undefined
-  /** Folder that keeps the accounts; without it they live in memory. */
-  data?: string | undefined
-  /** A store of your own instead of the two; it is closed at the stop. */
-  store?: Store | undefined
-  /** `demo` (default), `empty`, the path of a fixture file or a fixture, for an account that does not exist yet. */
-  fixture?: string | Fixture | undefined
-  /** What all chance derives from; the fixture's or else 42 by default. */
-  seed?: number | undefined
-  /** RFC 3339 instant at which the clock of a new account starts; the fixture's or else the machine's by default. */
-  now?: string | undefined
-  /** Whether the clock of a new account stands still; false by default. */
-  frozen?: boolean | undefined
-  /** Key of the `default` account; without it, one that derives from the seed. */
-  apiKey?: string | undefined
-  /** Plan of a new account. */
-  plan?: string | undefined
-  /** Whether the control plane answers; true by default. */
-  admin?: boolean | undefined
-  /** Whether a request over its quota is refused; true by default. */
-  enforceQuotas?: boolean | undefined
-  /** Paths of OpenAPI Overlay files. */
-  overlays?: readonly string[] | undefined
-  /** What happens to a response that violates the contract; `error` by default. */
-  responseValidation?: ResponseValidation | undefined
-  log?: Log | undefined
-  clock?: Clock | undefined
-}
-
-/** An option that cannot be, with what would be right. */
-export class OptionError extends Error {
-  override name = 'OptionError'
-  readonly option: keyof ServerOptions
-  readonly remedy: string
-
-  constructor(option: keyof ServerOptions, value: unknown, remedy: string) {
-    super(`${option} ${JSON.stringify(value)}: ${remedy}.`)
-    this.option = option
-    this.remedy = remedy
-  }
-}
+const MAX_ACCOUNTS = 10_000
 
 /** A running stand-in. */
-export interface Understudy {
+export interface Understudy extends AsyncDisposable {
   /** What a client takes as its base URL, version segment included. */
-  baseUrl: string
+  readonly baseUrl: string
   /** Where the control plane answers, if it does. */
-  adminUrl: string | undefined
+  readonly adminUrl: string | undefined
   /** Key of the `default` account; unknown when a kept account was made with a key of its own and none is given now. */
-  apiKey: string | undefined
+  readonly apiKey: string | undefined
   /** Whether the `default` account was kept from before, so that options for new accounts did not apply. */
-  kept: boolean
-  contract: Contract
+  readonly kept: boolean
+  readonly contract: Contract
+  /** The `default` account. */
+  readonly account: Account
+  /** An account of its own, which no other sees. Rejects with a `ControlError`, or a `FixtureError` for a file. */
+  createAccount(options?: AccountOptions): Promise<Account>
+  /** The account of this id, such as `sandbox_checkout`; rejects with a `ControlError` when there is none. */
+  findAccount(id: string): Promise<Account>
+  listAccounts(): Promise<AccountReport[]>
+  listFaultSets(): Promise<FaultSetReport[]>
+  /** Everything behind one answer, by its X-Request-Id. */
+  explain(requestId: string): Promise<ExplanationReport>
+  /** What of the contract the requests of all accounts have shown. */
+  coverage(): Promise<CoverageReport>
   /** Answers what is under way, saves, closes every connection. */
   stop(): Promise<void>
 }
 
-/** The account that serves a client who knows of no other. */
-const DEFAULT_ACCOUNT = 'default'
-
 /**
- * Composes contract, store and http into a listening server.
- * @throws OptionError, ContractError, FixtureError, StoreError, or the `EADDRINUSE` and the like of `listen`.
+ * Composes contract, store, service and control plane into a listening server.
+ * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError, or the `EADDRINUSE` and the like of `listen`.
  */
 export async function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
+  checkOptions(options)
   const { host = '127.0.0.1', port = 0, seed = DEFAULT_SEED, clock = systemClock, log = SILENT, admin = true } = options
+  if (admin && options.adminToken === undefined && !isLoopback(host)) {
+    throw new OptionError('host', host, 'others can reach this address, so give adminToken, or admin: false')
+  }
   const contract = await loadContract({ overlays: await Promise.all((options.overlays ?? []).map(readOverlay)) })
-  checkOptions(options, contract)
+  checkPlan(options.plan, contract.settings)
+  const fixture = await loadFixture(options.fixture ?? 'demo')
+  const faultSets = await readFaultSets(options.faults ?? [], contract)
   const store = options.store ?? (await openStore(options.data, contract))
+  const stopping = new AbortController()
   try {
+    const { now, frozen, plan } = options
+    const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
+    const worlds = new Worlds({
+      contract,
+      store,
+      clock,
+      journal: new Journal({ ...(options.journal !== undefined && { entries: options.journal }) }),
+      defaults: { fixture, seed: options.seed, now, frozen, plan, faults },
+      maxAccounts: options.maxAccounts ?? MAX_ACCOUNTS,
+      sandboxKeys: options.sandboxKeys ?? true,
+      evictsSandboxes: options.data === undefined,
+    })
+    await worlds.takeIn()
     const kept = await store.has(DEFAULT_ACCOUNT)
-    const apiKey = await provideDefaultAccount(store, contract, clock, options)
+    const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+    const planes = { baseUrl: '', adminUrl: '' }
+    const control = createControl({ contract, store, clock, worlds, faultSets, planes: () => planes })
     const service = createPipeline({
       contract,
       store,
       clock,
+      worlds,
       seed,
       log,
+      stopping: stopping.signal,
+      prefer: options.prefer ?? true,
+      simulator: options.simulator ?? true,
       enforceQuotas: options.enforceQuotas ?? true,
       responseValidation: options.responseValidation ?? 'error',
     })
-    const control = admin ? createAdmin() : undefined
-    function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-      const { url = '' } = request
-      const beside = url === ADMIN_PATH || url.startsWith(`${ADMIN_PATH}/`)
-      return control !== undefined && beside ? control(request, response) : service(request, response)
+    const beside = admin
+      ? createAdmin({ control, token: options.adminToken, host, log, stopping: stopping.signal })
+      : undefined
+    function dispatch(request: IncomingMessage, response: ServerResponse): Promise<void> {
+      return beside !== undefined && isAdminTarget(request.url ?? '')
+        ? beside(request, response)
+        : service(request, response)
     }
     const server = createHttpServer(dispatch, createMalformedReply(contract, seed, log))
     const origin = await listen(server, port, host)
+    Object.assign(planes, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
+    let stopped: Promise<void> | undefined
+    async function stop(): Promise<void> {
+      stopping.abort()
+      await closeServer(server)
+      await store.close()
+    }
+    const stopOnce = () => (stopped ??= stop())
     return {
-      baseUrl: origin + contract.basePath,
-      adminUrl: admin ? origin + ADMIN_PATH : undefined,
-      apiKey,
+      baseUrl: planes.baseUrl,
+      adminUrl: admin ? planes.adminUrl : undefined,
       kept,
       contract,
-      async stop() {
-        await closeServer(server)
-        await store.close()
-      },
+      ...openLibrary(control, planes.baseUrl, apiKey),
+      stop: stopOnce,
+      [Symbol.asyncDispose]: stopOnce,
     }
   } catch (error) {
     await store.close()
@@ -131,18 +137,46 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
   }
 }
 
-function checkOptions({ plan, now, seed, apiKey }: ServerOptions, { settings }: Contract): void {
-  const plans = settings.plans.order
-  if (plan !== undefined && !plans.includes(plan))
-    throw new OptionError('plan', plan, `must be one of ${plans.join(', ')}`)
-  if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
-    throw new OptionError('seed', seed, `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`)
+/** What an Understudy offers beside being there. */
+function openLibrary(control: () => Promise<Control>, baseUrl: string, apiKey: string | undefined) {
+  const call = createCaller(control)
+  const handle = (id: string, key?: string) => new Account(id, baseUrl, key, call)
+  return {
+    apiKey,
+    account: handle(DEFAULT_ACCOUNT, apiKey),
+    async createAccount(options: AccountOptions = {}): Promise<Account> {
+      const { apiKey: given, ...rest } = await withFixture<AccountOptions & { fixture?: string | Fixture }>(options)
+      const body = { ...rest, ...(given !== undefined && { api_key: given }) }
+      const { account, api_key } = await call<{ account: AccountReport; api_key: string }>('createAccount', { body })
+      return handle(account.id, api_key)
+    },
+    async findAccount(id: string): Promise<Account> {
+      await call('getAccount', { parameters: { account: id } })
+      return handle(id, id === DEFAULT_ACCOUNT ? apiKey : id.startsWith('sandbox_') ? id : undefined)
+    },
+    async listAccounts() {
+      return (await call<{ accounts: AccountReport[] }>('listAccounts')).accounts
+    },
+    async listFaultSets() {
+      return (await call<{ sets: FaultSetReport[] }>('listFaultSets')).sets
+    },
+    explain: (requestId: string) =>
+      call<ExplanationReport>('explainRequest', { parameters: { 'request-id': requestId } }),
+    coverage: () => call<CoverageReport>('getOverallCoverage'),
   }
-  if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey)) {
-    throw new OptionError('apiKey', apiKey, 'must be visible ASCII characters without spaces')
-  }
-  if (now !== undefined && !isInstant(now))
-    throw new OptionError('now', now, 'must be an instant such as 2026-01-15T09:00:00Z')
+}
+
+function isAdminTarget(url: string): boolean {
+  return (
+    url.startsWith(ADMIN_PATH) && (url.length === ADMIN_PATH.length || '/?'.includes(url.charAt(ADMIN_PATH.length)))
+  )
+}
+
+async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
+  if (sources.length === 0) return []
+  const { createRuleCheck } = await import('./admin/rule-check.ts')
+  const check = await createRuleCheck(contract)
+  return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
 }
 
 function openStore(data: string | undefined, { settings }: Contract): Promise<Store> {
@@ -155,21 +189,16 @@ function openStore(data: string | undefined, { settings }: Contract): Promise<St
 /** Sees to it that the `default` account is there and has the key; returns the key where it is known. */
 async function provideDefaultAccount(
   store: Store,
-  contract: Contract,
-  clock: Clock,
-  options: ServerOptions,
+  worlds: Worlds,
+  apiKey: string | undefined,
 ): Promise<string | undefined> {
-  const { apiKey, fixture = 'demo', ...birth } = options
   const id = DEFAULT_ACCOUNT
-  const real = clock()
-  if (!(await store.has(id))) {
-    await store.create(createAccount(await loadFixture(fixture), { ...birth, apiKey, id, real }, contract))
-  }
+  if (!(await store.has(id))) await worlds.create({ id, apiKey })
   const account = await store.read(id)
   const key = apiKey ?? deriveKey(account.seed, id)
   const known = account.keys.some(({ hash }) => hash === hashKey(key))
   if (known || apiKey === undefined) return known ? key : undefined
-  const added = establishedKey(identityOf(apiKey), timeOn(account.clock, real))
+  const added = establishedKey(identityOf(apiKey), worlds.now(account))
   await store.update(id, (state) => accept(addKey(state, added), undefined))
   return apiKey
 }

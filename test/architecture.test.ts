@@ -16,17 +16,51 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   store: ['schema', 'clock', 'domain'],
   seeding: ['schema', 'clock', 'domain'],
   journal: ['contract', 'seeding', 'schema', 'clock', 'domain'],
+  worlds: ['journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  options: ['wire', 'contract', 'store', 'seeding', 'clock', 'domain'],
+  library: ['admin', 'worlds', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],
   wire: ['contract', 'seeding', 'schema', 'clock', 'domain'],
-  http: ['wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  admin: ['wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  server: ['http', 'admin', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  cli: ['server', 'http', 'admin', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  index: ['server', 'contract', 'store', 'seeding', 'clock', 'domain'],
+  http: ['worlds', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  admin: ['worlds', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  server: [
+    'library',
+    'options',
+    'http',
+    'admin',
+    'worlds',
+    'wire',
+    'journal',
+    'contract',
+    'store',
+    'seeding',
+    'schema',
+    'clock',
+    'domain',
+  ],
+  cli: [
+    'server',
+    'options',
+    'library',
+    'http',
+    'admin',
+    'worlds',
+    'wire',
+    'journal',
+    'contract',
+    'store',
+    'seeding',
+    'schema',
+    'clock',
+    'domain',
+  ],
+  vitest: ['server', 'options', 'library'],
+  'node-test': ['server', 'options', 'library'],
+  index: ['server', 'options', 'library', 'admin', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],
 }
 /** Parts that stand on nothing but the language. */
 const WITHOUT_PACKAGES = ['domain']
 /** Packages that cost time at the start and are not needed by every command. */
-const LAZY = ['@faker-js/faker', '@apidevtools/swagger-parser', 'pino', 'js-yaml', 'json-p3']
+const LAZY = ['prom-client', '@faker-js/faker', '@apidevtools/swagger-parser', 'pino', 'js-yaml', 'json-p3']
 const CLOCK = 'clock.ts'
 const AMBIENT: Readonly<Record<string, RegExp>> = {
   'Date.now': /\bDate\s*\.\s*now\b/,

@@ -1,28 +1,193 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Operation } from '../contract/api.ts'
+import type { Refusal } from '../domain/errors.ts'
+import { ClientGone } from '../wire/body.ts'
+import { conformRequest, type RequestSettings } from '../wire/conform.ts'
+import type { Log } from '../wire/log.ts'
+import { createRouter, readTarget } from '../wire/router.ts'
+import { Control, loadControlApi } from './control.ts'
+import { streamEntries } from './events.ts'
+import { createGuard } from './guard.ts'
+import { describeRefusal } from './refusal.ts'
+import type { ControlDeps } from './verb.ts'
 
 /** The path below which the control plane lives, beside the service's own. */
 export const ADMIN_PATH = '/__admin'
 
-/** Answers what is asked of the control plane. */
-export function createAdmin(): (request: IncomingMessage, response: ServerResponse) => void {
-  return function serveAdmin(request, response) {
-    const path = request.url?.split('?')[0]
-    if (path !== `${ADMIN_PATH}/health`) {
-      answer(response, 404, { success: false, error: { code: 'not_found', message: 'There is nothing at this path.' } })
-    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.setHeader('Allow', 'GET, HEAD')
-      answer(response, 405, {
+export interface AdminDeps {
+  control: () => Promise<Control>
+  /** Without one, only this machine may use the control plane. */
+  token: string | undefined
+  host: string
+  log: Log
+  stopping: AbortSignal
+}
+
+const HEALTHY = Buffer.from(JSON.stringify({ success: true, data: { status: 'ok' } }))
+
+/** An answer that is no envelope. */
+interface Page {
+  type: string
+  text: string
+}
+
+type Answer = { status: number; headers?: Record<string, string>; body: unknown } | Page | undefined
+
+/** Loads the control plane; not before somebody asks for it, because a start should not wait for it. */
+export function createControl(deps: ControlDeps): () => Promise<Control> {
+  let control: Promise<Control> | undefined
+  return () => {
+    control ??= loadControlApi().then((api) => new Control(api, deps))
+    return control
+  }
+}
+
+/** Answers what is asked of the control plane, except whether it is up, through its own document. */
+export function createAdmin(deps: AdminDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const guard = createGuard(deps.token, deps.host)
+  let routing: Promise<{ control: Control; route: ReturnType<typeof createRouter> }> | undefined
+
+  async function load() {
+    const control = await deps.control()
+    return { control, route: createRouter(control.api, { pathMatching: 'exact', head: 'get' }) }
+  }
+
+  return async function serveAdmin(request, response) {
+    const { method = '', url = '' } = request
+    // Asked every second by those who wait for a start: no need to load anything for it.
+    if (url === `${ADMIN_PATH}/health` && (method === 'GET' || method === 'HEAD')) {
+      send(request, response, 200, { 'Content-Type': 'application/json' }, HEALTHY)
+      return
+    }
+    try {
+      routing ??= load()
+      const { control, route } = await routing
+      const answer = await decide(request, response, control, route)
+      if (answer === undefined) return
+      if ('type' in answer) send(request, response, 200, { 'Content-Type': answer.type }, Buffer.from(answer.text))
+      else {
+        const headers = { 'Content-Type': 'application/json', ...answer.headers }
+        send(request, response, answer.status, headers, Buffer.from(JSON.stringify(answer.body)))
+      }
+    } catch (error) {
+      if (error instanceof ClientGone) return
+      deps.log.error({ method, path: url.split('?')[0], err: error }, 'The control plane failed to answer.')
+      const body = {
         success: false,
-        error: { code: 'not_found', message: 'GET and HEAD are supported here.' },
-      })
-    } else {
-      answer(response, 200, { success: true, data: { status: 'ok' } })
+        error: {
+          code: 'internal_error',
+          message: 'The server failed to answer; its log has the reason.',
+          problems: [],
+        },
+      }
+      if (response.headersSent) response.destroy()
+      else send(request, response, 500, { 'Content-Type': 'application/json' }, Buffer.from(JSON.stringify(body)))
+    }
+  }
+
+  async function decide(
+    request: IncomingMessage,
+    response: ServerResponse,
+    control: Control,
+    route: ReturnType<typeof createRouter>,
+  ): Promise<Answer> {
+    const { path, query } = readTarget(request.url === ADMIN_PATH ? `${ADMIN_PATH}/` : (request.url ?? ''))
+    const barred = guard(request)
+    if (barred) return refuse(control, undefined, barred)
+    const routed = route(request.method ?? '', path)
+    if (!routed.ok) return refuse(control, undefined, routed, routed.allow)
+    const { operation, parameters } = routed
+    const settings: RequestSettings = {
+      bodyLimit: control.limits.bodyLimit,
+      contentType: 'required',
+      nullFields: 'wrong-type',
+      unknownQueryParameters: 'refused',
+    }
+    const conforming = await conformRequest(request, query, operation, settings)
+    if (!conforming.ok) return refuse(control, operation, conforming)
+    const page = await serveOther(request, response, operation, parameters, control)
+    if (page !== 'none') return page
+    const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body })
+    if (!outcome.ok) return refuse(control, operation, outcome)
+    return prove(operation, operation.success.status, { success: true, data: outcome.data })
+  }
+
+  /** What answers with something else than the envelope. */
+  async function serveOther(
+    request: IncomingMessage,
+    response: ServerResponse,
+    operation: Operation,
+    { account }: Readonly<Record<string, string>>,
+    control: Control,
+  ): Promise<Answer | 'none'> {
+    const { worlds, store, contract } = control.deps
+    switch (operation.id) {
+      case 'getDocument':
+        return { type: 'application/json', text: JSON.stringify(control.api.document.resolved) }
+      case 'getMetrics': {
+        const { writeMetrics } = await import('./metrics.ts')
+        return writeMetrics(control.deps)
+      }
+      case 'getDashboard': {
+        const { readDashboard } = await import('./dashboard.ts')
+        return { type: 'text/html; charset=utf-8', text: await readDashboard() }
+      }
+      case 'streamEvents':
+        if (account === undefined || !(await store.has(account))) {
+          const problem = { code: 'not_found', value: account, about: { what: 'account' } }
+          return refuse(control, operation, { ok: false, problems: [problem] })
+        }
+        streamEntries(request, response, worlds.journal, account, contract.catalogue, deps.stopping)
+        return undefined
+      case 'streamAllEvents':
+        streamEntries(request, response, worlds.journal, undefined, contract.catalogue, deps.stopping)
+        return undefined
+      default:
+        return 'none'
     }
   }
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
-  const bytes = Buffer.from(JSON.stringify(body))
-  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length })
-  response.end(bytes)
+/** The refusal in the envelope, with every problem; the catalogue says which of them is answered. */
+function refuse(
+  { api }: Control,
+  operation: Operation | undefined,
+  { problems }: Refusal<string>,
+  allow?: string,
+): Answer {
+  const { status, body } = describeRefusal(api.catalogue, problems)
+  const headers = {
+    ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+    ...(allow !== undefined && { Allow: allow }),
+  }
+  return { ...prove(operation, status, body), headers }
+}
+
+/** Holds an answer to the document; one that departs from it is a bug. */
+function prove(operation: Operation | undefined, status: number, body: unknown): { status: number; body: unknown } {
+  const check = operation?.responses.get(status)?.check
+  const violations = check?.(body) ?? []
+  if (operation !== undefined && check === undefined) throw new Error(`${operation.id} documents no ${status}.`)
+  if (violations.length > 0) {
+    throw new Error(
+      `The ${status} of ${operation?.id} violates the document: ${violations.map(({ message }) => message).join(' ')}`,
+    )
+  }
+  return { status, body }
+}
+
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string>,
+  body: Buffer,
+): void {
+  response.writeHead(status, {
+    ...headers,
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
 }

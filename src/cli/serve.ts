@@ -1,7 +1,8 @@
 import { constants, fstatSync } from 'node:fs'
 import { isIPv4, Socket } from 'node:net'
+import { OptionError } from '../options.ts'
 import { FIXTURE_NAMES } from '../seeding/fixture.ts'
-import { OptionError, startUnderstudy, type Understudy } from '../server.ts'
+import { startUnderstudy, type Understudy } from '../server.ts'
 import type { Log } from '../wire/log.ts'
 import type { Command } from './command.ts'
 import { choice, flag, instant, integer, list, readOptions, StartError, text, UsageError } from './options.ts'
@@ -20,7 +21,21 @@ const OPTIONS = {
   frozen: flag('Let the clock of a new account stand still.'),
   apiKey: text('KEY', 'API key of the account. Default: one that derives from the seed.'),
   plan: text('PLAN', "Plan of a new account. Default: the fixture's, else stone."),
+  faults: list(
+    'SET|FILE[#SET]',
+    'Fault rules that every new account has: flaky, quota-storm, lossy-writes, slow, or a file.',
+  ),
   adminToken: text('TOKEN', 'Token of the control plane; needed on any host but a loopback address.'),
+  maxAccounts: integer(
+    'N',
+    'How many accounts there may be; idle sandboxes make room.',
+    { lowest: 1, highest: 10_000_000 },
+    10_000,
+  ),
+  journal: integer('N', 'How many requests of each account are remembered.', { highest: 1_000_000 }, 1000),
+  noSandboxKeys: flag('Let keys that begin with sandbox_ open no accounts.'),
+  noPrefer: flag('Ignore the header Prefer.'),
+  noSimulator: flag('Treat domains under understudy.test like any other.'),
   noAdmin: flag('Leave the control plane out.'),
   noQuotas: flag('Count requests, but refuse none.'),
   overlay: list('FILE', 'OpenAPI Overlay that changes an assumption; see the command assumptions.'),
@@ -48,12 +63,16 @@ export const serve: Command = {
       throw new UsageError(`${sources.host}: others can reach this address, so give --admin-token TOKEN or --no-admin`)
     }
     const { log, close } = await openLog(logLevel)
+    const { noAdmin, noQuotas, noSandboxKeys, noPrefer, noSimulator, overlay, logLevel: _, ...options } = values
     const service = await startUnderstudy({
-      ...values,
+      ...options,
       host,
-      admin: !values.noAdmin,
-      enforceQuotas: !values.noQuotas,
-      overlays: values.overlay,
+      admin: !noAdmin,
+      enforceQuotas: !noQuotas,
+      sandboxKeys: !noSandboxKeys,
+      prefer: !noPrefer,
+      simulator: !noSimulator,
+      overlays: overlay,
       log,
     }).catch((error) => {
       throw nameOption(error, sources) ?? error

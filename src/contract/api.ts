@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject, type Format, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type Format } from 'ajv/dist/2020.js'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Problem } from '../domain/errors.ts'
 import type { Quota } from '../domain/quotas.ts'
@@ -8,6 +8,7 @@ import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
 import { SCHEMA_EXTENSIONS } from './extensions.ts'
 import { isObject, type Json, pointTo, valueAt } from './json.ts'
+import { compileRules, type Rule, type RulesText } from './rules.ts'
 import { type CodeByKeyword, problemOf, type Violation, violationOf } from './violations.ts'
 import { compileWriter, type Writer } from './writer.ts'
 
@@ -29,12 +30,18 @@ export interface Operation {
   method: string
   path: string
   quota: Quota | undefined
+  /** What the specification demands of it: the rules of its security schemes, of its path and its own. */
+  rules: readonly Rule[]
   readsBody: boolean
+  /** Whether a body that is read may be absent. */
+  bodyOptional: boolean
   /** The schema of the body without references; absent where none is read. */
   bodySchema: Json | undefined
   /** All problems of the query; parameters that are not declared are no problem here. */
   checkQuery(query: Json): Problem<string>[]
   parameters: ReadonlySet<string>
+  /** Their schemas without references, by name. */
+  parameterSchemas: ReadonlyMap<string, Json>
   checkBody(body: unknown): Problem<string>[]
   success: ResponseContract
   responses: ReadonlyMap<number, ResponseContract>
@@ -50,6 +57,8 @@ export interface ResponseContract {
   /** Headers whose value the document fixes. */
   constantHeaders: Readonly<Record<string, string>>
   retryAfter: boolean
+  /** Whether it tells how much of the quota is left. */
+  showsQuota: boolean
   /** The schema of the body without references. */
   schema: Json
   check(body: unknown): Violation[]
@@ -92,12 +101,23 @@ export function compileApi(document: ApiDocument, formats: Readonly<Record<strin
   }
 }
 
+interface Validate {
+  (value: unknown): boolean
+  errors?: ErrorObject[] | null | undefined
+}
+
 class Compiler {
   readonly #document: ApiDocument
   readonly #ajv: Ajv2020
+  readonly #formats: Readonly<Record<string, Format>>
+  /** For what is asked of every request and mostly denied: it does not say what is wrong. */
+  #terse: Ajv2020 | undefined
+  /** By the JSON pointer of what they hold for. */
+  readonly #rules = new Map<string, readonly Rule[]>()
 
   constructor(document: ApiDocument, formats: Readonly<Record<string, Format>>) {
     this.#document = document
+    this.#formats = formats
     this.#ajv = new Ajv2020({
       allErrors: true,
       verbose: true,
@@ -126,15 +146,23 @@ class Compiler {
       required?: boolean
       schema: Json
     }[]
+    const inQuery = parameters.filter((parameter) => parameter.in === 'query')
     return {
       id: operation.operationId,
       method: method.toUpperCase(),
       path,
       quota: item['x-quota'] as Quota | undefined,
+      rules: [
+        ...this.#schemesOf(operation).flatMap((name) => this.#rulesAt(pointTo('/components/securitySchemes', name))),
+        ...this.#rulesAt(pointTo('/paths', path)),
+        ...this.#rulesAt(pointer),
+      ],
       readsBody: body !== undefined,
+      bodyOptional: valueAt(operation, '/requestBody/required') !== true,
       bodySchema: body as Json | undefined,
-      parameters: new Set(parameters.map(({ name }) => name)),
-      checkQuery: this.#query(parameters, pointer),
+      parameters: new Set(inQuery.map(({ name }) => name)),
+      parameterSchemas: new Map(inQuery.map(({ name, schema }) => [name, schema])),
+      checkQuery: this.#query(inQuery, pointer),
       checkBody: this.#problems(body, `${pointer}/requestBody/content/application~1json/schema`),
       success: success[0],
       responses: new Map(responses.map((response) => [response.status, response])),
@@ -145,6 +173,23 @@ class Compiler {
   check(schema: unknown, pointer: string): (value: unknown) => Violation[] {
     const validate = this.#compile(schema, pointer)
     return (value) => (validate(value) ? [] : (validate.errors ?? []).map(violationOf))
+  }
+
+  #schemesOf({ security }: OpenAPIV3_1.OperationObject): string[] {
+    return (security ?? this.#document.resolved.security ?? []).flatMap((requirement) => Object.keys(requirement))
+  }
+
+  #rulesAt(pointer: string): readonly Rule[] {
+    const known = this.#rules.get(pointer)
+    if (known !== undefined) return known
+    const rules = compileRules(
+      (valueAt(this.#document.resolved, `${pointer}/x-rule`) ?? {}) as RulesText,
+      pointer,
+      (schema, at) => this.#compile(schema, at, this.#terseAjv()),
+      this.#document.proved,
+    )
+    this.#rules.set(pointer, rules)
+    return rules
   }
 
   #query(
@@ -180,8 +225,9 @@ class Compiler {
   #response(status: string, response: Json, operation: string): ResponseContract {
     const pointer = pointTo(`${operation}/responses`, status)
     if (!/^[2-5][0-9]{2}$/.test(status)) throw this.#error(pointer, 'A response has an explicit status.')
-    const schema = valueAt(response, '/content/application~1json/schema')
-    if (schema === undefined) throw this.#error(pointer, 'A response needs a schema for application/json.')
+    const [other] = Object.keys((response['content'] ?? {}) as Json)
+    const schema = valueAt(response, '/content/application~1json/schema') ?? (other === undefined ? undefined : {})
+    if (schema === undefined) throw this.#error(pointer, 'A response needs content.')
     const headers = (response['headers'] ?? {}) as Record<string, { required?: boolean; schema: Json }>
     const codes = new Set((response['x-codes'] ?? []) as string[])
     const checkSchema = this.check(schema, `${pointer}/content/application~1json/schema`)
@@ -193,6 +239,7 @@ class Compiler {
       codes,
       defaults: defaultsOf(valueAt(schema, '/properties/data')),
       constantHeaders: Object.fromEntries(fixed.map(([name, header]) => [name, String(header.schema['const'])])),
+      showsQuota: Object.hasOwn(headers, 'X-RateLimit-Limit'),
       retryAfter: response['x-retry-after'] === true,
       schema: schema as Json,
       check: codes.size === 0 ? checkSchema : (body) => [...checkSchema(body), ...undeclaredCode(body, codes)],
@@ -214,13 +261,11 @@ class Compiler {
         Object.entries(headers).map(([name, header]) => [name.toLowerCase(), header.schema]),
       ),
     }
-    // Only those who hold a whole response to the contract need it, so what is proved is compiled for the first of them.
-    let check = this.#document.proved ? undefined : this.check(schema, pointer)
+    const check = this.check(schema, pointer)
     const numeric = new Set(
       Object.entries(schema.properties).flatMap(([name, { type }]) => (type === 'integer' ? [name] : [])),
     )
     return (given) => {
-      check ??= this.check(schema, pointer)
       return check(
         Object.fromEntries(
           Object.entries(given).map(([name, text]) => [name, numeric.has(name) ? Number(text) : text]),
@@ -229,12 +274,32 @@ class Compiler {
     }
   }
 
-  #compile(schema: unknown, pointer: string): ValidateFunction {
-    try {
-      return this.#ajv.compile(schema as Json)
-    } catch (error) {
-      throw this.#error(pointer, `The schema cannot be compiled: ${(error as Error).message}.`)
+  #terseAjv(): Ajv2020 {
+    this.#terse ??= new Ajv2020({ strictTypes: false, messages: false, formats: this.#formats }).addVocabulary([
+      ...SCHEMA_EXTENSIONS,
+      'example',
+    ])
+    return this.#terse
+  }
+
+  /** Of a document that is proved, a validator is compiled when it is first asked: a start needs none of them. */
+  #compile(schema: unknown, pointer: string, ajv = this.#ajv): Validate {
+    const compile = (): Validate => {
+      try {
+        return ajv.compile(schema as Json)
+      } catch (error) {
+        throw this.#error(pointer, `The schema cannot be compiled: ${(error as Error).message}.`)
+      }
     }
+    if (!this.#document.proved) return compile()
+    let compiled: Validate | undefined
+    const validate: Validate = (value) => {
+      compiled ??= compile()
+      const valid = compiled(value)
+      validate.errors = compiled.errors
+      return valid
+    }
+    return validate
   }
 
   #defaults(): CodeByKeyword {

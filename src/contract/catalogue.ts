@@ -62,6 +62,14 @@ export class Catalogue {
     return new Set([status, ...inside.map((reason) => reason.status ?? status)])
   }
 
+  /** A way to the code that is answered with the status, if there is one: a problem with its reason. */
+  problemWith(code: string, status: number): Problem<string> | undefined {
+    const entry = this.#entry(code)
+    if (entry.status === status) return { code }
+    const reason = Object.keys(entry.reasons).find((name) => entry.reasons[name]?.status === status)
+    return reason === undefined ? undefined : { code, reason }
+  }
+
   /** The problem that is answered: the first of those whose code ranks highest. */
   foremost([first, ...rest]: Problems<string>): Problem<string> {
     const rank = ({ code }: Problem<string>) => this.#ranks.get(code) ?? Number.POSITIVE_INFINITY

@@ -9,6 +9,7 @@ const OTHER_METHODS = ['options', 'head', 'trace']
 /** JSON Schema's assertions, each of which needs a code where a request can violate it. */
 const ASSERTIONS = [
   ...['type', 'enum', 'const', 'required', 'additionalProperties', 'minProperties', 'maxProperties', 'not', 'oneOf'],
+  ...['propertyNames'],
   ...['anyOf', 'minItems', 'maxItems', 'uniqueItems', 'minLength', 'maxLength', 'pattern', 'format'],
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'dependentRequired'],
 ]
@@ -141,7 +142,7 @@ function schemaCodes(
   }
   for (const [index, reference] of (Array.isArray(operation['parameters']) ? operation['parameters'] : []).entries()) {
     const parameter = follow(document, reference)
-    if (!isObject(parameter)) continue
+    if (!isObject(parameter) || parameter['in'] !== 'query') continue
     const at = pointTo(pointTo(pointer, 'parameters'), index)
     // A query value is always a string, so its type cannot be wrong.
     const given = follow(document, parameter['schema'])

@@ -8,6 +8,7 @@ import { ContractError } from './contract-error.ts'
 import { type Extension, readExtensions, visitFields } from './extensions.ts'
 import { isObject, type Json, valueAt } from './json.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
+import { type RulesText, readRules } from './rules.ts'
 import { parseYaml } from './yaml.ts'
 
 const OWN_DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
@@ -39,6 +40,8 @@ export interface DocumentOptions {
   overlays?: readonly Overlay[]
   /** The codes that behaviour answers with; those of the service by default. */
   codes?: readonly string[]
+  /** Whether a test has proved the document; that of this package without overlays is. */
+  proved?: boolean
 }
 
 /** @throws ContractError with the place of the first thing that is wrong. */
@@ -47,7 +50,7 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   const file = path ?? 'openapi.yaml'
   let source = await readSource(path ?? OWN_DOCUMENT, file)
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
-  const proved = path === undefined && overlays.length === 0
+  const proved = options.proved ?? (path === undefined && overlays.length === 0)
   const extensions = readExtensions(source, file, proved)
   const catalogue = Catalogue.read(source, codes, file)
   checkCodes(extensions, catalogue, file)
@@ -95,8 +98,7 @@ async function resolve(source: Json, file: string, proved: boolean): Promise<Ope
 /** Every code that an extension names must be one of the catalogue. */
 function checkCodes(extensions: readonly Extension[], catalogue: Catalogue, file: string): void {
   for (const { key, value, holder } of extensions) {
-    if (!['x-codes', 'x-error', 'x-error-defaults'].includes(key)) continue
-    for (const [step, code] of Object.entries(value as Record<string, string>)) {
+    for (const { step, code } of namedCodes(key, value)) {
       if (!catalogue.has(code)) {
         throw new ContractError(
           file,
@@ -106,6 +108,16 @@ function checkCodes(extensions: readonly Extension[], catalogue: Catalogue, file
       }
     }
   }
+}
+
+function namedCodes(key: string, value: unknown): { step: string; code: string }[] {
+  if (['x-codes', 'x-error', 'x-error-defaults'].includes(key)) {
+    return Object.entries(value as Record<string, string>).map(([step, code]) => ({ step, code }))
+  }
+  if (key !== 'x-rule') return []
+  return readRules(value as RulesText, '').flatMap(({ id, refuses }) =>
+    refuses.flatMap(({ code }, index) => (code === undefined ? [] : [{ step: `${id}/refuses/${index}`, code }])),
+  )
 }
 
 /** Ids of assumptions and rules are how people and tests speak of them, so each stands for one thing. */
@@ -154,6 +166,7 @@ export function rulesOf({ extensions }: DocumentText): ReadonlyMap<string, strin
   return new Map(
     extensions
       .filter(({ key }) => key === 'x-rule')
-      .flatMap(({ value }) => Object.entries(value as Record<string, string>)),
+      .flatMap(({ value, holder }) => readRules(value as RulesText, holder))
+      .map(({ id, says }) => [id, says]),
   )
 }

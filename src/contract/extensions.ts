@@ -59,8 +59,24 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-rule': {
     type: 'object',
     minProperties: 1,
-    additionalProperties: text,
     propertyNames: { pattern: '^[a-z0-9-]+$' },
+    // A sentence, or an object that says what shows the rule.
+    additionalProperties: {
+      type: ['string', 'object'],
+      minLength: 1,
+      additionalProperties: false,
+      required: ['says'],
+      properties: {
+        says: text,
+        refuses: {
+          type: 'array',
+          minItems: 1,
+          items: { type: 'string', pattern: '^([a-z_]+(/[A-Za-z-]+)?|/[A-Za-z-]+)$' },
+        },
+        when: { type: 'object', minProperties: 1 },
+        unobservable: text,
+      },
+    },
   },
   'x-settings': {
     type: 'object',

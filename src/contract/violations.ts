@@ -25,12 +25,16 @@ export function violationOf(error: ErrorObject): Violation {
  * `x-error-defaults`, names for the keyword; loading proved that one of them does.
  */
 export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<string> {
-  const { keyword, params, data, parentSchema } = error
+  const { keyword, params, data, schema, parentSchema } = error
   const about: Record<string, string | number> = {}
   if (params['limit'] !== undefined) about['limit'] = params['limit']
   if (typeof parentSchema?.['maxLength'] === 'number') about['limit'] = parentSchema['maxLength']
   if (Array.isArray(data)) about['count'] = data.length
   if (typeof data === 'string') about['count'] = [...data].length
+  const named = parentSchema?.['title'] ?? (isObject(schema) ? schema['description'] : undefined)
+  if (typeof named === 'string') about['expected'] = named
+  const allowed = allowedBy(error)
+  if (allowed !== undefined) about['allowed'] = allowed
   if (keyword === 'type') Object.assign(about, { type: String(params['type']), given: typeName(data) })
   return {
     code: codeFor(keyword, parentSchema, defaults) ?? '',
@@ -39,6 +43,13 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
     value: data,
     about,
   }
+}
+
+/** What a choice offers: the values of an enum, or the fields of which an `anyOf` demands one. */
+function allowedBy({ keyword, schema }: ErrorObject): string | undefined {
+  if (!Array.isArray(schema)) return undefined
+  if (keyword === 'enum') return schema.join(', ')
+  return keyword === 'anyOf' ? schema.flatMap((branch) => branch.required ?? []).join(', ') : undefined
 }
 
 /** The code that `schema` gives to a violation of `keyword`, if any. */

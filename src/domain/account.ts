@@ -58,6 +58,8 @@ export interface AccountState {
   groupNames: PersistentMap<string, string>
   /** How many groups were ever created; ids derive from it, so that none is used again. */
   groupsCreated: number
+  /** How many keys were ever created; secrets derive from it. */
+  keysCreated: number
   /** In order of creation. */
   faults: readonly Fault[]
   /** How many faults were ever created; ids derive from it. */
@@ -65,21 +67,9 @@ export interface AccountState {
 }
 
 /** An account as JSON, as it is kept in files. */
-export interface AccountRecord {
-  id: string
-  plan: string
-  seed: number
-  origin: AccountOrigin
-  createdAt: number
-  clock: ClockSetting
-  keys: readonly ApiKey[]
+export interface AccountRecord extends Omit<AccountState, 'domains' | 'groups' | 'groupNames'> {
   domains: readonly MonitoredDomain[]
   groups: readonly DomainGroup[]
-  groupsCreated: number
-  /** In order of creation. */
-  faults: readonly Fault[]
-  /** How many faults were ever created; ids derive from it. */
-  faultsCreated: number
 }
 
 /** `compared` is the form in which group names are unique, see `comparedName`. */
@@ -90,6 +80,12 @@ export function openAccount(record: AccountRecord, compared: (name: string) => s
     groups: PersistentMap.of(record.groups.map((group) => [group.id, group] as const)),
     groupNames: PersistentMap.of(record.groups.map((group) => [compared(group.name), group.id] as const)),
   }
+}
+
+/** The same account in collections of its own: one that is kept for later, or is the first of many to come. */
+export function detachAccount(state: AccountState): AccountState {
+  const { domains, groups, groupNames } = state
+  return { ...state, domains: domains.copy(), groups: groups.copy(), groupNames: groupNames.copy() }
 }
 
 export function recordAccount(state: AccountState): AccountRecord {

@@ -44,6 +44,11 @@ export function refreshDay(now: number, refresh: string): number {
   return Math.floor((now - timeOfDay(refresh)) / DAY)
 }
 
+/** When the refresh with this number happens, in milliseconds since the Unix epoch. */
+export function refreshOf(day: number, refresh: string): number {
+  return day * DAY + timeOfDay(refresh)
+}
+
 /** The number of the first refresh at which a domain added at `addedAt` has figures. `processing` in seconds. */
 export function firstReportingDay(addedAt: number, processing: number, refresh: string): number {
   return Math.ceil((addedAt + processing * 1000 - timeOfDay(refresh)) / DAY)

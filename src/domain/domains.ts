@@ -8,7 +8,8 @@ export interface ChangedDomains {
 }
 
 /**
- * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them.
+ * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. `traits` says what is
+ * special about a domain from its beginning.
  * Source: POST /domains, "Duplicate entries are rejected."
  */
 export function addDomains(
@@ -16,6 +17,7 @@ export function addDomains(
   names: readonly string[],
   now: number,
   settings: Pick<Settings, 'repeatedDomains' | 'alreadyMonitored'>,
+  traits: (name: string) => Partial<MonitoredDomain> = () => ({}),
 ): Decision<AccountState, ChangedDomains> {
   const problems = settings.repeatedDomains === 'refused' ? repeats(names, '/domains') : []
   if (settings.alreadyMonitored === 'refused') {
@@ -26,7 +28,10 @@ export function addDomains(
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
-  const added = domains.map((name): [string, MonitoredDomain] => [name, { name, addedAt: now, features: [] }])
+  const added = domains.map((name): [string, MonitoredDomain] => [
+    name,
+    { name, addedAt: now, features: [], ...traits(name) },
+  ])
   return accept(added.length === 0 ? state : { ...state, domains: state.domains.with(added) }, { domains })
 }
 
@@ -53,6 +58,7 @@ export function deleteDomains(
       const features = monitored.features.join(', ')
       problems.push({
         code: 'domain_delete_failed',
+        reason: 'in-use',
         field: `/domains/${index}`,
         value: domain,
         about: { domain, features },

@@ -48,7 +48,7 @@ export interface Acceptance<State, Value> {
   value: Value
 }
 
-export type Decision<State, Value> = Acceptance<State, Value> | Refusal
+export type Decision<State, Value, Code extends string = ErrorCode> = Acceptance<State, Value> | Refusal<Code>
 
 export function accept<State, Value>(state: State, value: Value): Acceptance<State, Value> {
   return { ok: true, state, value }

@@ -2,14 +2,17 @@ import { parseDuration } from './iso-8601.ts'
 
 export type FaultPhase = 'before' | 'after'
 export type ConnectionFault = 'reset' | 'hang' | 'empty' | 'truncate' | 'drip'
-export type CorruptFault =
-  | 'malformed-json'
-  | 'missing-field'
-  | 'wrong-type'
-  | 'extra-field'
-  | 'unknown-enum'
-  | 'bad-envelope'
-  | 'compatible'
+export const CORRUPTIONS = [
+  'malformed-json',
+  'missing-field',
+  'wrong-type',
+  'extra-field',
+  'unknown-enum',
+  'bad-envelope',
+  'compatible',
+] as const
+/** How an answer is spoilt; `compatible` keeps it lawful. */
+export type Corruption = (typeof CORRUPTIONS)[number]
 
 /** Which requests a rule is for; what is absent matches all. `path` is the part after the version segment. */
 export interface FaultMatch {
@@ -20,8 +23,9 @@ export interface FaultMatch {
   key?: string
 }
 
+/** An answer in place of the service's: one of its errors, where it has several statuses with that one; or any. */
 export type InjectedAnswer =
-  | { error: string }
+  | { error: string; status?: number }
   | { status: number; headers?: Readonly<Record<string, string>>; body?: unknown }
 
 /** A fault rule as the control plane and files speak of it; its document says what each field means. */
@@ -36,7 +40,7 @@ export interface FaultRule {
   jitter_ms?: number
   respond?: InjectedAnswer
   connection?: ConnectionFault
-  corrupt?: CorruptFault
+  corrupt?: Corruption
   /** ISO 8601 duration on the account's clock. */
   expires_after?: string
 }

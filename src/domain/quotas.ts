@@ -1,3 +1,5 @@
+import type { Settings } from './settings.ts'
+
 /** The `x-quota` of a path: requests per window of so many seconds; `grace` multiplies the limit of a new key. */
 export interface Quota {
   limit: number
@@ -21,6 +23,16 @@ export interface Charge {
   enforced: boolean
 }
 
+/** The name under which a key's requests to a path are counted; the keys of an account may share it. */
+export function bucketOf(keyHash: string, path: string, scope: Settings['quotaScope']): string {
+  return scope === 'key' ? `${keyHash} ${path}` : path
+}
+
+/** How many requests a key may make in one window. Source: "higher rate limits" in the week of grace of new keys. */
+export function limitOf({ limit, grace }: Quota, inGrace: boolean): number {
+  return inGrace ? Math.floor(limit * grace) : limit
+}
+
 export interface Allowance {
   allowed: boolean
   limit: number
@@ -38,19 +50,23 @@ export function chargeQuota(
   { limit, window, start, enforced }: Charge,
   now: number,
 ): { hits: Hits; allowance: Allowance } {
-  const length = window * 1000
-  const current = hits !== undefined && now >= hits.startedAt && now < hits.startedAt + length ? hits : undefined
-  const startedAt = current?.startedAt ?? (start === 'aligned' ? Math.floor(now / length) * length : now)
-  const used = current?.used ?? 0
+  const { startedAt, used } = currentHits(hits, { window, start }, now)
   const allowed = used < limit || !enforced
   const after = { startedAt, used: allowed ? used + 1 : used }
-  return {
-    hits: after,
-    allowance: {
-      allowed,
-      limit,
-      remaining: Math.max(0, limit - after.used),
-      resetAt: Math.ceil((startedAt + length) / 1000),
-    },
-  }
+  return { hits: after, allowance: { allowed, ...whatIsLeft(after, limit, window) } }
+}
+
+/** The requests charged in the window that `now` lies in. */
+export function currentHits(
+  hits: Hits | undefined,
+  { window, start }: Pick<Charge, 'window' | 'start'>,
+  now: number,
+): Hits {
+  const length = window * 1000
+  if (hits !== undefined && now >= hits.startedAt && now < hits.startedAt + length) return hits
+  return { startedAt: start === 'aligned' ? Math.floor(now / length) * length : now, used: 0 }
+}
+
+export function whatIsLeft({ startedAt, used }: Hits, limit: number, window: number): Omit<Allowance, 'allowed'> {
+  return { limit, remaining: Math.max(0, limit - used), resetAt: Math.ceil(startedAt / 1000 + window) }
 }

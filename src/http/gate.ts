@@ -6,9 +6,10 @@ import { timeOn } from '../domain/clock.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { type ApiKey, findUsableKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
-import type { Allowance } from '../domain/quotas.ts'
+import { type Allowance, bucketOf, limitOf } from '../domain/quotas.ts'
 import { hashKey } from '../seeding/secrets.ts'
 import type { Store } from '../store/store.ts'
+import type { Worlds } from '../worlds.ts'
 
 /** Who asks, and when by the clock of their account. */
 export interface Caller {
@@ -22,6 +23,7 @@ export interface GateDeps {
   contract: Contract
   store: Store
   clock: Clock
+  worlds: Worlds
   /** Whether a request over its quota is refused. */
   enforceQuotas: boolean
 }
@@ -29,17 +31,21 @@ export interface GateDeps {
 /** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
 export async function authenticate(
   authorization: string | undefined,
-  { contract, store, clock }: GateDeps,
-): Promise<Caller | Refusal> {
+  { contract, store, clock, worlds }: GateDeps,
+): Promise<Caller | (Refusal & { holder?: Caller })> {
   const scheme = contract.settings.authorizationScheme === 'exact' ? /^Bearer (\S+)$/ : /^Bearer (\S+)$/i
   const secret = scheme.exec(authorization ?? '')?.[1]
   if (secret === undefined) return refuse({ code: 'unauthorized' })
   const hash = hashKey(secret)
-  const accountId = await store.accountOf(hash)
+  const accountId = (await store.accountOf(hash)) ?? (await worlds.openSandbox(secret))
   if (accountId === undefined) return refuse({ code: 'unauthorized' })
   const account = await store.read(accountId)
+  worlds.touch(accountId)
+  const now = timeOn(account.clock, clock())
   const key = findUsableKey(account.keys, hash)
-  return key === undefined ? refuse({ code: 'unauthorized' }) : { account, key, now: timeOn(account.clock, clock()) }
+  if (key !== undefined) return { account, key, now }
+  const disabled = account.keys.find((each) => each.hash === hash)
+  return { ...refuse({ code: 'unauthorized' }), ...(disabled && { holder: { account, key: disabled, now } }) }
 }
 
 /** Source: "API access is limited to the plan tier named Stone and higher tiers." */
@@ -62,14 +68,9 @@ export async function chargeRequest(
 ): Promise<Allowance | undefined> {
   if (quota === undefined) return undefined
   const { quotaScope, quotaWindow, gracePeriod } = contract.settings
-  const limit = isInGrace(key, now, gracePeriod) ? Math.floor(quota.limit * quota.grace) : quota.limit
-  const bucket = quotaScope === 'key' ? `${key.hash} ${path}` : path
-  return store.hit(
-    account.id,
-    bucket,
-    { limit, window: quota.window, start: quotaWindow, enforced: enforceQuotas },
-    now,
-  )
+  const limit = limitOf(quota, isInGrace(key, now, gracePeriod))
+  const charge = { limit, window: quota.window, start: quotaWindow, enforced: enforceQuotas }
+  return store.hit(account.id, bucketOf(key.hash, path, quotaScope), charge, now)
 }
 
 export function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {

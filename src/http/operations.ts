@@ -5,6 +5,7 @@ import { refreshDay } from '../domain/dmarc.ts'
 import { addDomains, deleteDomains } from '../domain/domains.ts'
 import { type Decision, type Refusal, refuse } from '../domain/errors.ts'
 import { createGroup, deleteGroup, type GroupChanges, unknownGroup, updateGroup } from '../domain/groups.ts'
+import { simulatedTraits } from '../domain/simulator.ts'
 import { dmarcRecords } from '../seeding/figures.ts'
 import type { Store } from '../store/store.ts'
 import type { Reading } from '../wire/reply.ts'
@@ -16,6 +17,8 @@ export interface Call extends Caller {
   body: Json
   contract: Contract
   store: Store
+  /** Whether domains under understudy.test say how they want to be treated. */
+  simulator: boolean
 }
 
 export interface Change {
@@ -40,7 +43,9 @@ export const OPERATIONS: Readonly<Record<string, Behaviour>> = {
 
   async addDomains(call) {
     const names = hostnames(call, 'domains')
-    const decision = await change(call, (state) => addDomains(state, names, call.now, call.contract.settings))
+    const decision = await change(call, (state) =>
+      addDomains(state, names, call.now, call.contract.settings, call.simulator ? simulatedTraits : undefined),
+    )
     return decision.ok ? counted(decision.value.domains) : decision
   },
 

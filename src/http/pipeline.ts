@@ -5,40 +5,44 @@ import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import type { Allowance } from '../domain/quotas.ts'
+import { isInGrace } from '../domain/keys.ts'
+import { type KeyEvidence, NO_KEY } from '../journal/coverage/observation.ts'
+import type { Entry, Injection } from '../journal/entry.ts'
 import { ClientGone } from '../wire/body.ts'
 import { conformRequest } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
 import { Replier, type Reply, type ResponseValidation } from '../wire/reply.ts'
 import { requestIdOf } from '../wire/request-id.ts'
 import { createRouter, readTarget } from '../wire/router.ts'
-import { authenticate, type Caller, chargeRequest, checkPlan, type GateDeps, rateLimited } from './gate.ts'
+import { cutConnection, type Headers, pause, send, sendBadly } from './delivery.ts'
+import type { Exchange } from './exchange.ts'
+import { authenticate, type Caller, chargeRequest, checkPlan, rateLimited } from './gate.ts'
+import {
+  actsAfter,
+  corruptReply,
+  delayOf,
+  findInjection,
+  findSimulation,
+  type InjectionDeps,
+  injectReply,
+} from './injection.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
 
-export interface PipelineDeps extends GateDeps {
+export interface PipelineDeps extends InjectionDeps {
   /** Names requests that belong to no account. */
   seed: number
   log: Log
   responseValidation: ResponseValidation
+  /** Aborted when the server stops; nothing waits any longer then. */
+  stopping: AbortSignal
 }
 
-/** What is known of one request so far. */
-interface Exchange {
-  path: string
-  requestId?: string
-  operation?: Operation
-  caller?: Caller
-  allowance?: Allowance
-  /** The methods of the path, when the request's is none of them. */
-  allow?: string
-}
-
-/** The service: takes a request through route, key, plan, quota, contract and behaviour to exactly one response. */
+/** The service: takes a request through route, key, plan, quota, contract and behaviour to at most one response. */
 export function createPipeline(
   deps: PipelineDeps,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const { contract, store, log } = deps
-  const route = createRouter(contract)
+  const { contract, store, log, worlds, stopping } = deps
+  const route = createRouter(contract, contract.settings)
   const replier = new Replier(contract, deps.responseValidation)
   contract.operations.forEach(behaviourOf)
   const turns = new WeakMap<Socket, Promise<void>>()
@@ -55,55 +59,68 @@ export function createPipeline(
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const started = elapsed()
-    const exchange: Exchange = { path: '' }
-    let reply: Reply
+    const { path, query } = readTarget(request.url ?? '')
+    const exchange: Exchange = { request, response, started: elapsed(), path, query, problems: [] }
     try {
-      reply = answer(exchange, await decide(exchange, request))
+      const reply = await replyTo(exchange)
+      if (reply === undefined) record(exchange, undefined, {})
+      else await deliver(exchange, reply)
     } catch (error) {
-      if (error instanceof ClientGone) return
-      log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
-      reply = replier.refuse(undefined, [{ code: 'internal_error' }])
-    }
-    try {
-      send(exchange, reply, request, response)
-    } catch (error) {
+      if (error instanceof ClientGone) {
+        record(exchange, undefined, {})
+        return
+      }
       log.error({ request_id: exchange.requestId, err: error }, 'The response could not be sent.')
       response.destroy()
     }
-    if (reply.breach)
-      log.warn({ request_id: exchange.requestId, violations: reply.breach.violations }, reply.breach.message)
-    log.info(
-      {
-        request_id: exchange.requestId,
-        method: request.method,
-        path: exchange.path,
-        operation: exchange.operation?.id,
-        account: exchange.caller?.account.id,
-        key: exchange.caller?.key.id,
-        status: reply.status,
-        code: reply.code,
-        ms: Math.round((elapsed() - started) * 1000) / 1000,
-      },
-      'request',
-    )
+  }
+
+  /** The answer, faults and all; `undefined` when the connection was cut in place of one. */
+  async function replyTo(exchange: Exchange): Promise<Reply | undefined> {
+    let reply: Reply | undefined
+    try {
+      const refusal = await admit(exchange)
+      const { operation, caller } = exchange
+      if (refusal || operation === undefined || caller === undefined) {
+        reply = answer(exchange, refusal ?? refuse({ code: 'internal_error' }))
+      } else {
+        const injection = await findInjection(exchange, caller, operation, deps)
+        if (injection) exchange.injection = injection
+        if (injection && !actsAfter(injection)) {
+          await pause(delayOf(injection), exchange.response, stopping)
+          if (cut(exchange, injection)) return undefined
+          reply = injectReply(exchange, injection, replier)
+        }
+        reply ??= await run(exchange, caller, operation)
+      }
+    } catch (error) {
+      if (error instanceof ClientGone) throw error
+      exchange.failure = error
+      log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
+      reply = replier.refuse(undefined, [{ code: 'internal_error' }])
+    }
+    const { injection } = exchange
+    if (injection === undefined || !actsAfter(injection)) return reply
+    // Whatever the request has changed stays changed; only its answer is lost or spoilt from here on.
+    if (injection.rule.connection !== 'drip') await pause(delayOf(injection), exchange.response, stopping)
+    if (cut(exchange, injection)) return undefined
+    return injectReply(exchange, injection, replier) ?? corruptReply(exchange, injection, reply)
   }
 
   /** The order of checks; the specification does not show it, so `x-settings` can change it. */
-  async function decide(exchange: Exchange, request: IncomingMessage): Promise<Outcome | Refusal<string>> {
-    const { settings } = contract
-    const target = readTarget(request.url ?? '')
-    exchange.path = target.path
+  async function admit(exchange: Exchange): Promise<Refusal<string> | undefined> {
+    const { request, path } = exchange
     // RFC 9112 §3.2. Node would refuse it as well, but without the envelope.
     if (request.headers.host === undefined && request.httpVersion === '1.1')
       return refuse({ code: 'invalid_request_body', reason: 'malformed' })
-    const routed = route(request.method ?? '', target.path)
-    if (!routed.ok && routed.allow !== undefined) exchange.allow = routed.allow
-    if (!routed.ok && settings.routing === 'before-key') return routed
+    const routed = route(request.method ?? '', path)
+    if (routed.ok) exchange.operation = routed.operation
+    else if (routed.allow !== undefined) exchange.allow = routed.allow
+    if (!routed.ok && contract.settings.routing === 'before-key') return routed
 
     const caller = await authenticate(request.headers.authorization, deps)
     if ('ok' in caller) {
-      if (routed.ok) exchange.operation = routed.operation
+      if (caller.holder) exchange.holder = caller.holder
       return caller
     }
     exchange.caller = caller
@@ -112,18 +129,10 @@ export function createPipeline(
       await store.nextRequest(caller.account.id),
       contract.requestIds,
     )
-    if (!routed.ok) return routed
-    const { operation } = routed
-    exchange.operation = operation
-    const refusal = await admit(exchange, caller, operation)
-    if (refusal) return refusal
-
-    const conforming = await conformRequest(request, target.query, operation, contract.settings)
-    if (!conforming.ok) return conforming
-    return behaviourOf(operation)({ ...caller, query: conforming.query, body: conforming.body, contract, store })
+    return routed.ok ? admitCaller(exchange, caller, routed.operation) : routed
   }
 
-  async function admit(exchange: Exchange, caller: Caller, operation: Operation): Promise<Refusal | undefined> {
+  async function admitCaller(exchange: Exchange, caller: Caller, operation: Operation): Promise<Refusal | undefined> {
     for (const check of contract.settings.gateOrder) {
       if (check === 'plan') {
         const refusal = checkPlan(caller, deps)
@@ -137,10 +146,42 @@ export function createPipeline(
     return undefined
   }
 
-  function answer({ operation }: Exchange, outcome: Outcome | Refusal<string>): Reply {
-    if (!outcome.ok) return replier.refuse(operation, outcome.problems)
+  async function run(exchange: Exchange, caller: Caller, operation: Operation): Promise<Reply> {
+    const { request, query } = exchange
+    const conforming = await conformRequest(request, query, operation, contract.settings, (bytes) => {
+      exchange.body = bytes
+    })
+    if (!conforming.ok) return answer(exchange, conforming)
+    const { body } = conforming
+    exchange.value = body
+    exchange.group = caller.account.groups.get(query['id'] ?? '')
+    const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation) : undefined
+    const simulation = simulated && injectReply(exchange, simulated, replier)
+    if (simulation !== undefined) {
+      exchange.injection = simulated
+      return simulation
+    }
+    const call = { ...caller, query: conforming.query, body, contract, store, simulator: deps.simulator }
+    return answer(exchange, await behaviourOf(operation)(call))
+  }
+
+  function answer(exchange: Exchange, outcome: Outcome | Refusal<string>): Reply {
+    const { operation } = exchange
+    if (!outcome.ok) {
+      exchange.problems = outcome.problems
+      return replier.refuse(operation, outcome.problems)
+    }
     if (operation === undefined) throw new Error('Only an operation succeeds.')
     return 'source' in outcome ? replier.read(operation, outcome) : replier.succeed(operation, outcome.data)
+  }
+
+  /** Whether the connection is cut in place of an answer. */
+  function cut({ request, response }: Exchange, injection: Injection): boolean {
+    const how = injection.rule.connection
+    if (how === undefined || how === 'truncate' || how === 'drip') return false
+    injection.effect = EFFECTS[how]
+    void cutConnection(request, response, how, stopping)
+    return true
   }
 
   function requestId(exchange: Exchange): string {
@@ -148,28 +189,110 @@ export function createPipeline(
     return exchange.requestId
   }
 
-  function send(exchange: Exchange, reply: Reply, request: IncomingMessage, response: ServerResponse): void {
-    const headers: Record<string, string | number> = {
+  async function deliver(exchange: Exchange, reply: Reply): Promise<void> {
+    const { request, response, injection } = exchange
+    const headers = headersOf(exchange, reply)
+    record(exchange, reply, headers)
+    const { status, body } = reply
+    const how = injection?.rule.connection
+    if (how === 'truncate' || how === 'drip') {
+      await sendBadly(response, { status, headers, body }, how, injection?.rule.delay_ms, stopping)
+    } else send(response, { status, headers, body }, request.method === 'HEAD')
+  }
+
+  function headersOf(exchange: Exchange, reply: Reply): Headers {
+    const { allowance, operation, caller, allow, injection } = exchange
+    const headers: Headers = {
       'Content-Type': 'application/json',
       'Content-Length': reply.body.length,
       // The account's, as everything else that tells the time; Node would put the machine's.
-      Date: new Date(exchange.caller?.now ?? deps.clock()).toUTCString(),
+      Date: new Date(caller?.now ?? deps.clock()).toUTCString(),
       'X-Request-Id': requestId(exchange),
       ...reply.headers,
     }
-    const { allowance, operation, caller, allow } = exchange
-    if (allowance !== undefined && caller !== undefined) {
+    const documented = operation?.responses.get(reply.status)
+    if (allowance !== undefined && caller !== undefined && (!reply.injected || documented?.showsQuota)) {
       const secondsLeft = Math.max(1, Math.ceil(allowance.resetAt - caller.now / 1000))
       headers['X-RateLimit-Limit'] = allowance.limit
       headers['X-RateLimit-Remaining'] = allowance.remaining
       headers['X-RateLimit-Reset'] = contract.settings.rateLimitReset === 'unix-time' ? allowance.resetAt : secondsLeft
-      if (reply.code === 'rate_limited' && operation?.responses.get(reply.status)?.retryAfter)
-        headers['Retry-After'] = secondsLeft
+      if (reply.code === 'rate_limited' && documented?.retryAfter) headers['Retry-After'] = secondsLeft
     }
     if (allow !== undefined && reply.status === 405) headers['Allow'] = allow
-    response.writeHead(reply.status, headers)
-    response.end(request.method === 'HEAD' ? undefined : reply.body)
+    if (injection?.applied !== undefined) headers['Preference-Applied'] = injection.applied
+    return headers
   }
+
+  function record(exchange: Exchange, reply: Reply | undefined, responseHeaders: Headers): void {
+    const { request, caller, operation, injection } = exchange
+    const id = requestId(exchange)
+    if (reply?.breach) log.warn({ request_id: id, violations: reply.breach.violations }, reply.breach.message)
+    const duration = Math.round((elapsed() - exchange.started) * 1000) / 1000
+    worlds.record(
+      entryOf(exchange, reply, { requestId: id, at: caller?.now ?? deps.clock(), duration, responseHeaders }),
+      { query: exchange.query, body: exchange.value, key: keyEvidence(exchange), group: exchange.group },
+    )
+    log.info(
+      {
+        request_id: id,
+        method: request.method,
+        path: exchange.path,
+        operation: operation?.id,
+        account: caller?.account.id,
+        key: caller?.key.id,
+        status: reply?.status,
+        code: reply?.code,
+        fault: injection?.id ?? injection?.source,
+        ms: duration,
+      },
+      'request',
+    )
+  }
+
+  function keyEvidence({ caller, holder }: Exchange): KeyEvidence {
+    const known = caller ?? holder
+    if (known === undefined) return NO_KEY
+    const { account, key, now } = known
+    const inGrace = isInGrace(key, now, contract.settings.gracePeriod)
+    return { ordinal: account.keys.indexOf(key) + 1, disabled: key.disabled, inGrace }
+  }
+
+  function entryOf(
+    { request, caller, holder, operation, allowance, body, problems, injection, failure }: Exchange,
+    reply: Reply | undefined,
+    known: Pick<Entry, 'requestId' | 'at' | 'duration' | 'responseHeaders'>,
+  ): Omit<Entry, 'ordinal'> {
+    const { journal } = worlds
+    return {
+      ...known,
+      account: (caller ?? holder)?.account.id,
+      key: (caller ?? holder)?.key.id,
+      method: request.method ?? '',
+      target: request.url ?? '',
+      headers: request.rawHeaders,
+      body: body && journal.keepBody(body),
+      operation,
+      allowance,
+      status: reply?.status,
+      code: reply?.code,
+      problems: reply?.problem && problems[0] !== reply.problem ? foremostFirst(problems, reply.problem) : problems,
+      responseBody: reply && journal.keepBody(reply.body),
+      violations: reply?.breach?.violations ?? [],
+      injection,
+      injected: injection !== undefined && (reply === undefined || reply.injected === true),
+      failure,
+    }
+  }
+}
+
+const EFFECTS = {
+  reset: 'The connection was reset in place of an answer.',
+  hang: 'No answer was sent; the connection was left open.',
+  empty: 'The connection was closed in place of an answer.',
+} as const
+
+function foremostFirst<Item>(items: readonly Item[], first: Item): Item[] {
+  return [first, ...items.filter((item) => item !== first)]
 }
 
 /** @throws ContractError, at the start, for an operation of the document that nobody has written. */

@@ -141,6 +141,7 @@ export function createAccount(fixture: LoadedFixture, birth: AccountBirth, rules
       domains: contents.domains.map((domain) => domainAt(domain, now, settings)),
       groups: [],
       groupsCreated: 0,
+      keysCreated: 0,
       faults: faults.map((fault, index) => ({ id: faultId(index + 1), createdAt: now, ...fault })),
       faultsCreated: faults.length,
     },

@@ -80,6 +80,7 @@ const schema = shapeOf<AccountFile>({
     ),
     groups: listOf<DomainGroup>({ id: text, name: text, domains: texts }),
     groupsCreated: count,
+    keysCreated: count,
     faults: listOf<Fault>({ id: text, set: text, createdAt: number, rule: { type: 'object' } }, ['set']),
     faultsCreated: count,
   }),

@@ -1,6 +1,6 @@
 import type { Adapter } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
-import type { Decision } from '../domain/errors.ts'
+import type { Decision, ErrorCode } from '../domain/errors.ts'
 import { type FaultStrike, type FaultTarget, strikeFault } from '../domain/faults.ts'
 import { type Allowance, type Charge, chargeQuota, type Hits } from '../domain/quotas.ts'
 import { type AccountData, KeptAccount } from './kept-account.ts'
@@ -62,10 +62,10 @@ export class Accounts implements Store {
     return this.#find(accountId).state
   }
 
-  async update<Value>(
+  async update<Value, Code extends string = ErrorCode>(
     accountId: string,
-    decide: (state: AccountState) => Decision<AccountState, Value>,
-  ): Promise<Decision<AccountState, Value>> {
+    decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+  ): Promise<Decision<AccountState, Value, Code>> {
     const account = this.#find(accountId)
     const decision = decide(account.state)
     if (!decision.ok) return decision
@@ -75,12 +75,13 @@ export class Accounts implements Store {
     return decision
   }
 
-  async replace(accountId: string, state: AccountState, { quotas, tallies }: Counters): Promise<void> {
+  async replace(accountId: string, state: AccountState, counters: Parameters<Store['replace']>[2]): Promise<void> {
     const account = this.#find(accountId)
     this.#claimKeys(account, state)
     const data = account.unwritten
-    data.quotas = new Map(quotas)
-    data.tallies = new Map(tallies)
+    data.quotas = new Map(counters.quotas)
+    data.tallies = new Map(counters.tallies)
+    data.requests = counters.requests ?? data.requests
     await account.accept(state)
   }
 

@@ -1,5 +1,5 @@
 /** Why a store did not do what it was asked; `taken` and `unknown-account` are the caller's to answer for. */
-export type StoreProblem = 'taken' | 'unknown-account' | 'closed' | 'locked' | 'damaged' | 'unusable'
+export type StoreProblem = 'taken' | 'full' | 'unknown-account' | 'closed' | 'locked' | 'damaged' | 'unusable'
 
 /** The message is one sentence for the person who runs the service. */
 export class StoreError extends Error {

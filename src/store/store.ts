@@ -1,5 +1,5 @@
 import type { AccountState } from '../domain/account.ts'
-import type { Decision } from '../domain/errors.ts'
+import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Fault, FaultStrike, FaultTally, FaultTarget } from '../domain/faults.ts'
 import type { Allowance, Charge, Hits } from '../domain/quotas.ts'
 
@@ -33,12 +33,12 @@ export interface Store {
    * a key of another account. When the state cannot be kept, the promise rejects, as does every update that was built
    * on that state, and the account is as it was before.
    */
-  update<Value>(
+  update<Value, Code extends string = ErrorCode>(
     accountId: string,
-    decide: (state: AccountState) => Decision<AccountState, Value>,
-  ): Promise<Decision<AccountState, Value>>
-  /** Puts another state and other counters in the place of the account's; its count of requests goes on. */
-  replace(accountId: string, state: AccountState, counters: Counters): Promise<void>
+    decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+  ): Promise<Decision<AccountState, Value, Code>>
+  /** Puts another state and other counters in the place of the account's. Without `requests`, that count goes on. */
+  replace(accountId: string, state: AccountState, counters: Counters & { requests?: number }): Promise<void>
   /** Answers once the account and its keys are forgotten. */
   delete(accountId: string): Promise<void>
   /**

@@ -8,9 +8,14 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ 
 
 /**
  * Reads a body that must be JSON of at most `limit` bytes. Checks in the order of the specification's codes: type,
- * size, presence, syntax.
+ * size, presence, syntax. What was read is shown to `received`, be it acceptable or not.
  */
-export async function readBody(request: IncomingMessage, limit: number, requireType: boolean): Promise<Body> {
+export async function readBody(
+  request: IncomingMessage,
+  limit: number,
+  requireType: boolean,
+  received?: (bytes: Buffer) => void,
+): Promise<Body> {
   const { 'content-type': type, 'content-encoding': coding } = request.headers
   if (requireType && !JSON_TYPE.test(type ?? '')) {
     return refuse({ code: 'invalid_request_body', reason: 'content-type', value: type ?? null })
@@ -20,6 +25,7 @@ export async function readBody(request: IncomingMessage, limit: number, requireT
   }
   const bytes = await readBytes(request, limit)
   if (bytes === undefined) return refuse(tooLarge(limit))
+  received?.(bytes)
   if (bytes.length === 0) return refuse({ code: 'invalid_request_body', reason: 'absent' })
   try {
     // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.

@@ -16,23 +16,30 @@ export type RequestSettings = Pick<Settings, 'bodyLimit' | 'contentType' | 'null
 
 /**
  * Holds a request to its operation's parameters and schema. A refusal names everything that is wrong: which of it is
- * answered, the catalogue says.
+ * answered, the catalogue says. `received` is shown the bytes of the body.
  */
 export async function conformRequest(
   request: IncomingMessage,
   query: Record<string, string>,
   operation: Operation,
   settings: RequestSettings,
+  received?: (bytes: Buffer) => void,
 ): Promise<ConformingRequest | Refusal<string>> {
   const unknown = settings.unknownQueryParameters === 'refused' ? unknownParameters(query, operation) : []
   const inQuery = [...operation.checkQuery(query), ...unknown]
   if (!operation.readsBody) return refusalOf(inQuery) ?? { ok: true, query, body: {} }
 
-  const read = await readBody(request, settings.bodyLimit, settings.contentType === 'required')
+  if (operation.bodyOptional && !hasBody(request)) return refusalOf(inQuery) ?? { ok: true, query, body: {} }
+  const read = await readBody(request, settings.bodyLimit, settings.contentType === 'required', received)
   if (!read.ok) return refusalOf([...inQuery, ...read.problems]) ?? read
   const value = settings.nullFields === 'absent' ? withoutNulls(read.value) : read.value
   // ajv has just proved that it is an object.
   return refusalOf([...inQuery, ...operation.checkBody(value)]) ?? { ok: true, query, body: value as Json }
+}
+
+/** RFC 9112 §6.3: a request without either field has no body. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 function unknownParameters(query: Record<string, string>, { parameters }: Operation): Problem<string>[] {

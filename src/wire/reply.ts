@@ -1,6 +1,7 @@
 import type { Api, Operation } from '../contract/api.ts'
+import type { Catalogue } from '../contract/catalogue.ts'
 import type { Violation } from '../contract/violations.ts'
-import type { Problems } from '../domain/errors.ts'
+import type { Problem, Problems } from '../domain/errors.ts'
 
 /** What happens to a response that violates the contract, which is a bug of ours. */
 export type ResponseValidation = 'error' | 'warn' | 'off'
@@ -20,10 +21,14 @@ export interface Reading {
 export interface Reply {
   status: number
   code?: string
+  /** Of several problems, the one that is answered. */
+  problem?: Problem<string>
   /** Why it should not have been sent, where it is sent all the same. */
   breach?: ContractBreach
   headers: Readonly<Record<string, string>>
   body: Buffer
+  /** Whether it is not, or not quite, what the service would answer. */
+  injected?: boolean
 }
 
 /** A response that must not be sent. */
@@ -43,6 +48,10 @@ export class Replier {
   readonly #validation: ResponseValidation
   /** Replies to readings by operation, kept while their source is: validated and written once. */
   readonly #kept = new WeakMap<object, Map<string, { variant: string; reply: Reply }>>()
+
+  get catalogue(): Catalogue {
+    return this.#api.catalogue
+  }
 
   constructor(api: Api, validation: ResponseValidation) {
     this.#api = api
@@ -70,13 +79,14 @@ export class Replier {
   /** `operation` is absent where the refusal came before one was known. */
   refuse(operation: Operation | undefined, problems: Problems<string>): Reply {
     const { catalogue, checkFailure, operations } = this.#api
-    const { status, code, message } = catalogue.answer(catalogue.foremost(problems))
+    const problem = catalogue.foremost(problems)
+    const { status, code, message } = catalogue.answer(problem)
     const body = { success: false, error: { code, message } }
     const response = (operation ?? operations[0])?.responses.get(status)
     const check = operation === undefined ? checkFailure : (response?.check ?? undocumented)
     const breach = this.#judge(() => check(body), operation?.id ?? 'a request outside of every operation', status)
     const headers = response?.codes.has(code) ? response.constantHeaders : {}
-    return { status, code, headers, body: Buffer.from(JSON.stringify(body)), ...(breach && { breach }) }
+    return { status, code, problem, headers, body: Buffer.from(JSON.stringify(body)), ...(breach && { breach }) }
   }
 
   /** @throws ContractBreach unless such a response is sent all the same. */

@@ -1,6 +1,6 @@
-import type { Operation } from '../contract/api.ts'
-import type { Contract } from '../contract/contract.ts'
+import type { Api, Operation } from '../contract/api.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
+import type { Settings } from '../domain/settings.ts'
 
 /** A request target (RFC 9112 §3.2) taken apart; scheme and authority of the absolute form are dropped. */
 export interface Target {
@@ -9,7 +9,11 @@ export interface Target {
   query: Record<string, string>
 }
 
-export type Route = { ok: true; operation: Operation } | (Refusal & { allow?: string })
+export type Route =
+  | { ok: true; operation: Operation; parameters: Readonly<Record<string, string>> }
+  | (Refusal & { allow?: string })
+
+type Methods = ReadonlyMap<string, Operation>
 
 export function readTarget(target: string): Target {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
@@ -20,24 +24,66 @@ export function readTarget(target: string): Target {
   return { path: local.slice(0, mark), query }
 }
 
-export function createRouter({ basePath, routes, settings }: Contract): (method: string, path: string) => Route {
-  const lenient = settings.pathMatching === 'lenient'
+/** Finds the operation of a request, and what stands in the places of its path's `{parameters}`. */
+export function createRouter(
+  { basePath, routes }: Api,
+  { pathMatching, head }: Pick<Settings, 'pathMatching' | 'head'>,
+): (method: string, path: string) => Route {
+  const lenient = pathMatching === 'lenient'
   const known = lenient ? new Map([...routes].map(([path, methods]) => [path.toLowerCase(), methods])) : routes
   const base = lenient ? basePath.toLowerCase() : basePath
+  const templates = [...routes]
+    .filter(([path]) => path.includes('{'))
+    .map(([path, methods]) => ({ steps: path.split('/'), methods }))
+
+  function find(path: string): { methods: Methods; parameters: Record<string, string> } | undefined {
+    const methods = known.get(path)
+    if (methods !== undefined) return { methods, parameters: {} }
+    const given = templates.length === 0 ? [] : path.split('/')
+    for (const { steps, methods } of templates) {
+      const parameters = matchSteps(steps, given)
+      if (parameters !== undefined) return { methods, parameters }
+    }
+    return undefined
+  }
 
   return function route(method, path) {
     const spelt = lenient ? path.toLowerCase().replace(/(.)\/$/, '$1') : path
-    const methods = spelt.startsWith(`${base}/`) ? known.get(spelt.slice(base.length)) : undefined
-    if (methods === undefined) return refuse({ code: 'not_found', reason: 'path', value: path, about: { path } })
-    const operation = methods.get(method === 'HEAD' && settings.head === 'get' ? 'GET' : method)
-    if (operation !== undefined) return { ok: true, operation }
-    const allowed = [...methods.keys()].flatMap((name) =>
-      name === 'GET' && settings.head === 'get' ? ['GET', 'HEAD'] : [name],
-    )
+    const found = spelt.startsWith(`${base}/`) ? find(spelt.slice(base.length)) : undefined
+    if (found === undefined) return refuse({ code: 'not_found', reason: 'path', value: path, about: { path } })
+    const { methods, parameters } = found
+    const operation = methods.get(method === 'HEAD' && head === 'get' ? 'GET' : method)
+    if (operation !== undefined) return { ok: true, operation, parameters }
+    const allowed = [...methods.keys()].flatMap((name) => (name === 'GET' && head === 'get' ? ['GET', 'HEAD'] : [name]))
     const allow = allowed.join(', ')
     return {
       ...refuse({ code: 'not_found', reason: 'method', value: method, about: { method, path, allowed: allow } }),
       allow,
     }
+  }
+}
+
+/** The parameters of a path that has the form of a template; `undefined` when it has not. */
+function matchSteps(steps: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+  if (steps.length !== given.length) return undefined
+  const parameters: Record<string, string> = {}
+  for (const [index, step] of steps.entries()) {
+    const text = given[index] ?? ''
+    if (!step.startsWith('{')) {
+      if (step !== text) return undefined
+      continue
+    }
+    const value = decode(text)
+    if (value === undefined || value === '') return undefined
+    parameters[step.slice(1, -1)] = value
+  }
+  return parameters
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
   }
 }

@@ -6,7 +6,7 @@ import { type Assumption, assumptionsOf, overlayFor } from '../../src/contract/a
 import { type Contract, loadContract } from '../../src/contract/contract.ts'
 import { isObject, type Json, mergePatch, valueAt } from '../../src/contract/json.ts'
 import type { ErrorCode } from '../../src/domain/errors.ts'
-import type { ServerOptions } from '../../src/server.ts'
+import type { ServerOptions } from '../../src/options.ts'
 import { API_KEY, startService, type TestResponse, type TestService } from '../service.ts'
 import { temporaryFolder } from '../store/temporary-folder.ts'
 import { objectAt, ownDocument } from './own-document.ts'

@@ -196,6 +196,24 @@ const EXTENSIONS: Breakage[] = [
     reason: 'The value is "All_Domains" but must match pattern "^[a-z0-9-]+$".',
   },
   {
+    how: 'an x-rule that is an object without a sentence',
+    break: change(`${GET}/x-rule`, { 'all-domains-listed': { refuses: ['unauthorized'] } }),
+    place: '#/paths/~1domains/get/x-rule/all-domains-listed',
+    reason: 'The value needs the field says.',
+  },
+  {
+    how: 'an x-rule with a misspelt field',
+    break: change(`${GET}/x-rule`, { 'all-domains-listed': { says: 'All.', refuse: ['unauthorized'] } }),
+    place: '#/paths/~1domains/get/x-rule/all-domains-listed/refuse',
+    reason: 'The value is no field here; there are says, refuses, when, unobservable.',
+  },
+  {
+    how: 'an x-rule that is shown by what is no code',
+    break: change(`${GET}/x-rule`, { 'all-domains-listed': { says: 'All.', refuses: [401] } }),
+    place: '#/paths/~1domains/get/x-rule/all-domains-listed/refuses/0',
+    reason: 'The value is 401 but must be of type string.',
+  },
+  {
     how: 'an x-error that names no code',
     break: change(HOSTNAME, { 'x-error': { format: 400 } }),
     place: '#/components/schemas/Hostname/x-error/format',
@@ -241,6 +259,12 @@ const CODES: Breakage[] = [
     how: 'an x-error-defaults with a code that no catalogue has',
     break: change('/x-error-defaults', { type: 'no_such_code' }),
     place: '#/x-error-defaults/type',
+    reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
+  },
+  {
+    how: 'an x-rule that is shown by a code that no catalogue has',
+    break: change(`${GET}/x-rule`, { 'all-domains-listed': { says: 'All.', refuses: ['/plan', 'no_such_code/plan'] } }),
+    place: '#/paths/~1domains/get/x-rule/all-domains-listed/refuses/1',
     reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
   },
   {
@@ -500,7 +524,7 @@ const OPENAPI: Breakage[] = [
     how: 'a response without a schema',
     break: change('/components/responses/DomainsListed', { content: undefined }),
     place: '#/paths/~1domains/get/responses/200',
-    reason: 'A response needs a schema for application/json.',
+    reason: 'A response needs content.',
   },
 ]
 
@@ -516,6 +540,12 @@ const SCHEMAS: Breakage[] = [
     break: change(HOSTNAME, { minLenght: 1 }),
     place: '#/paths/~1domains/post/requestBody/content/application~1json/schema',
     reason: 'The schema cannot be compiled: strict mode: unknown keyword: "minLenght".',
+  },
+  {
+    how: 'an x-rule with a schema that nobody can compile',
+    break: change(`${GET}/x-rule`, { 'all-domains-listed': { says: 'All.', when: { requires: ['query'] } } }),
+    place: '#/paths/~1domains/get/x-rule/all-domains-listed/when',
+    reason: 'The schema cannot be compiled: strict mode: unknown keyword: "requires".',
   },
   {
     how: 'a format that nobody has defined',

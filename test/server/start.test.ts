@@ -14,9 +14,9 @@ describe('a start', () => {
     [{ seed: 1.5 }, 'seed 1.5: must be a whole number from 0 to 9007199254740991.'],
     [{ seed: -1 }, 'seed -1: must be a whole number from 0 to 9007199254740991.'],
     [{ seed: Number.NaN }, 'seed null: must be a whole number from 0 to 9007199254740991.'],
-    [{ apiKey: '' }, 'apiKey "": must be visible ASCII characters without spaces.'],
-    [{ apiKey: 'a b' }, 'apiKey "a b": must be visible ASCII characters without spaces.'],
-    [{ apiKey: 'a\nb' }, 'apiKey "a\\nb": must be visible ASCII characters without spaces.'],
+    [{ apiKey: '' }, 'apiKey "": must be 1 to 200 visible ASCII characters without spaces.'],
+    [{ apiKey: 'a b' }, 'apiKey "a b": must be 1 to 200 visible ASCII characters without spaces.'],
+    [{ apiKey: 'a\nb' }, 'apiKey "a\\nb": must be 1 to 200 visible ASCII characters without spaces.'],
     [{ plan: 'gold' }, 'plan "gold": must be one of below-stone, stone, above-stone.'],
     [{ now: 'today' }, 'now "today": must be an instant such as 2026-01-15T09:00:00Z.'],
   ])('with %j is refused', async (options, message) => {

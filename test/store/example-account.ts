@@ -19,6 +19,7 @@ export function exampleRecord(id: string, hashes: readonly string[] = []): Accou
     domains: [],
     groups: [],
     groupsCreated: 0,
+    keysCreated: 0,
     faults: [],
     faultsCreated: 0,
   }

@@ -28,6 +28,7 @@ const fullRecord: AccountRecord = {
     { id: 'g2', name: 'Web', domains: [] },
   ],
   groupsCreated: 3,
+  keysCreated: 0,
   faults: [{ id: 'fault_1', set: 'slow', createdAt: 6, rule: { delay_ms: 100 } }],
   faultsCreated: 1,
 }

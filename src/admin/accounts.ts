@@ -1,0 +1,182 @@
+import { isObject } from '../contract/json.ts'
+import type { AccountState } from '../domain/account.ts'
+import { accept } from '../domain/errors.ts'
+import type { Fixture } from '../domain/fixture.ts'
+import { addKey } from '../domain/keys.ts'
+import { exportFixture } from '../seeding/export.ts'
+import { createAccount as birthAccount, FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../seeding/fixture.ts'
+import { deriveKey, hashKey } from '../seeding/secrets.ts'
+import { SANDBOX, type Snapshot } from '../worlds.ts'
+import { type AdminCode, type AdminRefusal, invalid, notFound, taken, tooMany } from './codes.ts'
+import { type AccountCall, type AccountVerb, type ControlCall, done, type Verb, writeInstant } from './verb.ts'
+
+/** The account that serves a client who knows of no other. */
+export const DEFAULT_ACCOUNT = 'default'
+
+export const listAccounts: Verb = async (call) => {
+  const accounts = await Promise.all((await call.store.list()).map((id) => call.store.read(id)))
+  return done({ accounts: accounts.map((account) => describeAccount(call, account)), count: accounts.length })
+}
+
+export const createAccount: Verb = async (call) => {
+  const {
+    id = await freeId(call),
+    plan,
+    fixture,
+    seed,
+    now,
+    frozen,
+    api_key,
+  } = call.body as {
+    [Name in 'id' | 'plan' | 'now' | 'api_key']?: string
+  } & { fixture?: string | Fixture; seed?: number; frozen?: boolean }
+  const loaded = await readFixture(fixture)
+  if (isRefusal(loaded)) return loaded
+  const refusal = unknownPlan(call, plan) ?? impossibleInstant(now)
+  if (refusal) return refusal
+  // A sandbox that is made by name is one that its key would have opened.
+  const apiKey = api_key ?? (SANDBOX.test(id) ? id : undefined)
+  const account = await call.worlds.create({ id, plan, seed, now, frozen, apiKey, fixture: loaded })
+  const secret = apiKey ?? deriveKey(account.seed, account.id)
+  return done({ account: describeAccount(call, account), api_key: secret })
+}
+
+export const getAccount: AccountVerb = (call) => done({ account: describeAccount(call, call.account) })
+
+export const updateAccount: AccountVerb = async (call) => {
+  const plan = String(call.body['plan'])
+  const refusal = unknownPlan(call, plan)
+  if (refusal) return refusal
+  return changed(call, (state) => ({ ...state, plan }))
+}
+
+export const deleteAccount: AccountVerb = async ({ account, worlds }) => {
+  if (account.id === DEFAULT_ACCOUNT) return { ok: false, problems: [{ code: 'protected', value: account.id }] }
+  await worlds.delete(account.id)
+  return done()
+}
+
+export const resetAccount: AccountVerb = async (call) => {
+  const { fixture, seed, now, frozen } = call.body as {
+    fixture?: string | Fixture
+    seed?: number
+    now?: string
+    frozen?: boolean
+  }
+  const loaded = await readFixture(fixture)
+  if (isRefusal(loaded)) return loaded
+  const refusal = impossibleInstant(now)
+  if (refusal) return refusal
+  const account = await call.worlds.reset(call.account.id, { fixture: loaded, seed, now, frozen })
+  return done({ account: describeAccount(call, account) })
+}
+
+export const exportState: AccountVerb = ({ account, now, contract }) => {
+  return done(exportFixture(account, now, contract.settings.refresh))
+}
+
+export const importState: AccountVerb = async (call) => {
+  const { contract, account, now, clock, store } = call
+  const fixture = await loadFixture(call.body as Fixture)
+  const birth = {
+    id: account.id,
+    real: clock(),
+    apiKey: account.origin.key,
+    plan: fixture.plan ?? account.plan,
+    seed: fixture.seed ?? account.seed,
+    now: fixture.clock?.now ?? new Date(now).toISOString(),
+    frozen: fixture.clock?.frozen ?? 'frozenAt' in account.clock,
+  }
+  const imported = birthAccount(fixture, birth, contract)
+  const usable = new Set((fixture.keys ?? []).map(({ key, hash }) => (key === undefined ? hash : hashKey(key))))
+  const joined = imported.keys.filter(({ hash }) => usable.has(hash)).reduce(addKey, account).keys
+  const { origin, createdAt, keysCreated, faults, faultsCreated } = account
+  const state = { ...imported, origin, createdAt, keysCreated, faults, faultsCreated, keys: joined }
+  await store.replace(account.id, state, await store.counters(account.id))
+  return done({ account: describeAccount(call, state) })
+}
+
+export const listSnapshots: AccountVerb = ({ account, worlds }) => {
+  return done({ snapshots: worlds.snapshots(account.id).map(describeSnapshot) })
+}
+
+export const takeSnapshot: AccountVerb = async ({ account, worlds, body, limits }) => {
+  const name = String(body['name'])
+  const known = worlds.snapshots(account.id)
+  const namesake = known.some((snapshot) => snapshot.name === name)
+  if (namesake && body['replace'] !== true) return taken('a snapshot', name)
+  if (!namesake && known.length >= limits.snapshotsPerAccount) return tooMany(limits.snapshotsPerAccount, 'snapshots')
+  return done({ snapshot: describeSnapshot(await worlds.takeSnapshot(account.id, name)) })
+}
+
+export const restoreSnapshot: AccountVerb = async (call) => {
+  const name = call.parameters['snapshot'] ?? ''
+  const account = await call.worlds.restore(call.account.id, name)
+  return account === undefined ? notFound('snapshot', name) : done({ account: describeAccount(call, account) })
+}
+
+export const deleteSnapshot: AccountVerb = ({ account, worlds, parameters }) => {
+  const name = parameters['snapshot'] ?? ''
+  return worlds.deleteSnapshot(account.id, name) ? done() : notFound('snapshot', name)
+}
+
+/** Changes the account and answers with it. */
+async function changed(call: AccountCall, change: (state: AccountState) => AccountState) {
+  const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) =>
+    accept(change(state), undefined),
+  )
+  return decision.ok ? done({ account: describeAccount(call, decision.state) }) : decision
+}
+
+export function describeAccount({ worlds }: ControlCall, account: AccountState): object {
+  const { id, plan, seed, origin, createdAt, clock, domains, groups, keys, faults } = account
+  return {
+    id,
+    plan,
+    seed,
+    fixture: typeof origin.fixture === 'string' ? origin.fixture : null,
+    created_at: writeInstant(createdAt),
+    now: writeInstant(worlds.now(account)),
+    frozen: 'frozenAt' in clock,
+    domains: domains.size,
+    groups: groups.size,
+    keys: keys.length,
+    faults: faults.length,
+    snapshots: worlds.snapshots(id).length,
+  }
+}
+
+function describeSnapshot({ name, takenAt, state }: Snapshot): object {
+  return { name, taken_at: writeInstant(takenAt), domains: state.domains.size, groups: state.groups.size }
+}
+
+async function freeId({ store, worlds }: ControlCall): Promise<string> {
+  for (let number = worlds.count; ; number++) if (!(await store.has(`account-${number}`))) return `account-${number}`
+}
+
+/** No path is read and no URL fetched here, whatever is asked for: a fixture comes by name or whole. */
+async function readFixture(fixture: string | Fixture | undefined): Promise<LoadedFixture | undefined | AdminRefusal> {
+  if (fixture === undefined || isObject(fixture)) return fixture && loadFixture(fixture as Fixture)
+  const name = FIXTURE_NAMES.find((each) => each === fixture)
+  if (name !== undefined) return loadFixture(name)
+  return invalid('/fixture', fixture, 'choice', { allowed: `${FIXTURE_NAMES.join(', ')} or a fixture as an object` })
+}
+
+function isRefusal(outcome: LoadedFixture | undefined | AdminRefusal): outcome is AdminRefusal {
+  return outcome !== undefined && 'ok' in outcome
+}
+
+function unknownPlan({ contract }: ControlCall, plan: string | undefined): AdminRefusal | undefined {
+  const { order } = contract.settings.plans
+  return plan === undefined || order.includes(plan)
+    ? undefined
+    : invalid('/plan', plan, 'choice', { allowed: order.join(', ') })
+}
+
+/** A clock that shows a year of five digits could not be written down. */
+export function impossibleInstant(now: string | undefined): AdminRefusal | undefined {
+  return now !== undefined && Date.parse(now) > LAST_INSTANT ? invalid('/now', now, 'range') : undefined
+}
+
+/** In milliseconds; later ones have years that RFC 3339 cannot write. */
+export const LAST_INSTANT = Date.parse('9999-12-31T00:00:00Z')

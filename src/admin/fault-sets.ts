@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises'
+import { pointTo } from '../contract/json.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import { findFault } from '../schema.ts'
+
+const READY_MADE = new URL('../../faults/ready-made.json', import.meta.url)
+
+/** Fault rules that belong together, under a name. */
+export interface FaultSet {
+  name: string
+  description: string
+  rules: readonly FaultRule[]
+}
+
+/** What a file of fault sets holds: name → set. */
+type FaultSetFile = Readonly<Record<string, { description?: string; rules: readonly FaultRule[] }>>
+
+/** A file of fault sets, or a name of one, that cannot be used. */
+export class FaultSetError extends Error {
+  override name = 'FaultSetError'
+}
+
+let readyMade: Promise<FaultSet[]> | undefined
+
+/** The sets that come with the program. */
+export function readyMadeSets(): Promise<FaultSet[]> {
+  readyMade ??= readFile(READY_MADE, 'utf8').then((text) => setsOf(JSON.parse(text) as FaultSetFile))
+  return readyMade
+}
+
+/**
+ * The sets of a source: the name of a ready-made one, the path of a file, or the path, `#` and the name of one set in
+ * it. `check` holds each rule of a file to what fault rules may be. @throws FaultSetError
+ */
+export async function loadFaultSets(
+  source: string,
+  check: (rule: unknown) => Promise<{ pointer: string; reason: string } | undefined>,
+): Promise<FaultSet[]> {
+  const ready = await readyMadeSets()
+  const one = ready.find(({ name }) => name === source)
+  if (one !== undefined) return [one]
+  const [, path = source, name] = /^(.*?)(?:#([^#/]*))?$/s.exec(source) ?? []
+  const sets = setsOf(await readSets(path, ready, check))
+  const chosen = name === undefined ? sets : sets.filter((set) => set.name === name)
+  if (chosen.length > 0) return chosen
+  const remedy = sets.length === 0 ? 'it has none' : `it has ${sets.map((set) => set.name).join(', ')}`
+  throw new FaultSetError(`${path}: There is no fault set ${name ?? ''}; ${remedy}.`)
+}
+
+async function readSets(
+  path: string,
+  ready: readonly FaultSet[],
+  check: Parameters<typeof loadFaultSets>[1],
+): Promise<FaultSetFile> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    const names = ready.map(({ name }) => name).join(', ')
+    const { code } = error as NodeJS.ErrnoException
+    throw new FaultSetError(
+      `${path}: The fault sets cannot be read (${code}); give ${names} or the path of a JSON file.`,
+    )
+  }
+  let sets: unknown
+  try {
+    sets = JSON.parse(text)
+  } catch (error) {
+    throw new FaultSetError(`${path}: This is not valid JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}.`)
+  }
+  const misshapen = findFault(FILE_SCHEMA, sets)
+  if (misshapen) throw new FaultSetError(`${path}#${misshapen.pointer}: The value ${misshapen.reason}.`)
+  for (const [name, { rules }] of Object.entries(sets as FaultSetFile)) {
+    for (const [index, rule] of rules.entries()) {
+      const wrong = await check(rule)
+      if (wrong) throw new FaultSetError(`${path}#${pointTo('', name)}/rules/${index}${wrong.pointer}: ${wrong.reason}`)
+    }
+  }
+  return sets as FaultSetFile
+}
+
+const FILE_SCHEMA = {
+  type: 'object',
+  additionalProperties: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['rules'],
+    properties: { description: { type: 'string' }, rules: { type: 'array', items: { type: 'object' } } },
+  },
+}
+
+function setsOf(file: FaultSetFile): FaultSet[] {
+  return Object.entries(file).map(([name, { description = '', rules }]) => ({ name, description, rules }))
+}

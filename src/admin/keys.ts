@@ -1,0 +1,57 @@
+import type { AccountState } from '../domain/account.ts'
+import { accept } from '../domain/errors.ts'
+import { type ApiKey, isInGrace } from '../domain/keys.ts'
+import { deriveKey, identityOf } from '../seeding/secrets.ts'
+import { invalid, notFound, taken, tooMany } from './codes.ts'
+import { type AccountCall, type AccountVerb, done, writeInstant } from './verb.ts'
+
+export const listKeys: AccountVerb = (call) => done({ keys: call.account.keys.map((key) => describeKey(call, key)) })
+
+export const createKey: AccountVerb = async (call) => {
+  const { account, store, now, limits } = call
+  const { label, key, created_at } = call.body as { label?: string; key?: string; created_at?: string }
+  const createdAt = created_at === undefined ? now : Date.parse(created_at)
+  if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
+  let secret = key ?? ''
+  const decision = await store.update(account.id, (state) => {
+    if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')
+    secret = key ?? deriveKey(state.seed, `${state.id} ${state.keysCreated + 1}`)
+    const created = { ...identityOf(secret), createdAt, disabled: false, ...(label !== undefined && { label }) }
+    if (state.keys.some(({ hash, id }) => hash === created.hash || id === created.id)) return taken('a key', created.id)
+    return accept({ ...state, keys: [...state.keys, created], keysCreated: state.keysCreated + 1 }, created)
+  })
+  return decision.ok ? done({ key: describeKey(call, decision.value), api_key: secret }) : decision
+}
+
+export const updateKey: AccountVerb = (call) => {
+  const disabled = call.body['disabled'] === true
+  return changeKey(call, (state, key) => state.keys.map((each) => (each === key ? { ...each, disabled } : each)))
+}
+
+export const deleteKey: AccountVerb = async (call) => {
+  const outcome = await changeKey(call, (state, key) => state.keys.filter((each) => each !== key))
+  return outcome.ok ? done() : outcome
+}
+
+async function changeKey(call: AccountCall, change: (state: AccountState, key: ApiKey) => ApiKey[]) {
+  const { account, store, parameters } = call
+  const id = parameters['key'] ?? ''
+  const decision = await store.update(account.id, (state) => {
+    const key = state.keys.find((each) => each.id === id)
+    if (key === undefined) return notFound('key', id)
+    const keys = change(state, key)
+    return accept({ ...state, keys }, keys.find((each) => each.id === id) ?? key)
+  })
+  return decision.ok ? done({ key: describeKey(call, decision.value) }) : decision
+}
+
+function describeKey({ now, contract }: AccountCall, key: ApiKey): object {
+  const { id, label, createdAt, disabled } = key
+  return {
+    id,
+    label: label ?? null,
+    created_at: writeInstant(createdAt),
+    disabled,
+    in_grace: isInGrace(key, now, contract.settings.gracePeriod),
+  }
+}

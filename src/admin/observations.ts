@@ -1,0 +1,24 @@
+import { detachAccount } from '../domain/account.ts'
+import { type CoverageReport, type Gap, reportCoverage } from '../journal/coverage/report.ts'
+import { type Planes, writeCurl } from '../journal/planned-request.ts'
+import { type AccountVerb, done, type Verb } from './verb.ts'
+
+export const getCoverage: AccountVerb = ({ account, worlds, planes }) => {
+  // What would fill the gaps is tried out on a copy.
+  return done(withCommands(reportCoverage(worlds.coverage(account.id), detachAccount(account)), planes()))
+}
+
+export const getOverallCoverage: Verb = ({ worlds }) => done(reportCoverage(worlds.coverage()))
+
+/** The report with the commands that send what it plans. */
+function withCommands(report: CoverageReport, planes: Planes): CoverageReport {
+  const command = <Item extends Gap>(item: Item): Item =>
+    item.request === undefined ? item : { ...item, curl: item.request.map((each) => writeCurl(each, planes)) }
+  return {
+    ...report,
+    operations: report.operations.map((operation) => ({ ...operation, responses: operation.responses.map(command) })),
+    outside: report.outside.map(command),
+    rules: report.rules.map(command),
+    edges: report.edges.map(command),
+  }
+}

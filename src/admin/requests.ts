@@ -1,0 +1,73 @@
+import type { Json } from '../contract/json.ts'
+import type { Entry } from '../journal/entry.ts'
+import { explainEntry } from '../journal/explanation.ts'
+import { type Difference, differencesOf, type RequestMatch } from '../journal/match.ts'
+import { describeEntry, splitTarget } from '../journal/report.ts'
+import { DEFAULT_ACCOUNT } from './accounts.ts'
+import { notFound } from './codes.ts'
+import { type AccountVerb, type ControlCall, type ControlOutcome, done, type Verb } from './verb.ts'
+
+/** How many requests that nearly matched are named. */
+const NEAR_MISSES = 3
+
+export const listAllRequests: Verb = (call) => select(call, call.worlds.journal.list())
+
+export const listRequests: AccountVerb = (call) => select(call, call.worlds.journal.list(call.account.id))
+
+export const clearRequests: AccountVerb = ({ account, worlds }) => {
+  worlds.journal.clear(account.id)
+  return done()
+}
+
+export const verifyRequests: AccountVerb = ({ account, worlds, contract, body }) => {
+  const { match, count, at_least, at_most } = body as {
+    match: RequestMatch
+    count?: number
+    at_least?: number
+    at_most?: number
+  }
+  const compared = worlds.journal
+    .list(account.id)
+    .map((entry) => ({ entry, differences: differencesOf(entry, match, contract.basePath) }))
+  const matched = compared.filter(({ differences }) => differences.length === 0).length
+  const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
+  const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
+  const passed = matched >= lowest && matched <= highest
+  const nearest = compared
+    .filter(({ differences }) => differences.length > 0)
+    .sort((one, other) => one.differences.length - other.differences.length || other.entry.ordinal - one.entry.ordinal)
+  const misses = passed || matched > highest ? [] : nearest.slice(0, NEAR_MISSES)
+  return done({
+    passed,
+    matched,
+    near_misses: misses.map(({ entry, differences }) => describeMiss(entry, differences)),
+  })
+}
+
+export const explainRequest: Verb = async (call) => {
+  const { worlds, store, contract, parameters } = call
+  const id = parameters['request-id'] ?? ''
+  const entry = worlds.journal.find(id.toLowerCase())
+  if (entry === undefined) return notFound('request', id)
+  // Whose request it was may be unknown; then it is corrected for the account that everybody has.
+  const account = await store.read(entry.account ?? DEFAULT_ACCOUNT)
+  return done(explainEntry(entry, account, contract, call.planes()))
+}
+
+function select({ query, contract }: ControlCall, entries: readonly Entry[]): ControlOutcome {
+  const { limit, status, violation, injected, ...match } = query
+  const wanted: RequestMatch = {
+    ...match,
+    ...(status !== undefined && { status: Number(status) }),
+    ...(violation !== undefined && { violation: violation === 'true' }),
+    ...(injected !== undefined && { injected: injected === 'true' }),
+  }
+  const matching = entries.filter((entry) => differencesOf(entry, wanted, contract.basePath).length === 0)
+  const newest = limit === undefined ? matching : matching.slice(Math.max(0, matching.length - Number(limit)))
+  const requests: Json[] = newest.map((entry) => describeEntry(entry, contract.catalogue))
+  return done({ requests, count: matching.length })
+}
+
+function describeMiss({ requestId, method, target }: Entry, differences: readonly Difference[]): object {
+  return { request_id: requestId, method, path: splitTarget(target)[0], differences }
+}

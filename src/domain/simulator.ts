@@ -1,0 +1,56 @@
+import type { MonitoredDomain } from './account.ts'
+import type { Policy, RecordPin } from './dmarc.ts'
+
+/** Below this name, domains say by their labels how they want to be treated (RFC 6761 §6.2 reserves `test`). */
+const ZONE = '.understudy.test'
+const POLICIES: readonly Policy[] = ['none', 'quarantine', 'reject']
+
+/** Whether a canonical hostname belongs to the simulator. */
+export function isSimulated(name: string): boolean {
+  return name.endsWith(ZONE)
+}
+
+/** What a write that names the domain is answered with: `fail-duplicate-name.…` → `duplicate_name`. */
+export function failureOf(name: string): string | undefined {
+  const label = labelsOf(name).find((each) => each.startsWith('fail-'))
+  return label?.slice('fail-'.length).replaceAll('-', '_')
+}
+
+/** `locked.…` is in use, so that it cannot be removed; `p-reject.dkim-95x5.count-1200.…` has such a DMARC record. */
+export function simulatedTraits(name: string): Partial<MonitoredDomain> {
+  const labels = labelsOf(name)
+  const pin = Object.assign({}, ...labels.map(pinOf)) as RecordPin
+  return {
+    ...(labels.includes('locked') && { features: ['simulator'] }),
+    ...(Object.keys(pin).length > 0 && { pin }),
+  }
+}
+
+function labelsOf(name: string): string[] {
+  return isSimulated(name) ? name.slice(0, -ZONE.length).split('.') : []
+}
+
+function pinOf(label: string): RecordPin {
+  const [, field, value = ''] = /^(p|sp|np|testing|pct|dmarc|dkim|spf|count)-([a-z0-9]+)$/.exec(label) ?? []
+  const policy = POLICIES.find((each) => each === value)
+  // A hostname has no place for a decimal point.
+  const number = /^\d{1,9}(x\d{1,3})?$/.test(value) ? Number(value.replace('x', '.')) : undefined
+  switch (field) {
+    case 'p':
+    case 'sp':
+    case 'np':
+      return policy === undefined ? {} : { [field]: policy }
+    case 'testing':
+      return value === 'y' || value === 'n' ? { testing: value } : {}
+    case 'dmarc':
+    case 'dkim':
+    case 'spf':
+      return number === undefined || number > 100 ? {} : { [field]: number }
+    case 'pct':
+      return number === undefined || number > 100 || !Number.isInteger(number) ? {} : { pct: number }
+    case 'count':
+      return number === undefined || !Number.isInteger(number) ? {} : { count: number }
+    default:
+      return {}
+  }
+}

@@ -1,0 +1,62 @@
+import type { Operation } from '../contract/api.ts'
+import type { Violation } from '../contract/violations.ts'
+import type { Problem } from '../domain/errors.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import type { Allowance } from '../domain/quotas.ts'
+
+/** Bytes of a body, of which only the beginning may have been kept. */
+export interface KeptBody {
+  bytes: Buffer
+  /** Of the whole. */
+  size: number
+}
+
+/** Something that made the answer other than the service's own. */
+export interface Injection {
+  source: 'rule' | 'prefer' | 'simulator'
+  /** Of the rule. */
+  id?: string
+  rule: FaultRule
+  /** Numbers from 0 up to 1, the same at every run of the same seed. */
+  draw?: () => number
+  /** Which preferences were honoured, as `Preference-Applied` says it. */
+  applied?: string
+  /** What became of the answer, one sentence. */
+  effect?: string
+}
+
+/** One exchange as it happened. Texts are derived when somebody asks, not while a client waits. */
+export interface Entry {
+  /** Counts all exchanges of the process. */
+  ordinal: number
+  requestId: string
+  /** Absent where nobody could tell whose request it was. */
+  account: string | undefined
+  /** Id of the key. */
+  key: string | undefined
+  /** Milliseconds since the Unix epoch, on the account's clock, when the request came in. */
+  at: number
+  method: string
+  target: string
+  /** Names and values in turns, as received. */
+  headers: readonly string[]
+  body: KeptBody | undefined
+  operation: Operation | undefined
+  allowance: Allowance | undefined
+  /** Absent where no answer was sent. */
+  status: number | undefined
+  code: string | undefined
+  /** Everything that is wrong with the request; the first is the one that was answered. */
+  problems: readonly Problem<string>[]
+  responseHeaders: Readonly<Record<string, string | number>>
+  responseBody: KeptBody | undefined
+  /** Where the answer departed from the contract. */
+  violations: readonly Violation[]
+  injection: Injection | undefined
+  /** Whether the answer, or its absence, is no evidence of how the service behaves. */
+  injected: boolean
+  /** Milliseconds of real time. */
+  duration: number
+  /** What failed inside, when the answer is 500. */
+  failure: unknown
+}

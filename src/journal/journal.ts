@@ -1,0 +1,147 @@
+import type { Entry, KeptBody } from './entry.ts'
+
+export interface JournalLimits {
+  /** Entries kept of each account; 0 keeps none. */
+  entries: number
+  /** Bytes kept of each body. */
+  body: number
+  /** Bytes that all entries together may hold, about. */
+  total: number
+}
+
+export const JOURNAL_LIMITS: JournalLimits = { entries: 1000, body: 10_240, total: 256 << 20 }
+
+/** About what an entry holds beside its bodies. */
+const ENTRY_WEIGHT = 1_500
+
+/** The newest `limit` entries of one account. */
+class Ring {
+  readonly #slots: (Entry | undefined)[] = []
+  readonly #limit: number
+  #next = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Returns the entry that had to go for it. */
+  push(entry: Entry): Entry | undefined {
+    const slot = this.#next % this.#limit
+    const former = this.#slots[slot]
+    this.#slots[slot] = entry
+    this.#next++
+    return former
+  }
+
+  /** From the oldest to the newest. */
+  list(): Entry[] {
+    const start = this.#next % this.#limit
+    const inOrder =
+      this.#next > this.#limit ? [...this.#slots.slice(start), ...this.#slots.slice(0, start)] : this.#slots
+    return inOrder.filter((entry) => entry !== undefined)
+  }
+}
+
+/** What came in and what went out, account by account, as far back as its bounds allow. */
+export class Journal {
+  readonly limits: JournalLimits
+  readonly #rings = new Map<string | undefined, Ring>()
+  readonly #listeners = new Set<(entry: Entry) => void>()
+  #ordinal = 0
+  #weight = 0
+  #duration = 0
+
+  constructor(limits: Partial<JournalLimits> = {}) {
+    this.limits = { ...JOURNAL_LIMITS, ...limits }
+  }
+
+  /** How many exchanges there ever were. */
+  get recorded(): number {
+    return this.#ordinal
+  }
+
+  /** How long all of them took together. */
+  get seconds(): number {
+    return this.#duration / 1000
+  }
+
+  record(exchange: Omit<Entry, 'ordinal'>): void {
+    const entry = exchange as Entry
+    entry.ordinal = ++this.#ordinal
+    this.#duration += entry.duration
+    if (this.limits.entries > 0) this.#keep(entry)
+    for (const listener of this.#listeners) listener(entry)
+  }
+
+  /** As much of a body as is kept; a long one is copied, so that the rest of it can be let go. */
+  keepBody(bytes: Buffer): KeptBody {
+    const { body } = this.limits
+    return { bytes: bytes.length <= body ? bytes : Buffer.from(bytes.subarray(0, body)), size: bytes.length }
+  }
+
+  /** The entries of one account, or of all and of none, from the oldest to the newest. */
+  list(account?: string): Entry[] {
+    if (account !== undefined) return this.#rings.get(account)?.list() ?? []
+    return [...this.#rings.values()].flatMap((ring) => ring.list()).sort((one, other) => one.ordinal - other.ordinal)
+  }
+
+  /** The newest entry with this request id: a reset account uses its ids again. */
+  find(requestId: string): Entry | undefined {
+    const found = [...this.#rings.values()].flatMap((ring) =>
+      ring.list().filter((entry) => entry.requestId === requestId),
+    )
+    return found.reduce<Entry | undefined>(
+      (last, entry) => (last && last.ordinal > entry.ordinal ? last : entry),
+      undefined,
+    )
+  }
+
+  clear(account: string | undefined): void {
+    for (const entry of this.#rings.get(account)?.list() ?? []) this.#weight -= weightOf(entry)
+    this.#rings.delete(account)
+  }
+
+  clearAll(): void {
+    this.#rings.clear()
+    this.#weight = 0
+  }
+
+  /** Calls `listener` with every new entry until the function that it returns is called. */
+  subscribe(listener: (entry: Entry) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #keep(entry: Entry): void {
+    let ring = this.#rings.get(entry.account)
+    if (ring === undefined) {
+      ring = new Ring(this.limits.entries)
+      this.#rings.set(entry.account, ring)
+    }
+    const former = ring.push(entry)
+    this.#weight += weightOf(entry) - (former === undefined ? 0 : weightOf(former))
+    if (this.#weight > this.limits.total) this.#thin()
+  }
+
+  /** Lets go of the older half of every account's entries, so that thousands of busy accounts stay within bounds. */
+  #thin(): void {
+    this.#weight = 0
+    for (const [account, ring] of this.#rings) {
+      const entries = ring.list()
+      const thinned = new Ring(this.limits.entries)
+      for (const entry of entries.slice(Math.ceil(entries.length / 2))) {
+        thinned.push(entry)
+        this.#weight += weightOf(entry)
+      }
+      if (entries.length > 1) this.#rings.set(account, thinned)
+      else this.#rings.delete(account)
+    }
+  }
+}
+
+function weightOf({ body, responseBody, target, headers }: Entry): number {
+  // Header fields are many small strings; 30 of them are an ordinary request.
+  return (
+    ENTRY_WEIGHT + (body?.bytes.length ?? 0) + (responseBody?.bytes.length ?? 0) + target.length + headers.length * 50
+  )
+}

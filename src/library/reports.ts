@@ -1,0 +1,141 @@
+import type { Corruption, FaultRule } from '../domain/faults.ts'
+import type { RequestMatch } from '../journal/match.ts'
+
+export type { Corruption, FaultRule, RequestMatch }
+
+/** What the control plane tells of an account. Instants are RFC 3339. */
+export interface AccountReport {
+  id: string
+  plan: string
+  seed: number
+  fixture: string | null
+  created_at: string
+  now: string
+  frozen: boolean
+  domains: number
+  groups: number
+  keys: number
+  faults: number
+  snapshots: number
+}
+
+export interface ClockReport {
+  now: string
+  frozen: boolean
+}
+
+export interface KeyReport {
+  id: string
+  label: string | null
+  created_at: string
+  disabled: boolean
+  in_grace: boolean
+}
+
+export interface QuotaReport {
+  key: string | null
+  bucket: string
+  limit: number
+  remaining: number
+  resets_at: string
+}
+
+export interface SnapshotReport {
+  name: string
+  taken_at: string
+  domains: number
+  groups: number
+}
+
+export interface DomainReport {
+  domain: string
+  features: string[]
+  /** The row of GET /dmarc, if it has one yet. */
+  record: Record<string, unknown> | null
+}
+
+export interface FaultReport {
+  id: string
+  set?: string
+  created_at: string
+  phase: 'before' | 'after'
+  /** How many requests it was for, and how many of those it struck. */
+  matched: number
+  hits: number
+  state: 'active' | 'spent' | 'expired'
+  rule: FaultRule
+}
+
+export interface FaultSetReport {
+  name: string
+  description: string
+  rules: FaultRule[]
+}
+
+export interface MessageReport {
+  headers: Record<string, string>
+  body: string | null
+  body_size: number
+  truncated: boolean
+}
+
+export interface ProblemReport {
+  code: string
+  field: string | null
+  message: string
+  received: unknown
+}
+
+/** One exchange with the service. */
+export interface RequestReport {
+  ordinal: number
+  request_id: string
+  account: string | null
+  key: string | null
+  at: string
+  method: string
+  path: string
+  query: string
+  operation: string | null
+  status: number | null
+  code: string | null
+  injected: boolean
+  fault: { source: 'rule' | 'prefer' | 'simulator'; id: string | null; effect: string | null; rule: FaultRule } | null
+  problems: ProblemReport[]
+  violations: object[]
+  quota: { limit: number; remaining: number; resets_at: string } | null
+  duration_ms: number
+  request: MessageReport
+  response: MessageReport
+}
+
+export interface VerificationReport {
+  passed: boolean
+  matched: number
+  near_misses: {
+    request_id: string
+    method: string
+    path: string
+    differences: { field: string; expected: unknown; received: unknown }[]
+  }[]
+}
+
+/** Everything behind one answer. */
+export interface ExplanationReport {
+  request_id: string
+  account: string | null
+  operation: string | null
+  status: number | null
+  code: string | null
+  summary: string
+  documented: boolean
+  assumptions: { id: string; spec: string }[]
+  rules: { id: string; says: string }[]
+  problems: ProblemReport[]
+  quota: RequestReport['quota']
+  clock: string
+  fault: RequestReport['fault']
+  failure: string | null
+  correction: { changes: string[]; before: string[]; curl: string; requests: object[] } | null
+  exchange: RequestReport
+}

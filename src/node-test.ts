@@ -1,0 +1,36 @@
+import { after, type TestContext } from 'node:test'
+import type { Account, AccountOptions } from './library/account.ts'
+import type { ServerOptions } from './options.ts'
+import { startUnderstudy, type Understudy } from './server.ts'
+
+/** A stand-in that is shared by the tests of a file. */
+export interface SharedUnderstudy {
+  /** Started when a test first asks. */
+  understudy(): Promise<Understudy>
+  /** A fresh account, deleted after the test. */
+  account(context: TestContext, options?: AccountOptions): Promise<Account>
+}
+
+/**
+ * Shares one stand-in among the tests of a file and stops it after the last:
+ *
+ * ```ts
+ * const shared = shareUnderstudy({ fixture: 'empty' })
+ * test('adds a domain', async (t) => {
+ *   const account = await shared.account(t)
+ * })
+ * ```
+ */
+export function shareUnderstudy(options: ServerOptions = { fixture: 'empty' }): SharedUnderstudy {
+  let running: Promise<Understudy> | undefined
+  const understudy = () => (running ??= startUnderstudy(options))
+  after(async () => (await running)?.stop())
+  return {
+    understudy,
+    async account(context, accountOptions) {
+      const account = await (await understudy()).createAccount(accountOptions)
+      context.after(() => account.delete())
+      return account
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import type { Clock } from './clock.ts'
+import type { Fixture } from './domain/fixture.ts'
+import { isInstant } from './domain/iso-8601.ts'
+import type { Settings } from './domain/settings.ts'
+import type { Store } from './store/store.ts'
+import type { Log } from './wire/log.ts'
+import type { ResponseValidation } from './wire/reply.ts'
+
+export interface ServerOptions {
+  /** 0, the default, takes any free port. */
+  port?: number | undefined
+  /** 127.0.0.1 by default. */
+  host?: string | undefined
+  /** Folder that keeps the accounts; without it they live in memory. */
+  data?: string | undefined
+  /** A store of your own instead of the two; it is closed at the stop. */
+  store?: Store | undefined
+  /** `demo` (default), `empty`, the path of a fixture file or a fixture, for accounts that do not exist yet. */
+  fixture?: string | Fixture | undefined
+  /** What all chance derives from; the fixture's or else 42 by default. */
+  seed?: number | undefined
+  /** RFC 3339 instant at which the clock of a new account starts; the fixture's or else the machine's by default. */
+  now?: string | undefined
+  /** Whether the clock of a new account stands still; false by default. */
+  frozen?: boolean | undefined
+  /** Key of the `default` account; without it, one that derives from the seed. */
+  apiKey?: string | undefined
+  /** Plan of a new account. */
+  plan?: string | undefined
+  /** Fault rules that every new account has: names of ready-made sets, paths of files, or `FILE#NAME`. */
+  faults?: readonly string[] | undefined
+  /** Whether the control plane answers; true by default. */
+  admin?: boolean | undefined
+  /** Token of the control plane; needed on any host but a loopback address. */
+  adminToken?: string | undefined
+  /** How many accounts there may be; 10,000 by default. The sandbox that was idle longest makes room for a new account. */
+  maxAccounts?: number | undefined
+  /** Whether a key `sandbox_…` opens an account of its own on first use; true by default. */
+  sandboxKeys?: boolean | undefined
+  /** Whether `Prefer: code=…, delay=…` on a request is honoured; true by default. */
+  prefer?: boolean | undefined
+  /** Whether domains under understudy.test say how they want to be treated; true by default. */
+  simulator?: boolean | undefined
+  /** How many requests of each account are remembered; 1,000 by default, 0 for none. */
+  journal?: number | undefined
+  /** Whether a request over its quota is refused; true by default. */
+  enforceQuotas?: boolean | undefined
+  /** Paths of OpenAPI Overlay files. */
+  overlays?: readonly string[] | undefined
+  /** What happens to a response that violates the contract; `error` by default. */
+  responseValidation?: ResponseValidation | undefined
+  log?: Log | undefined
+  clock?: Clock | undefined
+}
+
+/** An option that cannot be, with what would be right. */
+export class OptionError extends Error {
+  override name = 'OptionError'
+  readonly option: keyof ServerOptions
+  readonly remedy: string
+
+  constructor(option: keyof ServerOptions, value: unknown, remedy: string) {
+    super(`${option} ${JSON.stringify(value)}: ${remedy}.`)
+    this.option = option
+    this.remedy = remedy
+  }
+}
+
+interface Demand {
+  fits(value: unknown): boolean
+  remedy: string
+}
+
+const anything: Demand = { fits: () => true, remedy: '' }
+const flag: Demand = { fits: (value) => typeof value === 'boolean', remedy: 'must be true or false' }
+const text: Demand = { fits: (value) => typeof value === 'string' && value !== '', remedy: 'must be a text' }
+const texts: Demand = {
+  fits: (value) => Array.isArray(value) && value.every((each) => typeof each === 'string' && each !== ''),
+  remedy: 'must be an array of texts',
+}
+const secret: Demand = {
+  fits: (value) => typeof value === 'string' && /^[!-~]{1,200}$/.test(value),
+  remedy: 'must be 1 to 200 visible ASCII characters without spaces',
+}
+
+function integer(lowest: number, highest: number): Demand {
+  return {
+    fits: (value) => Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest,
+    remedy: `must be a whole number from ${lowest} to ${highest}`,
+  }
+}
+
+/** What each option must be; those who do not write TypeScript learn of it too. */
+const DEMANDS: Readonly<Record<keyof ServerOptions, Demand>> = {
+  port: integer(0, 65_535),
+  host: text,
+  data: text,
+  store: anything,
+  fixture: {
+    fits: (value) =>
+      typeof value === 'string' ? value !== '' : typeof value === 'object' && value !== null && !Array.isArray(value),
+    remedy: 'must be the name of a ready-made fixture, the path of a file, or a fixture',
+  },
+  seed: integer(0, Number.MAX_SAFE_INTEGER),
+  now: {
+    fits: (value) => typeof value === 'string' && isInstant(value),
+    remedy: 'must be an instant such as 2026-01-15T09:00:00Z',
+  },
+  frozen: flag,
+  apiKey: secret,
+  plan: text,
+  faults: texts,
+  admin: flag,
+  adminToken: secret,
+  maxAccounts: integer(1, 10_000_000),
+  sandboxKeys: flag,
+  prefer: flag,
+  simulator: flag,
+  journal: integer(0, 1_000_000),
+  enforceQuotas: flag,
+  overlays: texts,
+  responseValidation: {
+    fits: (value) => value === 'error' || value === 'warn' || value === 'off',
+    remedy: 'must be one of error, warn, off',
+  },
+  log: anything,
+  clock: anything,
+}
+
+/** @throws OptionError for the first option that cannot be, or is none. */
+export function checkOptions(options: ServerOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    const option = name as keyof ServerOptions
+    const demand = Object.hasOwn(DEMANDS, name) ? DEMANDS[option] : undefined
+    if (demand === undefined)
+      throw new OptionError(option, value, `is no option; there are ${Object.keys(DEMANDS).join(', ')}`)
+    if (value !== undefined && !demand.fits(value)) throw new OptionError(option, value, demand.remedy)
+  }
+}
+
+/** @throws OptionError when the contract knows no such plan. */
+export function checkPlan(plan: string | undefined, { plans }: Settings): void {
+  if (plan !== undefined && !plans.order.includes(plan))
+    throw new OptionError('plan', plan, `must be one of ${plans.order.join(', ')}`)
+}

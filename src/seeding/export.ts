@@ -1,0 +1,45 @@
+import type { AccountState, MonitoredDomain } from '../domain/account.ts'
+import { refreshOf } from '../domain/dmarc.ts'
+import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+
+/**
+ * The account as a fixture, which makes the same account again but for its keys: of them nothing is told by which
+ * they could be used or guessed. `now` is what its clock shows, `refresh` the time of day of the daily refresh.
+ */
+export function exportFixture(account: AccountState, now: number, refresh: string): Fixture {
+  const { plan, seed, clock, keys, domains, groups, groupsCreated } = account
+  return {
+    description: `The account ${account.id} at ${instant(now)}.`,
+    plan,
+    seed,
+    clock: { now: instant(now), frozen: 'frozenAt' in clock },
+    // The first is the one that every account has.
+    keys: keys.slice(1).map(({ label, createdAt, disabled }) => ({
+      ...(label !== undefined && { label }),
+      created_at: instant(createdAt),
+      disabled,
+    })),
+    domains: [...domains.values()].map((domain) => exportDomain(domain, refresh)),
+    groups: [...groups.values()].map(({ id, name, domains: members }) => ({ id, name, domains: members })),
+    groups_created: groupsCreated,
+  }
+}
+
+function exportDomain(
+  { name, addedAt, features, profile, since, volume, pin }: MonitoredDomain,
+  refresh: string,
+): FixtureDomain {
+  return {
+    name,
+    added_at: instant(addedAt),
+    ...(features.length > 0 && { features }),
+    ...(profile !== undefined && { profile }),
+    ...(since !== undefined && { since: instant(refreshOf(since, refresh)) }),
+    ...(volume !== undefined && { volume }),
+    ...(pin !== undefined && { record: pin }),
+  }
+}
+
+function instant(milliseconds: number): string {
+  return new Date(Math.max(0, milliseconds)).toISOString().replace('.000Z', 'Z')
+}

@@ -1,0 +1,46 @@
+import { test as base } from 'vitest'
+import type { Account, AccountOptions } from './library/account.ts'
+import type { ServerOptions } from './options.ts'
+import { startUnderstudy, type Understudy } from './server.ts'
+
+/** What `test` gives to each test. */
+export interface UnderstudyFixtures {
+  /** The stand-in, started once in each worker and stopped at its end. */
+  understudy: Understudy
+  /** How the accounts of a test are to be; `test.override` and `test.extend` change it. */
+  accountOptions: AccountOptions
+  /** A fresh account for each test, deleted after it. */
+  account: Account
+}
+
+/**
+ * A `test` whose `account` is a world of its own, on one stand-in that is shared. `options` are those of the stand-in:
+ *
+ * ```ts
+ * const test = createTest({ fixture: 'empty', now: '2026-01-15T09:00:00Z' })
+ * test('adds a domain', async ({ account }) => { … })
+ * ```
+ */
+export function createTest(options: ServerOptions = { fixture: 'empty' }) {
+  return base.extend<UnderstudyFixtures>({
+    understudy: [
+      // vitest reads from the pattern which fixtures are needed.
+      // biome-ignore lint/correctness/noEmptyPattern: this one needs none
+      async ({}, use) => {
+        const understudy = await startUnderstudy(options)
+        await use(understudy)
+        await understudy.stop()
+      },
+      { scope: 'worker' },
+    ],
+    accountOptions: {},
+    account: async ({ understudy, accountOptions }, use) => {
+      const account = await understudy.createAccount(accountOptions)
+      await use(account)
+      await account.delete()
+    },
+  })
+}
+
+/** The `test` of a stand-in whose accounts are empty. */
+export const test = createTest()

@@ -1,0 +1,225 @@
+import type { Clock } from './clock.ts'
+import type { Contract } from './contract/contract.ts'
+import { type AccountState, detachAccount } from './domain/account.ts'
+import { clockAt, timeOn } from './domain/clock.ts'
+import { Coverage, mergeCoverage } from './journal/coverage/coverage.ts'
+import type { Observation } from './journal/coverage/observation.ts'
+import type { Entry } from './journal/entry.ts'
+import type { Journal } from './journal/journal.ts'
+import { type AccountBirth, createAccount, type LoadedFixture, recreateAccount } from './seeding/fixture.ts'
+import type { Counters, Store } from './store/store.ts'
+import { StoreError } from './store/store-error.ts'
+
+/** What a new account is made of unless somebody says otherwise. */
+export type WorldDefaults = Pick<AccountBirth, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
+  fixture: LoadedFixture
+}
+
+export interface WorldsDeps {
+  contract: Contract
+  store: Store
+  clock: Clock
+  journal: Journal
+  defaults: WorldDefaults
+  /** How many accounts there may be. */
+  maxAccounts: number
+  /** Whether a key `sandbox_…` opens an account of its own. */
+  sandboxKeys: boolean
+  /** Whether sandboxes make room for others; those that are kept on disk do not. */
+  evictsSandboxes: boolean
+}
+
+/** A named copy of all that an account is. */
+export interface Snapshot {
+  name: string
+  /** What the account's clock showed, in milliseconds. */
+  takenAt: number
+  state: AccountState
+  counters: Counters
+}
+
+/** A key that opens an account of its own, and the id of that account. */
+export const SANDBOX = /^sandbox_[!-~]{1,120}$/
+const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
+
+/**
+ * The accounts as worlds of their own: how they come to be, begin anew, are copied and end; and, with each, the record
+ * of what happened in it.
+ */
+export class Worlds {
+  readonly journal: Journal
+  readonly #deps: WorldsDeps
+  readonly #snapshots = new Map<string, Map<string, Snapshot>>()
+  /** The one that was used longest ago comes first. */
+  readonly #sandboxes = new Set<string>()
+  readonly #coverages = new Map<string | undefined, Coverage>()
+  readonly #opening = new Map<string, Promise<string>>()
+  #count = 0
+
+  constructor(deps: WorldsDeps) {
+    this.#deps = deps
+    this.journal = deps.journal
+  }
+
+  /** Takes in the accounts that the store has already. */
+  async takeIn(): Promise<void> {
+    const ids = await this.#deps.store.list()
+    this.#count = ids.length
+    for (const id of ids) if (SANDBOX.test(id)) this.#sandboxes.add(id)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  now({ clock }: AccountState): number {
+    return timeOn(clock, this.#deps.clock())
+  }
+
+  /** Takes note of an exchange, in the journal and for the coverage of the contract. */
+  record(entry: Omit<Entry, 'ordinal'>, seen: Pick<Observation, 'query' | 'body' | 'key' | 'group'>): void {
+    const { account, operation, status, code, injected, allowance, at } = entry
+    this.journal.record(entry)
+    if (status === undefined) return
+    this.#coverageOf(account).observe({
+      operation,
+      status,
+      code,
+      reason: entry.problems[0]?.reason,
+      injected,
+      query: seen.query,
+      body: seen.body,
+      bodyBytes: entry.body?.size ?? 0,
+      allowance,
+      now: at,
+      key: seen.key,
+      group: seen.group,
+    })
+  }
+
+  /** What an account's requests have shown of the contract, with those that belong to no account; or all requests. */
+  coverage(account?: string): Coverage {
+    const { contract } = this.#deps
+    if (account === undefined) return mergeCoverage(this.#coverages.values(), contract)
+    return mergeCoverage([this.#coverageOf(account), this.#coverageOf(undefined)], contract)
+  }
+
+  #coverageOf(account: string | undefined): Coverage {
+    let coverage = this.#coverages.get(account)
+    if (coverage === undefined) {
+      coverage = new Coverage(this.#deps.contract)
+      this.#coverages.set(account, coverage)
+    }
+    return coverage
+  }
+
+  /** @throws StoreError `taken` or `full`, FixtureError. */
+  async create({
+    fixture,
+    ...birth
+  }: Omit<AccountBirth, 'real'> & { fixture?: LoadedFixture | undefined }): Promise<AccountState> {
+    const { store, defaults, contract, clock } = this.#deps
+    const { fixture: usual, ...rest } = defaults
+    const chosen = Object.fromEntries(Object.entries(birth).filter(([, value]) => value !== undefined))
+    const state = createAccount(fixture ?? usual, { ...rest, ...chosen, id: birth.id, real: clock() }, contract)
+    await this.#makeRoom()
+    this.#count++
+    try {
+      await store.create(state)
+    } catch (error) {
+      this.#count--
+      throw error
+    }
+    return state
+  }
+
+  /** The account of a key that opens one on first use; `undefined` for any other key. */
+  async openSandbox(secret: string): Promise<string | undefined> {
+    if (!this.#deps.sandboxKeys || !SANDBOX.test(secret)) return undefined
+    const opening = this.#opening.get(secret) ?? this.#createSandbox(secret)
+    this.#opening.set(secret, opening)
+    try {
+      return await opening
+    } finally {
+      this.#opening.delete(secret)
+    }
+  }
+
+  /** Notes that an account is in use. */
+  touch(accountId: string): void {
+    if (!this.#sandboxes.delete(accountId)) return
+    this.#sandboxes.add(accountId)
+  }
+
+  /** Back to the moment of the account's creation, or to another beginning. @throws FixtureError */
+  async reset(accountId: string, chosen: Omit<Parameters<typeof recreateAccount>[1], 'real'>): Promise<AccountState> {
+    const { store, contract, clock } = this.#deps
+    const state = await recreateAccount(await store.read(accountId), { ...chosen, real: clock() }, contract)
+    await store.replace(accountId, state, { ...NO_COUNTERS, requests: 0 })
+    this.#forget(accountId)
+    return state
+  }
+
+  async delete(accountId: string): Promise<void> {
+    await this.#deps.store.delete(accountId)
+    this.#count--
+    this.#sandboxes.delete(accountId)
+    this.#snapshots.delete(accountId)
+    this.#forget(accountId)
+  }
+
+  snapshots(accountId: string): Snapshot[] {
+    return [...(this.#snapshots.get(accountId)?.values() ?? [])]
+  }
+
+  async takeSnapshot(accountId: string, name: string): Promise<Snapshot> {
+    const { store } = this.#deps
+    const state = await store.read(accountId)
+    const counters = await store.counters(accountId)
+    const snapshot = { name, takenAt: this.now(state), state: detachAccount(state), counters }
+    const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
+    this.#snapshots.set(accountId, all.set(name, snapshot))
+    return snapshot
+  }
+
+  /** The account as it was, its clock included, which may go back; `undefined` when there is no such snapshot. */
+  async restore(accountId: string, name: string): Promise<AccountState | undefined> {
+    const snapshot = this.#snapshots.get(accountId)?.get(name)
+    if (snapshot === undefined) return undefined
+    const { store, clock } = this.#deps
+    const setting = clockAt(snapshot.takenAt, clock(), 'frozenAt' in snapshot.state.clock)
+    const state = { ...detachAccount(snapshot.state), clock: setting }
+    await store.replace(accountId, state, snapshot.counters)
+    return state
+  }
+
+  deleteSnapshot(accountId: string, name: string): boolean {
+    return this.#snapshots.get(accountId)?.delete(name) ?? false
+  }
+
+  async #createSandbox(secret: string): Promise<string> {
+    try {
+      await this.create({ id: secret, apiKey: secret })
+    } catch (error) {
+      // Somebody else's request opened it in the meantime.
+      if (!(error instanceof StoreError && error.problem === 'taken')) throw error
+    }
+    this.#sandboxes.add(secret)
+    return secret
+  }
+
+  async #makeRoom(): Promise<void> {
+    const { maxAccounts, evictsSandboxes } = this.#deps
+    if (this.#count < maxAccounts) return
+    const [idle] = evictsSandboxes ? this.#sandboxes : []
+    if (idle === undefined) {
+      throw new StoreError('full', `There are ${this.#count} accounts, which is as many as there may be`)
+    }
+    await this.delete(idle)
+  }
+
+  #forget(accountId: string): void {
+    this.#coverages.delete(accountId)
+    this.journal.clear(accountId)
+  }
+}
