@@ -5,7 +5,7 @@ import { ClientGone } from '../wire/body.ts'
 import { conformRequest, type RequestSettings } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
 import { createRouter, readTarget } from '../wire/router.ts'
-import { Control, loadControlApi } from './control.ts'
+import type { Control } from './control.ts'
 import { streamEntries } from './events.ts'
 import { createGuard } from './guard.ts'
 import { describeRefusal } from './refusal.ts'
@@ -36,8 +36,12 @@ type Answer = { status: number; headers?: Record<string, string>; body: unknown 
 /** Loads the control plane; not before somebody asks for it, because a start should not wait for it. */
 export function createControl(deps: ControlDeps): () => Promise<Control> {
   let control: Promise<Control> | undefined
+  async function load(): Promise<Control> {
+    const { Control, loadControlApi } = await import('./control.ts')
+    return new Control(await loadControlApi(), deps)
+  }
   return () => {
-    control ??= loadControlApi().then((api) => new Control(api, deps))
+    control ??= load()
     return control
   }
 }
