@@ -28,12 +28,15 @@ export interface GateDeps {
   enforceQuotas: boolean
 }
 
+const EXACT_SCHEME = /^Bearer (\S+)$/
+const ANY_CASE_SCHEME = /^Bearer (\S+)$/i
+
 /** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
 export async function authenticate(
   authorization: string | undefined,
   { contract, store, clock, worlds }: GateDeps,
 ): Promise<Caller | (Refusal & { holder?: Caller })> {
-  const scheme = contract.settings.authorizationScheme === 'exact' ? /^Bearer (\S+)$/ : /^Bearer (\S+)$/i
+  const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   const secret = scheme.exec(authorization ?? '')?.[1]
   if (secret === undefined) return refuse({ code: 'unauthorized' })
   const hash = hashKey(secret)

@@ -19,9 +19,16 @@ export function readTarget(target: string): Target {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   const mark = local.indexOf('?')
   if (mark < 0) return { path: local, query: {} }
+  return { path: local.slice(0, mark), query: readQuery(local.slice(mark + 1)) }
+}
+
+function readQuery(text: string): Record<string, string> {
   const query: Record<string, string> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(local.slice(mark + 1))) query[name] ??= value
-  return { path: local.slice(0, mark), query }
+  // Most queries are one plain parameter, for which the parser of URLs would take ten times as long.
+  const plain = /^([\w-]+)=([\w.-]*)$/.exec(text)
+  if (plain !== null) query[plain[1] ?? ''] = plain[2] ?? ''
+  else for (const [name, value] of new URLSearchParams(text)) query[name] ??= value
+  return query
 }
 
 /** Finds the operation of a request, and what stands in the places of its path's `{parameters}`. */
