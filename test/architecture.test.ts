@@ -53,6 +53,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'clock',
     'domain',
   ],
+  prepare: ['admin', 'contract'],
   vitest: ['server', 'options', 'library'],
   'node-test': ['server', 'options', 'library'],
   index: ['server', 'options', 'library', 'admin', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],

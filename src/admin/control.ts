@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { type Api, compileApi, type Operation } from '../contract/api.ts'
 import { readDocument, resolveDocument } from '../contract/document.ts'
 import { isObject, type Json, valueAt } from '../contract/json.ts'
@@ -10,13 +9,12 @@ import { StoreError } from '../store/store-error.ts'
 import * as accounts from './accounts.ts'
 import { ADMIN_CODES, type AdminRefusal, notFound } from './codes.ts'
 import * as conditions from './conditions.ts'
+import { CONTROL_DOCUMENT } from './document.ts'
 import * as faults from './faults.ts'
 import * as keys from './keys.ts'
 import * as observations from './observations.ts'
 import * as requests from './requests.ts'
 import type { AccountVerb, ControlDeps, ControlLimits, ControlOutcome, Verb } from './verb.ts'
-
-const DOCUMENT = fileURLToPath(new URL('../../src/admin/openapi.yaml', import.meta.url))
 
 /** What each operation of the document does, by operationId. */
 export const VERBS: Readonly<Record<string, Verb>> = {
@@ -71,7 +69,7 @@ export function loadControlApi(): Promise<Api> {
 }
 
 async function compile(): Promise<Api> {
-  const text = await readDocument({ path: DOCUMENT, codes: ADMIN_CODES, proved: true })
+  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, proved: true })
   return compileApi(await resolveDocument(text), {
     'date-time': isInstant,
     duration: (given: string) => parseDuration(given) !== undefined,

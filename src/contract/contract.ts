@@ -33,7 +33,8 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
   return own
 }
 
-async function compileContract(options: DocumentOptions): Promise<Contract> {
+/** Compiles a contract, each time anew. @throws ContractError */
+export async function compileContract(options: DocumentOptions): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = readSettings(text)
   const document = await resolveDocument(text, (operationId) => codesOfSettings(settings, operationId))

@@ -8,10 +8,12 @@ import { ContractError } from './contract-error.ts'
 import { type Extension, readExtensions, visitFields } from './extensions.ts'
 import { isObject, type Json, valueAt } from './json.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
+import { type PreparedDocument, readPrepared } from './prepared.ts'
 import { type RulesText, readRules } from './rules.ts'
 import { parseYaml } from './yaml.ts'
 
-const OWN_DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
+/** Path of the service's OpenAPI document. */
+export const OWN_DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
 
 /** An OpenAPI document that carries our extensions, checked as far as it can be read without following references. */
 export interface DocumentText {
@@ -26,6 +28,8 @@ export interface DocumentText {
    * two thirds of the time that loading it would take.
    */
   proved: boolean
+  /** What the build has made of it. */
+  prepared: PreparedDocument | undefined
 }
 
 /** The same, complete: every code placed under the status that the catalogue gives it. */
@@ -42,21 +46,27 @@ export interface DocumentOptions {
   codes?: readonly string[]
   /** Whether a test has proved the document; that of this package without overlays is. */
   proved?: boolean
+  /** Whether to read it anew although the build has done so. */
+  unprepared?: boolean
 }
 
 /** @throws ContractError with the place of the first thing that is wrong. */
 export async function readDocument(options: DocumentOptions = {}): Promise<DocumentText> {
   const { path, overlays = [], codes = ERROR_CODES } = options
   const file = path ?? 'openapi.yaml'
-  let source = await readSource(path ?? OWN_DOCUMENT, file)
-  for (const overlay of overlays) source = await applyOverlay(source, overlay)
   const proved = options.proved ?? (path === undefined && overlays.length === 0)
+  const text = await readText(path ?? OWN_DOCUMENT, file)
+  const prepared = proved && options.unprepared !== true ? await readPrepared(text) : undefined
+  let source = prepared?.source ?? (await parseSource(text, file))
+  for (const overlay of overlays) source = await applyOverlay(source, overlay)
   const extensions = readExtensions(source, file, proved)
   const catalogue = Catalogue.read(source, codes, file)
-  checkCodes(extensions, catalogue, file)
-  checkReferences(source, file)
-  checkIds(extensions, file)
-  return { file, source, extensions, catalogue, proved }
+  if (prepared === undefined) {
+    checkCodes(extensions, catalogue, file)
+    checkReferences(source, file)
+    checkIds(extensions, file)
+  }
+  return { file, source, extensions, catalogue, proved, prepared }
 }
 
 /** `more` names codes of an operation beside those that it declares and its schemas name. @throws ContractError */
@@ -64,17 +74,20 @@ export async function resolveDocument(
   text: DocumentText,
   more?: (operationId: string) => readonly string[],
 ): Promise<ApiDocument> {
+  if (text.prepared !== undefined) return { ...text, ...text.prepared }
   const source = placeCodes(text.source, text.catalogue, text.file, more)
   return { ...text, source, resolved: await resolve(source, text.file, text.proved) }
 }
 
-async function readSource(path: string, file: string): Promise<Json> {
-  let text: string
+async function readText(path: string, file: string): Promise<string> {
   try {
-    text = await readFile(path, 'utf8')
+    return await readFile(path, 'utf8')
   } catch (error) {
     throw new ContractError(file, '', `The document cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }
+}
+
+async function parseSource(text: string, file: string): Promise<Json> {
   const source = await parseYaml(text, file)
   if (!isObject(source)) throw new ContractError(file, '', 'An OpenAPI document must be an object.')
   return source
