@@ -118,7 +118,7 @@ export function damage(path: string, problem: string, options?: ErrorOptions): S
 
 async function compileSchema(): Promise<ValidateFunction<AccountFile>> {
   const { Ajv2020 } = await import('ajv/dist/2020.js')
-  return new Ajv2020().compile<AccountFile>(schema)
+  return new Ajv2020({ validateSchema: false }).compile<AccountFile>(schema)
 }
 
 function parseJson(path: string, content: string): unknown {
