@@ -6,8 +6,16 @@ import express from 'express'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
-/** In milliseconds: how long a client may take for its header, for a whole request, and between two requests. */
-const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000 }
+/**
+ * In milliseconds: how long a client may take for its header, for a whole request, and between two requests; and how
+ * often that is looked after, which is how much later than that a client may be cut off.
+ */
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 1_000,
+}
 /** Requests under way when a stop begins have this long, in milliseconds. */
 const STOP_PATIENCE = 1500
 
@@ -35,7 +43,9 @@ export function createHttpServer(
     response: ServerResponse,
     next: (error?: unknown) => void,
   ) => void
+  const sockets = new Set<Socket>()
   function handle(request: IncomingMessage, response: ServerResponse): void {
+    sockets.delete(request.socket)
     // Express would try to parse a target that is no path, in vain and with a warning, and answer with a page of HTML.
     if (!request.url?.startsWith('/')) void dispatch(request, response)
     else
@@ -47,6 +57,13 @@ export function createHttpServer(
     { ...TIMEOUTS, requireHostHeader: false, IncomingMessage: AppRequest, ServerResponse: AppResponse },
     handle,
   )
+  unused.set(server, sockets)
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  // Node would drop fields beyond the thousandth without a word; the size of all is bounded anyway.
+  server.maxHeadersCount = 0
   // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.
   server.on('checkExpectation', handle)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
@@ -62,8 +79,12 @@ export async function listen(server: Server, port: number, host: string): Promis
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
 }
 
+/** Connections on which no request has come yet: Node takes them for busy when the server is to close. */
+const unused = new WeakMap<Server, Set<Socket>>()
+
 /** Takes no new request, answers those under way, and closes every connection. */
 export async function closeServer(server: Server): Promise<void> {
+  for (const socket of unused.get(server) ?? []) socket.destroy()
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // A connection that becomes idle after the first sweep would be kept alive for its next request.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)

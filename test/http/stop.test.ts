@@ -45,6 +45,17 @@ it('stops at once when all connections are idle, and closes them', async () => {
   await Promise.all(connections.map(({ closed }) => closed))
 })
 
+it('stops at once when a client is connected and silent, or in the middle of a header', async () => {
+  const service = await startService()
+  const silent = await Connection.open(service)
+  const slow = await Connection.open(service)
+  await slow.write('GET /api/v1/domains HTTP/1.1\r\nHost: ')
+  const began = performance.now()
+  await service.stop()
+  expect(performance.now() - began).toBeLessThan(1000)
+  await Promise.all([silent.closed, slow.closed])
+})
+
 it('answers a request whose body is half sent when the stop begins, and only then has stopped', async () => {
   const service = await startService()
   const connection = await beginRequest(service)
