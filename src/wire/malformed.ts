@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Contract } from '../contract/contract.ts'
 import type { Problem } from '../domain/errors.ts'
@@ -13,12 +13,17 @@ export function createMalformedReply(
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   let ordinal = 0
   return function refuseMalformed(error, socket) {
-    // Nobody to answer, or an answer ahead of this one that it would be mixed into. An answer to a request whose own
-    // body is what is malformed will never come. Node's own handler asks the same field.
-    const { _httpMessage: pending } = socket as { _httpMessage?: { headersSent: boolean; req: { complete: boolean } } }
-    const ahead = pending !== undefined && pending !== null && (pending.headersSent || pending.req.complete)
-    if (error.code === 'ECONNRESET' || !socket.writable || ahead) {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
+      return
+    }
+    // An answer ahead of this one would be mixed into it, and tells of a change that may have been made: it goes first
+    // and alone. One to a request whose own body is what is malformed will never come. Node's own handler asks the
+    // same field.
+    const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null }
+    if (pending && (pending.headersSent || pending.req.complete)) {
+      pending.once('finish', () => socket.end())
+      pending.once('close', () => socket.destroy())
       return
     }
     const { status, code, message } = catalogue.answer(problemOf(error))

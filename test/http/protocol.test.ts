@@ -778,6 +778,20 @@ describe('What is not HTTP', () => {
     expect(ids.size).toBe(20)
   })
 
+  it('does not take away the answer to the request before it', async () => {
+    const service = await startService()
+    const change = requestBytes({
+      method: 'POST',
+      target: DOMAINS,
+      headers: [AUTHORIZED, JSON_BODY],
+      body: '{"domains":["new.example"]}',
+    })
+    const received = await service.sendRaw(Buffer.concat([change, Buffer.from('what is this?\r\n\r\n')]))
+    const responses = readResponses(received)
+    expect(responses.map(({ status }) => status)).toEqual([200])
+    expect((await service.get('/domains')).body.data.domains).toContain('new.example')
+  })
+
   it('is answered 408 when it does not come in time', async () => {
     const service = await startService()
     const refuseMalformed = createMalformedReply(service.contract, 42, SILENT)
