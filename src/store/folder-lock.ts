@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -88,8 +88,13 @@ function createLock(path: string): boolean {
     writeFileSync(path, ourName(), { flag: 'wx' })
     return true
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
-    throw error
+    if (codeOf(error) !== 'EEXIST') throw error
+    // To read a pipe would take for ever, and a link to nowhere is neither there nor can it be made.
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found !== undefined && !found.isFile()) {
+      throw new StoreError('unusable', `${path} is no ordinary file; remove it or choose another folder`)
+    }
+    return false
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { TextFile } from 'lowdb/node'
@@ -36,6 +36,7 @@ export async function openFolderStore(
     const names = readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'))
     for (const name of names.sort()) {
       const path = join(folder, name)
+      if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw damage(path, 'is no file that can be read')
       const data = await new AccountFile(path, revive, turns).read()
       if (data === null) continue
       const { id, keys } = data.state

@@ -228,6 +228,97 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
       expect(await store.nextRequest('other')).toBe(1)
     })
 
+    describe('asked to delete an account', () => {
+      it('forgets it with its keys, which others may then have', async () => {
+        await store.create(exampleAccount('acme', ['k1']))
+        await store.delete('acme')
+        expect([await store.list(), await store.has('acme'), await store.accountOf('k1')]).toEqual([
+          [],
+          false,
+          undefined,
+        ])
+        await expect(store.read('acme')).rejects.toMatchObject({ problem: 'unknown-account' })
+        await store.create(exampleAccount('other', ['k1']))
+        expect(await store.accountOf('k1')).toBe('other')
+      })
+
+      it('takes another of the same id for a new one', async () => {
+        await store.create(exampleAccount('acme', ['k1']))
+        await store.update('acme', watch('a.example'))
+        await store.hit('acme', 'dmarc', charge, 0)
+        await store.nextRequest('acme')
+        await store.delete('acme')
+        await store.create(exampleAccount('acme', ['k1']))
+        expect((await store.read('acme')).domains.size).toBe(0)
+        expect(await store.hit('acme', 'dmarc', charge, 0)).toMatchObject({ remaining: 19 })
+        expect(await store.nextRequest('acme')).toBe(1)
+      })
+
+      it('forgets it for good, also while a change of it is on its way', async () => {
+        await store.create(exampleAccount('acme', ['k1']))
+        const changes = Array.from({ length: 5 }, (_, index) => store.update('acme', watch(`${index}.example`)))
+        await store.delete('acme')
+        await Promise.allSettled(changes)
+        expect(await store.list()).toEqual([])
+        if (opened.reopen !== undefined) store = await opened.reopen()
+        expect([await store.list(), await store.accountOf('k1')]).toEqual([[], undefined])
+      })
+
+      it('rejects one that it does not know', async () => {
+        await expect(store.delete('acme')).rejects.toMatchObject({ problem: 'unknown-account' })
+      })
+    })
+
+    describe('asked to replace an account', () => {
+      const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'k', answersWith: () => true }
+      const always = { faults: [{ id: 'fault_1', createdAt: 0, rule: { delay_ms: 1 } }], faultsCreated: 1 }
+
+      it('puts state and counters in its place, and goes on counting requests', async () => {
+        await store.create({ ...exampleAccount('acme', ['k1']), ...always })
+        const before = await store.read('acme')
+        await store.hit('acme', 'dmarc', charge, 0)
+        await store.strike('acme', target, 0, () => 0)
+        const counters = await store.counters('acme')
+        await store.update('acme', watch('a.example'))
+        await store.hit('acme', 'dmarc', charge, 0)
+        await store.strike('acme', target, 0, () => 0)
+        await store.nextRequest('acme')
+        await store.replace('acme', before, counters)
+        if (opened.reopen !== undefined) store = await opened.reopen()
+        expect((await store.read('acme')).domains.size).toBe(0)
+        expect(await store.counters('acme')).toEqual(counters)
+        expect([...counters.tallies]).toEqual([['fault_1', { matched: 1, hits: 1 }]])
+        expect(await store.nextRequest('acme')).toBe(2)
+      })
+
+      it('counts requests from the number that it is given', async () => {
+        await store.create(exampleAccount('acme'))
+        await store.nextRequest('acme')
+        await store.replace('acme', await store.read('acme'), { quotas: new Map(), tallies: new Map(), requests: 0 })
+        expect(await store.nextRequest('acme')).toBe(1)
+      })
+
+      it('lets go of the keys that it has no more, and takes none of another', async () => {
+        await store.create(exampleAccount('acme', ['k1']))
+        await store.create(exampleAccount('other', ['k2']))
+        const counters = await store.counters('acme')
+        await expect(store.replace('acme', exampleAccount('acme', ['k2']), counters)).rejects.toMatchObject({
+          problem: 'taken',
+        })
+        await store.replace('acme', exampleAccount('acme', ['k3']), counters)
+        expect([await store.accountOf('k1'), await store.accountOf('k3')]).toEqual([undefined, 'acme'])
+      })
+    })
+
+    it('gives counters out in maps of their own', async () => {
+      await store.create(exampleAccount('acme'))
+      const counters = await store.counters('acme')
+      await store.hit('acme', 'dmarc', charge, 0)
+      expect(counters.quotas.size).toBe(0)
+      await store.setHits('acme', 'dmarc', { startedAt: 0, used: 20 })
+      expect(await store.hit('acme', 'dmarc', charge, 0)).toMatchObject({ allowed: false, remaining: 0 })
+    })
+
     it('rejects what comes after `close`, which may be called twice', async () => {
       await store.create(exampleAccount('acme'))
       await Promise.all([store.close(), store.close()])

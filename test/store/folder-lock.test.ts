@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -35,6 +35,18 @@ describe('the lock of a folder', () => {
     const folder = temporaryFolder()
     await lock(folder)
     expect(readFileSync(join(folder, '.lock'), 'utf8')).toBe(ours)
+  })
+
+  it.each<[what: string, make: (path: string) => void]>([
+    ['a link to nowhere', (path) => symlinkSync('nowhere', path)],
+    ['a pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a folder', (path) => mkdirSync(path)],
+  ])('that is %s is refused and stays', async (_, make) => {
+    const folder = temporaryFolder()
+    const path = join(folder, '.lock')
+    make(path)
+    await expect(lockFolder(folder)).rejects.toThrow(`${path} is no ordinary file; remove it or choose another folder`)
+    expect(readdirSync(folder)).toEqual(['.lock'])
   })
 
   it('is gone after its release, so that the folder can be locked again', async () => {

@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AccountRecord, recordAccount } from '../../src/domain/account.ts'
@@ -267,13 +268,17 @@ describe('a folder of accounts', () => {
     })
   })
 
-  it('is not opened when a file cannot be read', async () => {
+  it.each<[what: string, make: (path: string) => void]>([
+    ['a folder', (path) => mkdirSync(path)],
+    ['a pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a link to nowhere', (path) => symlinkSync('nowhere', path)],
+  ])('is not opened when what should be a file is %s', async (_, make) => {
     const folder = temporaryFolder()
     const path = join(folder, 'account-acme.json')
-    mkdirSync(path)
+    make(path)
     await expect(openFolderStore(folder, revive)).rejects.toMatchObject({
-      problem: 'unusable',
-      message: `${path} cannot be read (EISDIR: illegal operation on a directory, read)`,
+      problem: 'damaged',
+      message: `${path}: is no file that can be read`,
     })
   })
 
