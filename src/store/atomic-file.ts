@@ -1,0 +1,48 @@
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+/**
+ * What a finished write survives: the death of the process (`rename`), or also that of the machine (`fsync`), for
+ * which file and folder are flushed to the disk first.
+ */
+export type Durability = 'rename' | 'fsync'
+
+/**
+ * Puts `content` in the place of a file, so that whoever reads it, at any moment and after any end of the process,
+ * finds the old content or the new one whole. One write at a time for each path. Rejects with the error of the
+ * file system; then the old content stays.
+ */
+export async function replaceFile(path: string, content: string, durability: Durability): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.tmp`)
+  try {
+    await using(await open(temporary, 'w'), async (file) => {
+      await file.writeFile(content)
+      if (durability === 'fsync') await file.sync()
+    })
+    await rename(temporary, path)
+    if (durability === 'fsync') await syncFolder(dirname(path))
+  } catch (error) {
+    // On a full disk, what was written of it takes the room that the next try needs.
+    await rm(temporary, { force: true }).catch(() => {})
+    throw error
+  }
+}
+
+/** Forgets a file for good; one that is not there is no error. */
+export async function removeFile(path: string, durability: Durability): Promise<void> {
+  await rm(path, { force: true })
+  if (durability === 'fsync') await syncFolder(dirname(path))
+}
+
+/** A rename is an entry of the folder, which has a cache of its own. */
+async function syncFolder(folder: string): Promise<void> {
+  await using(await open(folder, 'r'), (handle) => handle.sync())
+}
+
+async function using(handle: FileHandle, use: (handle: FileHandle) => Promise<void>): Promise<void> {
+  try {
+    await use(handle)
+  } finally {
+    await handle.close()
+  }
+}
