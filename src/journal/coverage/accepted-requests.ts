@@ -1,8 +1,8 @@
 import type { Json } from '../../contract/json.ts'
 import type { DomainGroup } from '../../domain/account.ts'
 import type { Problem } from '../../domain/errors.ts'
-import type { Rehearsal } from './rehearsal.ts'
 import { freshDomains, freshName, unknownGroupId } from '../samples.ts'
+import type { Rehearsal } from './rehearsal.ts'
 
 /** What a planned request sends to its operation. */
 export interface Sent {

@@ -1,8 +1,8 @@
 import type { Operation } from '../../contract/api.ts'
 import type { Contract } from '../../contract/contract.ts'
 import { refreshDay } from '../../domain/dmarc.ts'
-import { type Layout, layoutOf, type OperationLayout, shows } from './layout.ts'
 import { Evidence } from './evidence.ts'
+import { type Layout, layoutOf, type OperationLayout, shows } from './layout.ts'
 import type { Observation } from './observation.ts'
 
 /** A response that no operation documents, or that came before one was known. */
