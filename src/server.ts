@@ -13,6 +13,7 @@ import type { Fixture } from './domain/fixture.ts'
 import { comparedName } from './domain/groups.ts'
 import { addKey } from './domain/keys.ts'
 import { createPipeline } from './http/pipeline.ts'
+import { createMalformedRecorder } from './http/recorder.ts'
 import type { CoverageReport } from './journal/coverage/report.ts'
 import { Journal } from './journal/journal.ts'
 import { Account, type AccountOptions, createCaller, withFixture } from './library/account.ts'
@@ -112,7 +113,10 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
         ? beside(request, response)
         : service(request, response)
     }
-    const server = createHttpServer(dispatch, createMalformedReply(contract, seed, log))
+    const server = createHttpServer(
+      dispatch,
+      createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, clock })),
+    )
     const origin = await listen(server, port, host)
     Object.assign(planes, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
     let stopped: Promise<void> | undefined
@@ -196,6 +200,7 @@ async function provideDefaultAccount(
   if (!(await store.has(id))) await worlds.create({ id, apiKey })
   const account = await store.read(id)
   const key = apiKey ?? deriveKey(account.seed, id)
+  worlds.journal.hide(key)
   const known = account.keys.some(({ hash }) => hash === hashKey(key))
   if (known || apiKey === undefined) return known ? key : undefined
   const added = establishedKey(identityOf(apiKey), worlds.now(account))

@@ -53,12 +53,16 @@ export class Worlds {
   /** The one that was used longest ago comes first. */
   readonly #sandboxes = new Set<string>()
   readonly #coverages = new Map<string | undefined, Coverage>()
+  /** That of accounts that are gone or began anew. */
+  readonly #former: Coverage
   readonly #opening = new Map<string, Promise<string>>()
   #count = 0
+  #struck = 0
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
     this.journal = deps.journal
+    this.#former = new Coverage(deps.contract)
   }
 
   /** Takes in the accounts that the store has already. */
@@ -77,9 +81,10 @@ export class Worlds {
   }
 
   /** Takes note of an exchange, in the journal and for the coverage of the contract. */
-  record(entry: Omit<Entry, 'ordinal'>, seen: Pick<Observation, 'query' | 'body' | 'key' | 'group'>): void {
+  record(entry: Omit<Entry, 'ordinal'>, query: Observation['query'], body: unknown): void {
     const { account, operation, status, code, injected, allowance, at } = entry
     this.journal.record(entry)
+    if (entry.injection?.source === 'rule') this.#struck++
     if (status === undefined) return
     this.#coverageOf(account).observe({
       operation,
@@ -87,13 +92,13 @@ export class Worlds {
       code,
       reason: entry.problems[0]?.reason,
       injected,
-      query: seen.query,
-      body: seen.body,
+      query,
+      body,
       bodyBytes: entry.body?.size ?? 0,
       allowance,
       now: at,
-      key: seen.key,
-      group: seen.group,
+      key: entry.keyEvidence,
+      group: entry.group,
     })
   }
 
@@ -102,6 +107,16 @@ export class Worlds {
     const { contract } = this.#deps
     if (account === undefined) return mergeCoverage(this.#coverages.values(), contract)
     return mergeCoverage([this.#coverageOf(account), this.#coverageOf(undefined)], contract)
+  }
+
+  /** How many requests fault rules struck since the start. */
+  get struck(): number {
+    return this.#struck
+  }
+
+  /** What all requests since the start have shown, those of accounts that are gone or began anew included. */
+  totals(): Coverage {
+    return mergeCoverage([this.#former, ...this.#coverages.values()], this.#deps.contract)
   }
 
   #coverageOf(account: string | undefined): Coverage {
@@ -121,6 +136,7 @@ export class Worlds {
     const { store, defaults, contract, clock } = this.#deps
     const { fixture: usual, ...rest } = defaults
     const chosen = Object.fromEntries(Object.entries(birth).filter(([, value]) => value !== undefined))
+    if (typeof birth.apiKey === 'string') this.journal.hide(birth.apiKey)
     const state = createAccount(fixture ?? usual, { ...rest, ...chosen, id: birth.id, real: clock() }, contract)
     await this.#makeRoom()
     this.#count++
@@ -219,6 +235,8 @@ export class Worlds {
   }
 
   #forget(accountId: string): void {
+    const coverage = this.#coverages.get(accountId)
+    if (coverage !== undefined) this.#former.add(coverage)
     this.#coverages.delete(accountId)
     this.journal.clear(accountId)
   }

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Catalogue } from '../contract/catalogue.ts'
+import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { describeEntry } from '../journal/report.ts'
 
 /** In milliseconds: how often a silent stream shows that it lives, before a proxy takes it for dead. */
 const HEARTBEAT = 15_000
-/** Bytes that may wait for a slow reader; beyond it the stream ends, and the reader resumes by Last-Event-ID. */
-const BACKLOG = 1 << 20
+/** New entries that may wait for a slow reader; beyond it the stream is cut, and the reader resumes by Last-Event-ID. */
+const BACKLOG = 1_000
 
 /**
  * Streams the entries of an account's journal, or of all, as server-sent events, until the reader leaves or the server
@@ -24,25 +24,63 @@ export function streamEntries(
   response.writeHead(200, {
     'Content-Type': 'text/event-stream',
     'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
     // Proxies that buffer would hold the events back.
     'X-Accel-Buffering': 'no',
   })
-  function send(entry: Entry): void {
-    if (account !== undefined && entry.account !== account) return
-    response.write(`id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(describeEntry(entry, catalogue))}\n\n`)
-    if (response.writableLength > BACKLOG) response.destroy()
+  if (request.method === 'HEAD' || stopping.aborted) {
+    response.end()
+    return
   }
-  const last = Number(request.headers['last-event-id'] ?? Number.NaN)
+  const former = entriesSince(request.headers['last-event-id'], journal, account)
+  const limit = former.length + BACKLOG
+  let waiting = former
+  let next = 0
+  let flowing = true
+
+  /** Writes what waits for as long as the reader keeps up. */
+  function pump(): void {
+    while (flowing && next < waiting.length) {
+      const entry = waiting[next++]
+      if (entry !== undefined) flowing = response.write(eventOf(entry))
+    }
+    if (next < waiting.length) return
+    waiting = []
+    next = 0
+  }
+
+  function eventOf(entry: Entry): string {
+    const description = describeEntry(entry, catalogue, journal.redactorFor(entry))
+    return `id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`
+  }
+
+  function take(entry: Entry): void {
+    if (account !== undefined && entry.account !== account) return
+    waiting.push(entry)
+    if (waiting.length - next > limit) response.destroy()
+    else pump()
+  }
+
   response.write(': the requests as they happen\n\n')
-  if (!Number.isNaN(last)) for (const entry of journal.list(account)) if (entry.ordinal > last) send(entry)
-  const unsubscribe = journal.subscribe(send)
-  const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT)
+  const unsubscribe = journal.subscribe(take)
+  const heartbeat = setInterval(() => flowing && response.write(': still here\n\n'), HEARTBEAT)
   heartbeat.unref()
   const end = () => response.end()
   stopping.addEventListener('abort', end, { once: true })
+  response.on('drain', () => {
+    flowing = true
+    pump()
+  })
   response.once('close', () => {
     unsubscribe()
     clearInterval(heartbeat)
     stopping.removeEventListener('abort', end)
   })
+  pump()
+}
+
+/** What the journal has after the event that a reader saw last; nothing for one that saw none. */
+function entriesSince(lastEventId: string | string[] | undefined, journal: Journal, account: string | undefined) {
+  const last = /^\d+$/.test(String(lastEventId)) ? Number(lastEventId) : Number.POSITIVE_INFINITY
+  return journal.list(account).filter(({ ordinal }) => ordinal > last)
 }

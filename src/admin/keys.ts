@@ -12,6 +12,7 @@ export const createKey: AccountVerb = async (call) => {
   const { label, key, created_at } = call.body as { label?: string; key?: string; created_at?: string }
   const createdAt = created_at === undefined ? now : Date.parse(created_at)
   if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
+  if (key !== undefined) call.worlds.journal.hide(key)
   let secret = key ?? ''
   const decision = await store.update(account.id, (state) => {
     if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')

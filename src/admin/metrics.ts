@@ -1,18 +1,31 @@
+import type { Registry } from 'prom-client'
 import { reportCoverage } from '../journal/coverage/report.ts'
 import type { ControlDeps } from './verb.ts'
 
-/** The metrics of the server in the text format of Prometheus. They are counted elsewhere and only written here. */
-export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ type: string; text: string }> {
+let ofProcess: Registry | undefined
+
+/**
+ * The metrics of the server in the text format of Prometheus. They are counted elsewhere and only written here, since
+ * the start: neither a reset nor the end of an account takes anything from them.
+ */
+export async function writeMetrics({ worlds }: ControlDeps): Promise<{ type: string; text: string }> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
+  if (ofProcess === undefined) {
+    // Watched from the first time on that somebody asks, and once: each time would start another observer.
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+  }
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  const count = (name: string, help: string, value: number) => {
+    new Counter({ name: `dmarc_understudy_${name}`, help, registers: [registry] }).inc(value)
+  }
   const requests = new Counter({
     name: 'dmarc_understudy_requests_total',
-    help: 'Requests to the service since the start, without those of accounts that are gone or were reset.',
+    help: 'Answers of the service; those of faults and simulations are injected.',
     labelNames: ['operation', 'status', 'code', 'injected'] as const,
     registers: [registry],
   })
-  const { operations, outside } = reportCoverage(worlds.coverage())
+  const { operations, outside } = reportCoverage(worlds.totals())
   const answered = [
     ...operations.flatMap(({ operation, responses }) => responses.map((response) => ({ operation, ...response }))),
     ...outside.map((response) => ({ operation: '', ...response })),
@@ -22,25 +35,13 @@ export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ ty
     if (genuine > 0) requests.inc({ ...labels, injected: 'false' }, genuine)
     if (injected > 0) requests.inc({ ...labels, injected: 'true' }, injected)
   }
-  const gauge = (name: string, help: string, value: number) => {
-    new Gauge({ name: `dmarc_understudy_${name}`, help, registers: [registry] }).set(value)
-  }
-  gauge('accounts', 'Accounts, sandboxes included.', worlds.count)
-  gauge('journal_requests', 'Requests that the journal ever took in.', worlds.journal.recorded)
-  const duration = new Counter({
-    name: 'dmarc_understudy_request_seconds_total',
-    help: 'Time that requests took, from their arrival to their answer.',
+  count('exchanges_total', 'Requests to the service, those without an answer included.', worlds.journal.recorded)
+  count('request_seconds_total', 'Time from the arrival of requests to their answers.', worlds.journal.seconds)
+  count('fault_hits_total', 'Requests that fault rules struck.', worlds.struck)
+  new Gauge({
+    name: 'dmarc_understudy_accounts',
+    help: 'Accounts, sandboxes included.',
     registers: [registry],
-  })
-  duration.inc(worlds.journal.seconds)
-  const hits = new Counter({
-    name: 'dmarc_understudy_fault_hits_total',
-    help: 'Requests that fault rules struck.',
-    registers: [registry],
-  })
-  for (const id of await store.list()) {
-    const { tallies } = await store.counters(id)
-    for (const { hits: struck } of tallies.values()) hits.inc(struck)
-  }
-  return { type: registry.contentType, text: await registry.metrics() }
+  }).set(worlds.count)
+  return { type: registry.contentType, text: `${await ofProcess.metrics()}\n${await registry.metrics()}` }
 }

@@ -1,8 +1,10 @@
 import type { Json } from '../contract/json.ts'
+import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import { explainEntry } from '../journal/explanation.ts'
-import { type Difference, differencesOf, type RequestMatch } from '../journal/match.ts'
-import { describeEntry, splitTarget } from '../journal/report.ts'
+import type { Journal } from '../journal/journal.ts'
+import { type Difference, demandsOf, differencesOf, type RequestMatch } from '../journal/match.ts'
+import { redactWithin } from '../journal/redaction.ts'
 import { DEFAULT_ACCOUNT } from './accounts.ts'
 import { notFound } from './codes.ts'
 import { type AccountVerb, type ControlCall, type ControlOutcome, done, type Verb } from './verb.ts'
@@ -33,14 +35,16 @@ export const verifyRequests: AccountVerb = ({ account, worlds, contract, body })
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
   const passed = matched >= lowest && matched <= highest
+  const demands = demandsOf(match)
   const nearest = compared
-    .filter(({ differences }) => differences.length > 0)
+    // What fits in nothing is no near miss; where only one thing is asked for, anything may have been meant.
+    .filter(({ differences }) => differences.length > 0 && (demands === 1 || differences.length < demands))
     .sort((one, other) => one.differences.length - other.differences.length || other.entry.ordinal - one.entry.ordinal)
   const misses = passed || matched > highest ? [] : nearest.slice(0, NEAR_MISSES)
   return done({
     passed,
     matched,
-    near_misses: misses.map(({ entry, differences }) => describeMiss(entry, differences)),
+    near_misses: misses.map(({ entry, differences }) => describeMiss(entry, differences, worlds.journal)),
   })
 }
 
@@ -50,11 +54,14 @@ export const explainRequest: Verb = async (call) => {
   const entry = worlds.journal.find(id.toLowerCase())
   if (entry === undefined) return notFound('request', id)
   // Whose request it was may be unknown; then it is corrected for the account that everybody has.
-  const account = await store.read(entry.account ?? DEFAULT_ACCOUNT)
-  return done(explainEntry(entry, account, contract, call.planes()))
+  const accountId = entry.account ?? DEFAULT_ACCOUNT
+  // A request under way when its account was deleted is recorded after it.
+  if (!(await store.has(accountId))) return notFound('request', id)
+  const account = await store.read(accountId)
+  return done(explainEntry(entry, account, contract, call.planes(), worlds.journal.redactorFor(entry)))
 }
 
-function select({ query, contract }: ControlCall, entries: readonly Entry[]): ControlOutcome {
+function select({ query, contract, worlds: { journal } }: ControlCall, entries: readonly Entry[]): ControlOutcome {
   const { limit, status, violation, injected, ...match } = query
   const wanted: RequestMatch = {
     ...match,
@@ -64,10 +71,11 @@ function select({ query, contract }: ControlCall, entries: readonly Entry[]): Co
   }
   const matching = entries.filter((entry) => differencesOf(entry, wanted, contract.basePath).length === 0)
   const newest = limit === undefined ? matching : matching.slice(Math.max(0, matching.length - Number(limit)))
-  const requests: Json[] = newest.map((entry) => describeEntry(entry, contract.catalogue))
+  const requests: Json[] = newest.map((entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry)))
   return done({ requests, count: matching.length })
 }
 
-function describeMiss({ requestId, method, target }: Entry, differences: readonly Difference[]): object {
-  return { request_id: requestId, method, path: splitTarget(target)[0], differences }
+function describeMiss(entry: Entry, differences: readonly Difference[], journal: Journal): object {
+  const { requestId, method, path } = entry
+  return redactWithin({ request_id: requestId, method, path, differences }, journal.redactorFor(entry))
 }

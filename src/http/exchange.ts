@@ -3,11 +3,12 @@ import type { Operation } from '../contract/api.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { Injection } from '../journal/entry.ts'
+import type { Decided, Injection } from '../journal/entry.ts'
+import type { ReceivedBody } from '../wire/conform.ts'
 import type { Caller } from './gate.ts'
 
 /** One request on its way through the service, and what is known of it so far. */
-export interface Exchange {
+export interface Exchange extends ReceivedBody {
   request: IncomingMessage
   response: ServerResponse
   /** Of `elapsed`. */
@@ -24,11 +25,11 @@ export interface Exchange {
   allowance?: Allowance
   /** The methods of the path, when the request's is none of them. */
   allow?: string
-  /** As received. */
-  body?: Buffer
-  /** The body, where it is JSON. */
-  value?: unknown
   problems: readonly Problem<string>[]
+  /** Whether it is refused for what the contract itself says, whatever the state is. */
+  unlawful?: boolean
+  /** What the service decided, where something else, or nothing, is sent. */
+  decided?: Decided
   injection?: Injection | undefined
   /** What failed inside. */
   failure?: unknown

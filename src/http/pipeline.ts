@@ -5,9 +5,7 @@ import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import { isInGrace } from '../domain/keys.ts'
-import { type KeyEvidence, NO_KEY } from '../journal/coverage/observation.ts'
-import type { Entry, Injection } from '../journal/entry.ts'
+import type { Injection } from '../journal/entry.ts'
 import { ClientGone } from '../wire/body.ts'
 import { conformRequest } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
@@ -27,6 +25,7 @@ import {
   injectReply,
 } from './injection.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
+import { createRecorder } from './recorder.ts'
 
 export interface PipelineDeps extends InjectionDeps {
   /** Names requests that belong to no account. */
@@ -41,9 +40,10 @@ export interface PipelineDeps extends InjectionDeps {
 export function createPipeline(
   deps: PipelineDeps,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const { contract, store, log, worlds, stopping } = deps
+  const { contract, store, log, stopping } = deps
   const route = createRouter(contract, contract.settings)
   const replier = new Replier(contract, deps.responseValidation)
+  const record = createRecorder(deps)
   contract.operations.forEach(behaviourOf)
   const turns = new WeakMap<Socket, Promise<void>>()
   let strangers = 0
@@ -63,11 +63,15 @@ export function createPipeline(
     const exchange: Exchange = { request, response, started: elapsed(), path, query, problems: [] }
     try {
       const reply = await replyTo(exchange)
-      if (reply === undefined) record(exchange, undefined, {})
-      else await deliver(exchange, reply)
+      if (reply !== undefined && !response.destroyed) await deliver(exchange, reply)
+      else {
+        // A client that left while it was kept waiting gets no answer either.
+        if (reply !== undefined) exchange.decided ??= { status: reply.status, code: reply.code }
+        record(exchange, requestId(exchange), undefined, {})
+      }
     } catch (error) {
       if (error instanceof ClientGone) {
-        record(exchange, undefined, {})
+        record(exchange, requestId(exchange), undefined, {})
         return
       }
       log.error({ request_id: exchange.requestId, err: error }, 'The response could not be sent.')
@@ -102,6 +106,7 @@ export function createPipeline(
     const { injection } = exchange
     if (injection === undefined || !actsAfter(injection)) return reply
     // Whatever the request has changed stays changed; only its answer is lost or spoilt from here on.
+    exchange.decided = { status: reply.status, code: reply.code }
     if (injection.rule.connection !== 'drip') await pause(delayOf(injection), exchange.response, stopping)
     if (cut(exchange, injection)) return undefined
     return injectReply(exchange, injection, replier) ?? corruptReply(exchange, injection, reply)
@@ -112,11 +117,11 @@ export function createPipeline(
     const { request, path } = exchange
     // RFC 9112 §3.2. Node would refuse it as well, but without the envelope.
     if (request.headers.host === undefined && request.httpVersion === '1.1')
-      return refuse({ code: 'invalid_request_body', reason: 'malformed' })
+      return unlawful(exchange, refuse({ code: 'invalid_request_body', reason: 'malformed' }))
     const routed = route(request.method ?? '', path)
     if (routed.ok) exchange.operation = routed.operation
     else if (routed.allow !== undefined) exchange.allow = routed.allow
-    if (!routed.ok && contract.settings.routing === 'before-key') return routed
+    if (!routed.ok && contract.settings.routing === 'before-key') return unlawful(exchange, routed)
 
     const caller = await authenticate(request.headers.authorization, deps)
     if ('ok' in caller) {
@@ -129,7 +134,7 @@ export function createPipeline(
       await store.nextRequest(caller.account.id),
       contract.requestIds,
     )
-    return routed.ok ? admitCaller(exchange, caller, routed.operation) : routed
+    return routed.ok ? admitCaller(exchange, caller, routed.operation) : unlawful(exchange, routed)
   }
 
   async function admitCaller(exchange: Exchange, caller: Caller, operation: Operation): Promise<Refusal | undefined> {
@@ -148,12 +153,9 @@ export function createPipeline(
 
   async function run(exchange: Exchange, caller: Caller, operation: Operation): Promise<Reply> {
     const { request, query } = exchange
-    const conforming = await conformRequest(request, query, operation, contract.settings, (bytes) => {
-      exchange.body = bytes
-    })
-    if (!conforming.ok) return answer(exchange, conforming)
+    const conforming = await conformRequest(request, query, operation, contract.settings, exchange)
+    if (!conforming.ok) return answer(exchange, unlawful(exchange, conforming))
     const { body } = conforming
-    exchange.value = body
     exchange.group = caller.account.groups.get(query['id'] ?? '')
     const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation) : undefined
     const simulation = simulated && injectReply(exchange, simulated, replier)
@@ -192,9 +194,10 @@ export function createPipeline(
   async function deliver(exchange: Exchange, reply: Reply): Promise<void> {
     const { request, response, injection } = exchange
     const headers = headersOf(exchange, reply)
-    record(exchange, reply, headers)
-    const { status, body } = reply
     const how = injection?.rule.connection
+    if (injection && (how === 'truncate' || how === 'drip')) injection.effect = EFFECTS[how]
+    record(exchange, requestId(exchange), reply, headers)
+    const { status, body } = reply
     if (how === 'truncate' || how === 'drip') {
       await sendBadly(response, { status, headers, body }, how, injection?.rule.delay_ms, stopping)
     } else send(response, { status, headers, body }, request.method === 'HEAD')
@@ -222,77 +225,20 @@ export function createPipeline(
     if (injection?.applied !== undefined) headers['Preference-Applied'] = injection.applied
     return headers
   }
-
-  function record(exchange: Exchange, reply: Reply | undefined, responseHeaders: Headers): void {
-    const { request, caller, operation, injection } = exchange
-    const id = requestId(exchange)
-    if (reply?.breach) log.warn({ request_id: id, violations: reply.breach.violations }, reply.breach.message)
-    const duration = Math.round((elapsed() - exchange.started) * 1000) / 1000
-    worlds.record(
-      entryOf(exchange, reply, { requestId: id, at: caller?.now ?? deps.clock(), duration, responseHeaders }),
-      { query: exchange.query, body: exchange.value, key: keyEvidence(exchange), group: exchange.group },
-    )
-    log.info(
-      {
-        request_id: id,
-        method: request.method,
-        path: exchange.path,
-        operation: operation?.id,
-        account: caller?.account.id,
-        key: caller?.key.id,
-        status: reply?.status,
-        code: reply?.code,
-        fault: injection?.id ?? injection?.source,
-        ms: duration,
-      },
-      'request',
-    )
-  }
-
-  function keyEvidence({ caller, holder }: Exchange): KeyEvidence {
-    const known = caller ?? holder
-    if (known === undefined) return NO_KEY
-    const { account, key, now } = known
-    const inGrace = isInGrace(key, now, contract.settings.gracePeriod)
-    return { ordinal: account.keys.indexOf(key) + 1, disabled: key.disabled, inGrace }
-  }
-
-  function entryOf(
-    { request, caller, holder, operation, allowance, body, problems, injection, failure }: Exchange,
-    reply: Reply | undefined,
-    known: Pick<Entry, 'requestId' | 'at' | 'duration' | 'responseHeaders'>,
-  ): Omit<Entry, 'ordinal'> {
-    const { journal } = worlds
-    return {
-      ...known,
-      account: (caller ?? holder)?.account.id,
-      key: (caller ?? holder)?.key.id,
-      method: request.method ?? '',
-      target: request.url ?? '',
-      headers: request.rawHeaders,
-      body: body && journal.keepBody(body),
-      operation,
-      allowance,
-      status: reply?.status,
-      code: reply?.code,
-      problems: reply?.problem && problems[0] !== reply.problem ? foremostFirst(problems, reply.problem) : problems,
-      responseBody: reply && journal.keepBody(reply.body),
-      violations: reply?.breach?.violations ?? [],
-      injection,
-      injected: injection !== undefined && (reply === undefined || reply.injected === true),
-      failure,
-    }
-  }
 }
 
 const EFFECTS = {
   reset: 'The connection was reset in place of an answer.',
   hang: 'No answer was sent; the connection was left open.',
   empty: 'The connection was closed in place of an answer.',
+  truncate: 'The connection was cut in the middle of the answer.',
+  drip: 'The answer was sent drop by drop.',
 } as const
 
-function foremostFirst<Item>(items: readonly Item[], first: Item): Item[] {
-  return [first, ...items.filter((item) => item !== first)]
+/** Notes that the contract itself, and nothing in the state, is what forbids the request. */
+function unlawful(exchange: Exchange, refusal: Refusal<string>): Refusal<string> {
+  exchange.unlawful = true
+  return refusal
 }
 
 /** @throws ContractError, at the start, for an operation of the document that nobody has written. */

@@ -1,8 +1,10 @@
 import type { Operation } from '../contract/api.ts'
 import type { Violation } from '../contract/violations.ts'
+import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import type { KeyEvidence } from './coverage/observation.ts'
 
 /** Bytes of a body, of which only the beginning may have been kept. */
 export interface KeptBody {
@@ -25,6 +27,12 @@ export interface Injection {
   effect?: string
 }
 
+/** An answer that was never sent as it was. */
+export interface Decided {
+  status: number
+  code: string | undefined
+}
+
 /** One exchange as it happened. Texts are derived when somebody asks, not while a client waits. */
 export interface Entry {
   /** Counts all exchanges of the process. */
@@ -38,6 +46,8 @@ export interface Entry {
   at: number
   method: string
   target: string
+  /** Of the target, without scheme and authority. */
+  path: string
   /** Names and values in turns, as received. */
   headers: readonly string[]
   body: KeptBody | undefined
@@ -46,15 +56,22 @@ export interface Entry {
   /** Absent where no answer was sent. */
   status: number | undefined
   code: string | undefined
-  /** Everything that is wrong with the request; the first is the one that was answered. */
+  /** What is wrong with the request, as much as is kept of it; the first is the one that was answered. */
   problems: readonly Problem<string>[]
+  /** Whether the contract itself forbids the request, by its path, method, parameters or body, whatever the state is. */
+  unlawful: boolean
+  /** What the service had decided, where a fault put something else, or nothing, in the place of its answer. */
+  decided: Decided | undefined
   responseHeaders: Readonly<Record<string, string | number>>
   responseBody: KeptBody | undefined
   /** Where the answer departed from the contract. */
   violations: readonly Violation[]
-  injection: Injection | undefined
+  injection: Omit<Injection, 'draw'> | undefined
   /** Whether the answer, or its absence, is no evidence of how the service behaves. */
   injected: boolean
+  keyEvidence: KeyEvidence
+  /** The group that the query names, as it was before. */
+  group: DomainGroup | undefined
   /** Milliseconds of real time. */
   duration: number
   /** What failed inside, when the answer is 500. */

@@ -1,18 +1,28 @@
+import type { Problem } from '../domain/errors.ts'
 import type { Entry, KeptBody } from './entry.ts'
+import { type Redact, redactorFor } from './redaction.ts'
 
 export interface JournalLimits {
   /** Entries kept of each account; 0 keeps none. */
   entries: number
   /** Bytes kept of each body. */
   body: number
+  /** Problems kept of each request. */
+  problems: number
   /** Bytes that all entries together may hold, about. */
   total: number
 }
 
-export const JOURNAL_LIMITS: JournalLimits = { entries: 1000, body: 10_240, total: 256 << 20 }
+export const JOURNAL_LIMITS: JournalLimits = { entries: 1000, body: 10_240, problems: 100, total: 256 << 20 }
 
-/** About what an entry holds beside its bodies. */
-const ENTRY_WEIGHT = 1_500
+/** About what an entry holds beside its bodies and texts, and what a header field and a problem hold beside theirs. */
+const ENTRY_WEIGHT = 1_000
+const FIELD_WEIGHT = 32
+const PROBLEM_WEIGHT = 300
+/** Bytes of the memory that small buffers share; what lies in a larger one keeps all of that alive. */
+const SHARED = 8_192
+/** Characters kept of a value that stood in a body too long to be kept. */
+const VALUE = 500
 
 /** The newest `limit` entries of one account. */
 class Ring {
@@ -47,6 +57,9 @@ export class Journal {
   readonly limits: JournalLimits
   readonly #rings = new Map<string | undefined, Ring>()
   readonly #listeners = new Set<(entry: Entry) => void>()
+  readonly #secrets = new Set<string>()
+  /** Answers that are sent again and again are cut once. */
+  readonly #cut = new WeakMap<Buffer, KeptBody>()
   #ordinal = 0
   #weight = 0
   #duration = 0
@@ -73,10 +86,28 @@ export class Journal {
     for (const listener of this.#listeners) listener(entry)
   }
 
-  /** As much of a body as is kept; a long one is copied, so that the rest of it can be let go. */
+  /** As much of a body as is kept; it is copied where it would keep more memory alive than it needs. */
   keepBody(bytes: Buffer): KeptBody {
-    const { body } = this.limits
-    return { bytes: bytes.length <= body ? bytes : Buffer.from(bytes.subarray(0, body)), size: bytes.length }
+    const { length, buffer } = bytes
+    if (length > this.limits.body) return this.#cutBody(bytes)
+    const alone = buffer.byteLength <= SHARED || buffer.byteLength <= 2 * length
+    return { bytes: alone ? bytes : Buffer.from(bytes), size: length }
+  }
+
+  /** As many problems as are kept. Values out of a body that is too long to be kept would keep it after all. */
+  keepProblems(problems: readonly Problem<string>[], bodySize: number): readonly Problem<string>[] {
+    if (problems.length === 0) return problems
+    const kept = problems.length <= this.limits.problems ? problems : problems.slice(0, this.limits.problems)
+    return bodySize <= this.limits.body ? kept : kept.map(withShortValue)
+  }
+
+  /** Sees to it that a secret is never shown, wherever it stands. */
+  hide(secret: string): void {
+    this.#secrets.add(secret)
+  }
+
+  redactorFor(entry: Entry): Redact {
+    return redactorFor(entry, this.#secrets)
   }
 
   /** The entries of one account, or of all and of none, from the oldest to the newest. */
@@ -101,15 +132,19 @@ export class Journal {
     this.#rings.delete(account)
   }
 
-  clearAll(): void {
-    this.#rings.clear()
-    this.#weight = 0
-  }
-
   /** Calls `listener` with every new entry until the function that it returns is called. */
   subscribe(listener: (entry: Entry) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  #cutBody(bytes: Buffer): KeptBody {
+    let kept = this.#cut.get(bytes)
+    if (kept === undefined) {
+      kept = { bytes: Buffer.from(bytes.subarray(0, this.limits.body)), size: bytes.length }
+      this.#cut.set(bytes, kept)
+    }
+    return kept
   }
 
   #keep(entry: Entry): void {
@@ -139,9 +174,19 @@ export class Journal {
   }
 }
 
-function weightOf({ body, responseBody, target, headers }: Entry): number {
-  // Header fields are many small strings; 30 of them are an ordinary request.
-  return (
-    ENTRY_WEIGHT + (body?.bytes.length ?? 0) + (responseBody?.bytes.length ?? 0) + target.length + headers.length * 50
-  )
+function weightOf({ body, responseBody, target, headers, problems }: Entry): number {
+  let texts = target.length
+  for (const text of headers) texts += text.length + FIELD_WEIGHT
+  const bodies = (body?.bytes.length ?? 0) + (responseBody?.bytes.length ?? 0)
+  return ENTRY_WEIGHT + bodies + texts + problems.length * PROBLEM_WEIGHT
+}
+
+/** An object may be as deep as a body is long, so that nothing that is written out is asked of it here. */
+function withShortValue(problem: Problem<string>): Problem<string> {
+  const { value } = problem
+  if (typeof value === 'string') {
+    return value.length <= VALUE ? problem : { ...problem, value: `${value.slice(0, VALUE)}…` }
+  }
+  if (typeof value !== 'object' || value === null) return problem
+  return { ...problem, value: Array.isArray(value) ? '[…]' : '{…}' }
 }

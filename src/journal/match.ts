@@ -1,6 +1,6 @@
 import { isObject } from '../contract/json.ts'
+import { queryOf } from './description.ts'
 import type { Entry } from './entry.ts'
-import { splitTarget } from './report.ts'
 
 /** What a request must be like; all that is named must fit. */
 export interface RequestMatch {
@@ -12,12 +12,17 @@ export interface RequestMatch {
   status?: number
   code?: string
   injected?: boolean
-  /** Whether the request was refused as unlawful, or its answer departed from the contract. */
+  /** Whether the contract forbids the request, whatever the state is, or its answer departed from the contract. */
   violation?: boolean
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
   /** What the JSON body must contain. */
   body?: unknown
+}
+
+/** How many things are asked for. */
+export function demandsOf({ query = {}, headers = {}, ...others }: RequestMatch): number {
+  return Object.keys(others).length + Object.keys(query).length + Object.keys(headers).length
 }
 
 /** Where a request is not as it should be. */
@@ -27,48 +32,50 @@ export interface Difference {
   received: unknown
 }
 
+/** Characters of a body that a difference shows. */
+const SHOWN = 2_000
+
 /** Everything in which an entry departs from what is asked for; none when it matches. */
 export function differencesOf(entry: Entry, match: RequestMatch, basePath: string): Difference[] {
   const differences: Difference[] = []
   const demand = (field: string, expected: unknown, received: unknown, fits = received === expected) => {
     if (expected !== undefined && !fits) differences.push({ field, expected, received: received ?? null })
   }
-  const [path, query] = splitTarget(entry.target)
   demand('operation', match.operation, entry.operation?.id)
   demand('method', match.method, entry.method)
-  demand('path', match.path, path.startsWith(basePath) ? path.slice(basePath.length) : path)
+  demand('path', match.path, pathBelow(entry, basePath))
   demand('key', match.key, entry.key)
   demand('status', match.status, entry.status)
   demand('code', match.code, entry.code)
   demand('injected', match.injected, entry.injected)
   demand('violation', match.violation, violates(entry))
-  const parameters = new URLSearchParams(query)
+  const parameters = new URLSearchParams(queryOf(entry.target))
   for (const [name, value] of Object.entries(match.query ?? {})) demand(`query.${name}`, value, parameters.get(name))
   for (const [name, value] of Object.entries(match.headers ?? {}))
     demand(`headers.${name}`, value, fieldOf(entry, name))
   if ('body' in match) {
     const received = bodyOf(entry)
-    demand('body', match.body, received, contains(received, match.body))
+    demand('body', match.body, shown(received), contains(received, match.body))
   }
   return differences
 }
 
 /** Whether the contract was violated by either side. What the state forbade, such as a taken name, is no violation. */
-export function violates({ problems, violations, injected }: Entry): boolean {
-  return violations.length > 0 || (!injected && problems.some(({ code }) => UNLAWFUL.has(code)))
+export function violates({ unlawful, violations, injected }: Entry): boolean {
+  return violations.length > 0 || (unlawful && !injected)
 }
 
-/** The codes of requests that no state of an account would make lawful. */
-const UNLAWFUL = new Set([
-  ...['invalid_json', 'invalid_request_body', 'unknown_field', 'missing_field', 'invalid_field_type', 'missing_id'],
-  ...['no_fields_to_update', 'conflicting_fields', 'request_too_large', 'invalid_name', 'invalid_domain'],
-])
+/** The path of the operation or, where there is none, what was asked for below the version segment. */
+function pathBelow({ operation, path }: Entry, basePath: string): string {
+  return operation?.path ?? (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path)
+}
 
+/** Of several fields with this name, all. */
 function fieldOf({ headers }: Entry, name: string): string | undefined {
-  for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index]?.toLowerCase() === name.toLowerCase()) return headers[index + 1]
-  }
-  return undefined
+  const values = headers.filter(
+    (_, index) => index % 2 === 1 && headers[index - 1]?.toLowerCase() === name.toLowerCase(),
+  )
+  return values.length === 0 ? undefined : values.join(', ')
 }
 
 function bodyOf({ body }: Entry): unknown {
@@ -77,6 +84,16 @@ function bodyOf({ body }: Entry): unknown {
     return JSON.parse(body.bytes.toString())
   } catch {
     return body.bytes.toString()
+  }
+}
+
+/** As much of a body as helps to see what is wrong with it; one that is nested too deeply cannot be written at all. */
+function shown(body: unknown): unknown {
+  try {
+    const text = JSON.stringify(body) ?? ''
+    return text.length <= SHOWN ? body : `${text.slice(0, SHOWN)}…`
+  } catch {
+    return Array.isArray(body) ? '[…]' : '{…}'
   }
 }
 

@@ -1,27 +1,119 @@
-/** Header fields that hold secrets; of those with a scheme, it stays. */
-const SECRET_FIELDS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'])
-const KEY = /key_[0-9A-Za-z]{8}\.[0-9A-Za-z]{48}/g
-const HIDDEN = '[redacted]'
+import type { Entry } from './entry.ts'
 
-/** A function that hides, in any text of the exchange, the secrets that its request carried and whatever looks like a key. */
-export function redactorFor(headers: readonly string[], keyId: string | undefined): (text: string) => string {
-  const secrets: string[] = []
-  for (let index = 0; index < headers.length; index += 2) {
-    if (!SECRET_FIELDS.has(headers[index]?.toLowerCase() ?? '')) continue
-    const value = headers[index + 1] ?? ''
-    const secret = /^\S+\s+(.+)$/.exec(value)?.[1] ?? value
-    // One letter of a secret is none, and hiding it would eat the text.
-    if (secret.length > 3) secrets.push(secret)
+/** A function that hides what must not be shown, in any text of an exchange. */
+export type Redact = (text: string) => string
+
+/** Names of header fields and of query parameters that hold secrets; of fields with a scheme, it stays. */
+const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
+/** Whatever looks like a key, be it whole or cut off, and names of sandboxes, which are keys. */
+const KEY = /key_[0-9A-Za-z]{8}\.[0-9A-Za-z]+|sandbox_[!#$%()*+./0-9:=?@A-Z^_`a-z{|}~-]+/g
+const HIDDEN = '[redacted]'
+/** Hiding every letter `x` because it is somebody's key would eat the text; up to `WORD` characters, only whole words are. */
+const SHORTEST = 3
+const WORD = 7
+/** What stands in the place of the end of a text that was cut off. */
+const CUT = '…'
+
+/** Hides whatever looks like a key. */
+export function redactKeys(text: string): string {
+  return text.replaceAll(KEY, HIDDEN)
+}
+
+/** Hides the secrets that a request carried, those that are `known`, and whatever looks like a key. */
+export function redactorFor(
+  { headers, key, target }: Pick<Entry, 'headers' | 'key' | 'target'>,
+  known: Iterable<string>,
+): Redact {
+  const own = new Set(credentialsIn(headers, /^authorization$/i).flatMap(spellings))
+  const carried = [...credentialsIn(headers, CREDENTIAL), ...credentialsInQuery(target)]
+  const secrets = new Set([...own, ...[...carried, ...known].flatMap(spellings)])
+  const longestFirst = [...secrets]
+    .filter(({ length }) => length >= SHORTEST)
+    .sort((one, other) => other.length - one.length)
+  const any = longestFirst.length === 0 ? undefined : new RegExp(longestFirst.map(patternOf).join('|'), 'gi')
+  const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
+  return function redact(text) {
+    const whole = any === undefined ? text : text.replaceAll(any, (found) => (own.has(found) ? ownLabel : HIDDEN))
+    return hideBeginnings(whole, longestFirst).replaceAll(KEY, HIDDEN)
   }
-  const hidden = keyId === undefined ? HIDDEN : `${keyId}.${HIDDEN}`
-  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, hidden), text).replaceAll(KEY, HIDDEN)
 }
 
 /** The value of a header field as it may be shown. */
-export function redactField(name: string, value: string, redact: (text: string) => string): string {
-  if (!SECRET_FIELDS.has(name.toLowerCase())) return redact(value)
+export function redactField(name: string, value: string, redact: Redact): string {
+  if (!CREDENTIAL.test(name)) return redact(value)
   const [, scheme, secret] = /^(\S+)\s+(.+)$/.exec(value) ?? []
   if (scheme === undefined || secret === undefined) return HIDDEN
   const shown = redact(secret)
-  return `${scheme} ${shown === secret ? HIDDEN : shown}`
+  return `${redact(scheme)} ${shown.endsWith(`.${HIDDEN}`) ? shown : HIDDEN}`
+}
+
+/** A target for a command: in a URL, curl takes brackets for a pattern. */
+export function withoutBrackets(redacted: string): string {
+  return redacted.replaceAll(HIDDEN, 'redacted')
+}
+
+/** A query as it may be shown. */
+export function redactQuery(query: string, redact: Redact): string {
+  const hidden = query.replaceAll(/(^|&)([^&=]*)=([^&]+)/g, (parameter, before: string, name: string) =>
+    CREDENTIAL.test(name) ? `${before}${name}=${HIDDEN}` : parameter,
+  )
+  return redact(hidden)
+}
+
+/** All texts within a value, redacted. */
+export function redactWithin<Value>(value: Value, redact: Redact): Value {
+  return JSON.parse(JSON.stringify(value), (_, item: unknown) => (typeof item === 'string' ? redact(item) : item))
+}
+
+function credentialsIn(headers: readonly string[], names: RegExp): string[] {
+  const secrets: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    if (!names.test(headers[index] ?? '')) continue
+    const value = headers[index + 1] ?? ''
+    const secret = /^\S+\s+(.+)$/.exec(value)?.[1]
+    // Without a scheme, the secret is all there is; with more than one word, each may be one.
+    secrets.push(value, ...(secret === undefined ? [] : [secret, ...secret.split(/[\s,;="]+/).filter(isTelling)]))
+  }
+  return secrets
+}
+
+function credentialsInQuery(target: string): string[] {
+  const mark = target.indexOf('?')
+  const parameters = mark < 0 ? [] : [...new URLSearchParams(target.slice(mark + 1))]
+  return parameters.flatMap(([name, value]) => (CREDENTIAL.test(name) ? [value] : []))
+}
+
+/** Whether a word is long enough that it would not be an ordinary one. */
+function isTelling({ length }: string): boolean {
+  return length > WORD
+}
+
+/** A secret as it stands in JSON and in a query. */
+function spellings(secret: string): string[] {
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]
+}
+
+/** Of a text that was cut off, its end may be the beginning of a secret. */
+function hideBeginnings(text: string, secrets: readonly string[]): string {
+  if (secrets.length === 0 || !text.includes(CUT)) return text
+  const [first = '', ...rest] = text.split(CUT)
+  const last = rest.pop()
+  const parts = [first, ...rest].map((part) => {
+    const length = Math.max(0, ...secrets.map((secret) => overlap(part, secret)))
+    return length === 0 ? part : part.slice(0, -length) + HIDDEN
+  })
+  return [...parts, ...(last === undefined ? [] : [last])].join(CUT)
+}
+
+/** How many characters of the beginning of a secret a text ends with. */
+function overlap(text: string, secret: string): number {
+  for (let length = Math.min(text.length, secret.length); length > WORD; length--) {
+    if (text.endsWith(secret.slice(0, length))) return length
+  }
+  return 0
+}
+
+function patternOf(secret: string): string {
+  const letters = secret.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+  return secret.length > WORD ? letters : `(?<![\\w.-])${letters}(?![\\w.-])`
 }

@@ -5,6 +5,14 @@ import { type Problem, type Refusal, refusalOf } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { readBody } from './body.ts'
 
+/** What was read of a body. */
+export interface ReceivedBody {
+  /** As received. */
+  body?: Buffer
+  /** Where it is JSON, be it lawful or not. */
+  value?: unknown
+}
+
 export interface ConformingRequest {
   ok: true
   query: Record<string, string>
@@ -16,23 +24,26 @@ export type RequestSettings = Pick<Settings, 'bodyLimit' | 'contentType' | 'null
 
 /**
  * Holds a request to its operation's parameters and schema. A refusal names everything that is wrong: which of it is
- * answered, the catalogue says. `received` is shown the bytes of the body.
+ * answered, the catalogue says. `received` takes note of the body.
  */
 export async function conformRequest(
   request: IncomingMessage,
   query: Record<string, string>,
   operation: Operation,
   settings: RequestSettings,
-  received?: (bytes: Buffer) => void,
+  received: ReceivedBody = {},
 ): Promise<ConformingRequest | Refusal<string>> {
   const unknown = settings.unknownQueryParameters === 'refused' ? unknownParameters(query, operation) : []
   const inQuery = [...operation.checkQuery(query), ...unknown]
   if (!operation.readsBody) return refusalOf(inQuery) ?? { ok: true, query, body: {} }
 
   if (operation.bodyOptional && !hasBody(request)) return refusalOf(inQuery) ?? { ok: true, query, body: {} }
-  const read = await readBody(request, settings.bodyLimit, settings.contentType === 'required', received)
+  const read = await readBody(request, settings.bodyLimit, settings.contentType === 'required', (bytes) => {
+    received.body = bytes
+  })
   if (!read.ok) return refusalOf([...inQuery, ...read.problems]) ?? read
   const value = settings.nullFields === 'absent' ? withoutNulls(read.value) : read.value
+  received.value = value
   // ajv has just proved that it is an object.
   return refusalOf([...inQuery, ...operation.checkBody(value)]) ?? { ok: true, query, body: value as Json }
 }

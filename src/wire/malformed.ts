@@ -5,11 +5,27 @@ import type { Problem } from '../domain/errors.ts'
 import type { Log } from './log.ts'
 import { requestIdOf } from './request-id.ts'
 
+/** Bytes in which the first line of a request is looked for. */
+const FIRST_LINE = 4_096
+
+/** What was not HTTP, and what was answered. */
+export interface MalformedExchange {
+  requestId: string
+  /** As far as the first line could be read. */
+  method: string
+  target: string
+  problem: Problem
+  status: number
+  headers: Readonly<Record<string, string | number>>
+  body: Buffer
+}
+
 /** Answers what is not HTTP, in the envelope of every other refusal, and closes the connection. */
 export function createMalformedReply(
   { catalogue, requestIds }: Contract,
   seed: number,
   log: Log,
+  record: (exchange: MalformedExchange) => void = () => {},
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   let ordinal = 0
   return function refuseMalformed(error, socket) {
@@ -26,22 +42,31 @@ export function createMalformedReply(
       pending.once('close', () => socket.destroy())
       return
     }
-    const { status, code, message } = catalogue.answer(problemOf(error))
+    const problem = problemOf(error)
+    const { status, code, message } = catalogue.answer(problem)
     const requestId = requestIdOf(`${seed}\nmalformed`, ++ordinal, requestIds)
     log.info({ request_id: requestId, status, code, cause: error.code }, 'malformed request')
-    const body = JSON.stringify({ success: false, error: { code, message } })
-    socket.end(
-      [
-        `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-        'Content-Type: application/json',
-        `Content-Length: ${Buffer.byteLength(body)}`,
-        `X-Request-Id: ${requestId}`,
-        'Connection: close',
-        '',
-        body,
-      ].join('\r\n'),
-    )
+    const body = Buffer.from(JSON.stringify({ success: false, error: { code, message } }))
+    const headers = {
+      'Content-Type': 'application/json',
+      'Content-Length': body.length,
+      'X-Request-Id': requestId,
+      Connection: 'close',
+    }
+    record({ requestId, ...firstLineOf(error), problem, status, headers, body })
+    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields, '', body.toString()].join('\r\n'))
   }
+}
+
+/** Method and target, where what was received begins as a request does. */
+function firstLineOf({ rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer }): {
+  method: string
+  target: string
+} {
+  const start = rawPacket?.subarray(0, FIRST_LINE).toString('latin1') ?? ''
+  const [, method = '', target = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}) (\S+) HTTP\/\d/.exec(start) ?? []
+  return { method, target }
 }
 
 function problemOf({ code }: NodeJS.ErrnoException): Problem {

@@ -8,7 +8,7 @@ import { type RecoveredBody, recoverBody } from './body-recovery.ts'
 import { nearestName } from './edit-distance.ts'
 import { Preparation } from './preparation.ts'
 import { correctQuery, type Parameters } from './query-correction.ts'
-import { rehearse, type Trial } from './rehearsal.ts'
+import { judge, type Trial } from './trial.ts'
 
 /** What is asked of an operation, once it is accepted. */
 export interface Content {
@@ -44,7 +44,7 @@ export function correctContent(sent: Sent, account: AccountState, contract: Cont
 
   for (let pass = 0; pass < PASSES; pass++) {
     const trial: Trial = { operation, query, body: draft.body }
-    const outcome = rehearse(trial, preparation.state, contract)
+    const outcome = judge(trial, preparation.state, contract)
     if (outcome.ok) {
       const all = [...recovered.changes, ...changes, ...draft.changes]
       return { preparation, parameters, body: trial.body, changes: all }

@@ -3,7 +3,7 @@ import type { Json } from '../../contract/json.ts'
 import type { AccountState, DomainGroup } from '../../domain/account.ts'
 import type { PlannedRequest } from '../planned-request.ts'
 import { freshDomain, freshName, removableDomain, someGroup } from '../samples.ts'
-import { rehearse } from './rehearsal.ts'
+import { judge } from './trial.ts'
 
 /** The account as a request will find it, and what has to be sent before so that it is so. */
 export class Preparation {
@@ -22,7 +22,7 @@ export class Preparation {
 
   /** A group of the account; where there is none, one that is created first. */
   someGroup(): DomainGroup {
-    return someGroup(this.#state) ?? (this.#send('createDomainGroup', { name: this.freshName() }) as DomainGroup)
+    return someGroup(this.#state) ?? this.#createGroup()
   }
 
   /** A domain that may be removed; where there is none, one that is added first. */
@@ -41,10 +41,15 @@ export class Preparation {
     return freshName(this.#state, base ?? String(example ?? 'Example'), this.contract.settings, maxLength)
   }
 
+  #createGroup(): DomainGroup {
+    const { group } = this.#send('createDomainGroup', { name: this.freshName() }) as { group: DomainGroup }
+    return group
+  }
+
   #send(operationId: string, body: Json): unknown {
     const operation = this.contract.operations.find(({ id }) => id === operationId)
     if (operation === undefined) throw new Error(`There is no operation ${operationId}.`)
-    const outcome = rehearse({ operation, query: {}, body }, this.#state, this.contract)
+    const outcome = judge({ operation, query: {}, body }, this.#state, this.contract)
     if (!outcome.ok) throw new Error(`${operationId} refuses an example: ${JSON.stringify(outcome.problems)}.`)
     const { method, path } = operation
     this.steps.push({ plane: 'service', method, path, key: 'valid', body })

@@ -1,13 +1,11 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { Entry, Injection, KeptBody } from './entry.ts'
-import { redactField, redactorFor } from './redaction.ts'
+import type { Entry, KeptBody } from './entry.ts'
+import { type Redact, redactField, redactQuery, redactWithin } from './redaction.ts'
 
 /** An entry of the journal as the control plane tells it; its document describes every field. Without secrets. */
-export function describeEntry(entry: Entry, catalogue: Catalogue): Record<string, unknown> {
-  const redact = redactorFor(entry.headers, entry.key)
-  const [path = '', query = ''] = splitTarget(entry.target)
+export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact): Record<string, unknown> {
   const responseHeaders = Object.entries(entry.responseHeaders).flatMap(([name, value]) => [name, String(value)])
   return {
     ordinal: entry.ordinal,
@@ -16,15 +14,15 @@ export function describeEntry(entry: Entry, catalogue: Catalogue): Record<string
     key: entry.key ?? null,
     at: instant(entry.at),
     method: entry.method,
-    path: redact(path),
-    query: redact(query),
+    path: redact(entry.path),
+    query: redactQuery(queryOf(entry.target), redact),
     operation: entry.operation?.id ?? null,
     status: entry.status ?? null,
     code: entry.code ?? null,
     injected: entry.injected,
     fault: describeInjection(entry.injection),
     problems: entry.problems.map((problem) => describeProblem(problem, catalogue, redact)),
-    violations: entry.violations,
+    violations: entry.violations.length === 0 ? [] : redactWithin(entry.violations, redact),
     quota: describeQuota(entry.allowance),
     duration_ms: entry.duration,
     request: message(entry.headers, entry.body, redact),
@@ -35,10 +33,10 @@ export function describeEntry(entry: Entry, catalogue: Catalogue): Record<string
 export function describeProblem(
   problem: Problem<string>,
   catalogue: Catalogue,
-  redact: (text: string) => string,
+  redact: Redact,
 ): { code: string; field: string | null; message: string; received: unknown } {
   const { code, field, value } = problem
-  const received = value === undefined ? undefined : redact(shorten(JSON.stringify(value) ?? ''))
+  const received = value === undefined ? undefined : shorten(redact(write(value)))
   return { code, field: field ?? null, message: redact(catalogue.answer(problem).message), received: received ?? null }
 }
 
@@ -48,19 +46,19 @@ export function describeQuota(allowance: Allowance | undefined): object | null {
   return { limit, remaining, resets_at: instant(resetAt * 1000) }
 }
 
-export function describeInjection(injection: Injection | undefined): object | null {
+export function describeInjection(injection: Entry['injection']): object | null {
   if (injection === undefined) return null
   const { source, id, effect, rule } = injection
   return { source, id: id ?? null, effect: effect ?? null, rule }
 }
 
-/** Path and query of a request target. */
-export function splitTarget(target: string): [path: string, query: string] {
+/** The query of a request target. */
+export function queryOf(target: string): string {
   const mark = target.indexOf('?')
-  return mark < 0 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)]
+  return mark < 0 ? '' : target.slice(mark + 1)
 }
 
-function message(fields: readonly string[], body: KeptBody | undefined, redact: (text: string) => string): object {
+function message(fields: readonly string[], body: KeptBody | undefined, redact: Redact): object {
   const headers: Record<string, string> = Object.create(null)
   for (let index = 0; index < fields.length; index += 2) {
     const name = (fields[index] ?? '').toLowerCase()
@@ -68,11 +66,21 @@ function message(fields: readonly string[], body: KeptBody | undefined, redact: 
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
   }
   const size = body?.size ?? 0
-  return {
-    headers: { ...headers },
-    body: body === undefined ? null : redact(body.bytes.toString()),
-    body_size: size,
-    truncated: size > (body?.bytes.length ?? 0),
+  const truncated = size > (body?.bytes.length ?? 0)
+  return { headers: { ...headers }, body: body === undefined ? null : text(body, redact), body_size: size, truncated }
+}
+
+/** Of what was cut off, the ellipsis shows that the last characters may be those of a secret. */
+function text({ bytes, size }: KeptBody, redact: Redact): string {
+  return size > bytes.length ? redact(`${bytes.toString()}…`).slice(0, -1) : redact(bytes.toString())
+}
+
+/** A value may be nested too deeply to be written. */
+function write(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? ''
+  } catch {
+    return Array.isArray(value) ? '[…]' : '{…}'
   }
 }
 
