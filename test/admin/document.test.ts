@@ -6,7 +6,7 @@ import { ACCOUNT_VERBS, loadControlApi, readLimits, VERBS } from '../../src/admi
 import { METHODS } from '../../src/contract/codes.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { isObject, type Json, valueAt } from '../../src/contract/json.ts'
-import { type ConnectionFault, CORRUPTIONS } from '../../src/domain/faults.ts'
+import { CORRUPTIONS, type ConnectionFault } from '../../src/domain/faults.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { FIXTURE_NAMES } from '../../src/seeding/fixture.ts'
 import { ONE_SENTENCE, objectsIn } from '../contract/own-document.ts'
@@ -102,7 +102,9 @@ describe('the document of the control plane', () => {
   })
 
   it('has the limits that the program reads', async () => {
-    expect(Object.keys(readLimits(await loadControlApi())).length).toBe(Object.keys(source['x-settings'] as Json).length)
+    expect(Object.keys(readLimits(await loadControlApi())).length).toBe(
+      Object.keys(source['x-settings'] as Json).length,
+    )
   })
 
   it('is served as it is', async () => {
