@@ -27,7 +27,7 @@ export function findFault(schema: object, value: unknown): Fault | undefined {
 }
 
 function explain({ instancePath, keyword, params, message, data, parentSchema }: ErrorObject): Fault {
-  const value = shorten(JSON.stringify(data) ?? 'undefined')
+  const value = shorten(write(data))
   const at = (reason: string, pointer = instancePath) => ({ pointer, reason })
   switch (keyword) {
     case 'additionalProperties': {
@@ -51,6 +51,14 @@ function explain({ instancePath, keyword, params, message, data, parentSchema }:
     }
     default:
       return at(`is ${value} but ${message}`)
+  }
+}
+
+function write(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'undefined'
+  } catch {
+    return 'nested too deeply to be shown'
   }
 }
 

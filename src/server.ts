@@ -4,7 +4,7 @@ import { ADMIN_PATH, createAdmin, createControl } from './admin/admin.ts'
 import type { Control } from './admin/control.ts'
 import { type FaultSet, loadFaultSets } from './admin/fault-sets.ts'
 import { isLoopback } from './admin/guard.ts'
-import { systemClock } from './clock.ts'
+import { type Clock, systemClock } from './clock.ts'
 import { type Contract, loadContract } from './contract/contract.ts'
 import { readOverlay } from './contract/overlay.ts'
 import { openAccount } from './domain/account.ts'
@@ -12,6 +12,7 @@ import { accept } from './domain/errors.ts'
 import type { Fixture } from './domain/fixture.ts'
 import { comparedName } from './domain/groups.ts'
 import { addKey } from './domain/keys.ts'
+import { findDamage } from './http/examination.ts'
 import { createPipeline } from './http/pipeline.ts'
 import { createMalformedRecorder } from './http/recorder.ts'
 import type { CoverageReport } from './journal/coverage/report.ts'
@@ -72,7 +73,7 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
   checkPlan(options.plan, contract.settings)
   const fixture = await loadFixture(options.fixture ?? 'demo')
   const faultSets = await readFaultSets(options.faults ?? [], contract)
-  const store = options.store ?? (await openStore(options.data, contract))
+  const store = options.store ?? (await openStore(options.data, contract, clock))
   const stopping = new AbortController()
   try {
     const { now, frozen, plan } = options
@@ -183,11 +184,14 @@ async function readFaultSets(sources: readonly string[], contract: Contract): Pr
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
 }
 
-function openStore(data: string | undefined, { settings }: Contract): Promise<Store> {
-  const compared = (name: string) => comparedName(name, settings.nameComparison)
-  return data === undefined
-    ? Promise.resolve(openMemoryStore())
-    : openFolderStore(data, (record) => openAccount(record, compared))
+function openStore(data: string | undefined, contract: Contract, clock: Clock): Promise<Store> {
+  const compared = (name: string) => comparedName(name, contract.settings.nameComparison)
+  if (data === undefined) return Promise.resolve(openMemoryStore())
+  return openFolderStore(
+    data,
+    (record) => openAccount(record, compared),
+    (record) => findDamage(record, contract, clock()),
+  )
 }
 
 /** Sees to it that the `default` account is there and has the key; returns the key where it is known. */

@@ -40,6 +40,8 @@ export interface Snapshot {
 
 /** A key that opens an account of its own, and the id of that account. */
 export const SANDBOX = /^sandbox_[!-~]{1,120}$/
+/** How many deleted accounts are remembered, until the last request to them has surely been answered. */
+const REMEMBERED = 10_000
 const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
 
 /**
@@ -56,8 +58,12 @@ export class Worlds {
   /** That of accounts that are gone or began anew. */
   readonly #former: Coverage
   readonly #opening = new Map<string, Promise<string>>()
-  #count = 0
   #struck = 0
+  /** Those that there are, and those that are being created. */
+  readonly #ids = new Set<string>()
+  /** Those that were deleted last; requests to them may still be under way. */
+  readonly #gone = new Set<string>()
+  #numbered = 0
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
@@ -67,13 +73,22 @@ export class Worlds {
 
   /** Takes in the accounts that the store has already. */
   async takeIn(): Promise<void> {
-    const ids = await this.#deps.store.list()
-    this.#count = ids.length
-    for (const id of ids) if (SANDBOX.test(id)) this.#sandboxes.add(id)
+    for (const id of await this.#deps.store.list()) {
+      this.#ids.add(id)
+      if (SANDBOX.test(id)) this.#sandboxes.add(id)
+    }
   }
 
   get count(): number {
-    return this.#count
+    return this.#ids.size
+  }
+
+  /** An id for an account to come; never the same twice, however many are asked for at once. */
+  async freeId(): Promise<string> {
+    for (;;) {
+      const id = `account-${++this.#numbered}`
+      if (!this.#ids.has(id) && !(await this.#deps.store.has(id))) return id
+    }
   }
 
   now({ clock }: AccountState): number {
@@ -83,6 +98,11 @@ export class Worlds {
   /** Takes note of an exchange, in the journal and for the coverage of the contract. */
   record(entry: Omit<Entry, 'ordinal'>, query: Observation['query'], body: unknown): void {
     const { account, operation, status, code, injected, allowance, at } = entry
+    if (account !== undefined && this.#gone.has(account)) {
+      // A later account of that id must not find the request in its own record.
+      this.journal.record({ ...entry, account: undefined, key: undefined })
+      return
+    }
     this.journal.record(entry)
     if (entry.injection?.source === 'rule') this.#struck++
     if (status === undefined) return
@@ -138,14 +158,22 @@ export class Worlds {
     const chosen = Object.fromEntries(Object.entries(birth).filter(([, value]) => value !== undefined))
     if (typeof birth.apiKey === 'string') this.journal.hide(birth.apiKey)
     const state = createAccount(fixture ?? usual, { ...rest, ...chosen, id: birth.id, real: clock() }, contract)
-    await this.#makeRoom()
-    this.#count++
+    if (this.#ids.has(state.id)) throw new StoreError('taken', `There is an account "${state.id}" already`)
+    const idle = this.#findRoom()
+    // From here on its place is taken, whoever comes before the store has answered.
+    if (idle !== undefined) this.#sandboxes.delete(idle)
+    if (idle !== undefined) this.#ids.delete(idle)
+    this.#ids.add(state.id)
     try {
       await store.create(state)
     } catch (error) {
-      this.#count--
+      this.#ids.delete(state.id)
+      if (idle !== undefined) this.#sandboxes.add(idle)
+      if (idle !== undefined) this.#ids.add(idle)
       throw error
     }
+    this.#gone.delete(state.id)
+    if (idle !== undefined) await this.#remove(idle)
     return state
   }
 
@@ -177,11 +205,9 @@ export class Worlds {
   }
 
   async delete(accountId: string): Promise<void> {
-    await this.#deps.store.delete(accountId)
-    this.#count--
+    await this.#remove(accountId)
+    this.#ids.delete(accountId)
     this.#sandboxes.delete(accountId)
-    this.#snapshots.delete(accountId)
-    this.#forget(accountId)
   }
 
   snapshots(accountId: string): Snapshot[] {
@@ -216,22 +242,32 @@ export class Worlds {
   async #createSandbox(secret: string): Promise<string> {
     try {
       await this.create({ id: secret, apiKey: secret })
+      this.#sandboxes.add(secret)
     } catch (error) {
       // Somebody else's request opened it in the meantime.
       if (!(error instanceof StoreError && error.problem === 'taken')) throw error
     }
-    this.#sandboxes.add(secret)
     return secret
   }
 
-  async #makeRoom(): Promise<void> {
+  async #remove(accountId: string): Promise<void> {
+    await this.#deps.store.delete(accountId)
+    this.#gone.add(accountId)
+    const [oldest] = this.#gone
+    if (this.#gone.size > REMEMBERED && oldest !== undefined) this.#gone.delete(oldest)
+    this.#snapshots.delete(accountId)
+    this.#forget(accountId)
+  }
+
+  /** The sandbox that has to go for one account more, if one has to. @throws StoreError `full` */
+  #findRoom(): string | undefined {
     const { maxAccounts, evictsSandboxes } = this.#deps
-    if (this.#count < maxAccounts) return
+    if (this.#ids.size < maxAccounts) return undefined
     const [idle] = evictsSandboxes ? this.#sandboxes : []
     if (idle === undefined) {
-      throw new StoreError('full', `There are ${this.#count} accounts, which is as many as there may be`)
+      throw new StoreError('full', `There are ${this.#ids.size} accounts, which is as many as there may be`)
     }
-    await this.delete(idle)
+    return idle
   }
 
   #forget(accountId: string): void {

@@ -1,26 +1,30 @@
 import { isObject } from '../contract/json.ts'
 import type { AccountState } from '../domain/account.ts'
-import { accept } from '../domain/errors.ts'
+import { timeOn } from '../domain/clock.ts'
+import { accept, type Decision } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
 import { addKey } from '../domain/keys.ts'
 import { exportFixture } from '../seeding/export.ts'
 import { createAccount as birthAccount, FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../seeding/fixture.ts'
 import { deriveKey, hashKey } from '../seeding/secrets.ts'
 import { SANDBOX, type Snapshot } from '../worlds.ts'
 import { type AdminCode, type AdminRefusal, invalid, notFound, taken, tooMany } from './codes.ts'
-import { type AccountCall, type AccountVerb, type ControlCall, done, type Verb, writeInstant } from './verb.ts'
+import { type AccountCall, type AccountVerb, type ControlCall, done, type Verb } from './verb.ts'
 
 /** The account that serves a client who knows of no other. */
 export const DEFAULT_ACCOUNT = 'default'
 
 export const listAccounts: Verb = async (call) => {
-  const accounts = await Promise.all((await call.store.list()).map((id) => call.store.read(id)))
-  return done({ accounts: accounts.map((account) => describeAccount(call, account)), count: accounts.length })
+  const read = await Promise.allSettled((await call.store.list()).map((id) => call.store.read(id)))
+  // One that was deleted in the meantime is none any more.
+  const accounts = read.flatMap((each) => (each.status === 'fulfilled' ? [describeAccount(call, each.value)] : []))
+  return done({ accounts, count: accounts.length })
 }
 
 export const createAccount: Verb = async (call) => {
   const {
-    id = await freeId(call),
+    id = await call.worlds.freeId(),
     plan,
     fixture,
     seed,
@@ -76,24 +80,37 @@ export const exportState: AccountVerb = ({ account, now, contract }) => {
 }
 
 export const importState: AccountVerb = async (call) => {
-  const { contract, account, now, clock, store } = call
   const fixture = await loadFixture(call.body as Fixture)
+  const decision = await call.store.update(call.account.id, (account) => importFixture(call, fixture, account))
+  return decision.ok ? done({ account: describeAccount(call, decision.state) }) : decision
+}
+
+function importFixture(
+  { contract, clock, limits }: AccountCall,
+  fixture: LoadedFixture,
+  account: AccountState,
+): Decision<AccountState, undefined, AdminCode> {
   const birth = {
     id: account.id,
     real: clock(),
     apiKey: account.origin.key,
     plan: fixture.plan ?? account.plan,
     seed: fixture.seed ?? account.seed,
-    now: fixture.clock?.now ?? new Date(now).toISOString(),
+    now: fixture.clock?.now ?? new Date(timeOn(account.clock, clock())).toISOString(),
     frozen: fixture.clock?.frozen ?? 'frozenAt' in account.clock,
   }
   const imported = birthAccount(fixture, birth, contract)
   const usable = new Set((fixture.keys ?? []).map(({ key, hash }) => (key === undefined ? hash : hashKey(key))))
-  const joined = imported.keys.filter(({ hash }) => usable.has(hash)).reduce(addKey, account).keys
+  const { keys } = imported.keys.filter(({ hash }) => usable.has(hash)).reduce(addKey, account)
+  if (keys.length > Math.max(limits.keysPerAccount, account.keys.length)) return tooMany(limits.keysPerAccount, 'keys')
+  const namesake = keys.find((key, index) => keys.findIndex(({ id }) => id === key.id) !== index)
+  if (namesake) return taken('a key', namesake.id)
   const { origin, createdAt, keysCreated, faults, faultsCreated } = account
-  const state = { ...imported, origin, createdAt, keysCreated, faults, faultsCreated, keys: joined }
-  await store.replace(account.id, state, await store.counters(account.id))
-  return done({ account: describeAccount(call, state) })
+  const settings = { origin, createdAt, keysCreated, faults, faultsCreated, keys }
+  return accept(
+    { ...imported, ...settings, clock: fixture.clock === undefined ? account.clock : imported.clock },
+    undefined,
+  )
 }
 
 export const listSnapshots: AccountVerb = ({ account, worlds }) => {
@@ -150,10 +167,6 @@ function describeSnapshot({ name, takenAt, state }: Snapshot): object {
   return { name, taken_at: writeInstant(takenAt), domains: state.domains.size, groups: state.groups.size }
 }
 
-async function freeId({ store, worlds }: ControlCall): Promise<string> {
-  for (let number = worlds.count; ; number++) if (!(await store.has(`account-${number}`))) return `account-${number}`
-}
-
 /** No path is read and no URL fetched here, whatever is asked for: a fixture comes by name or whole. */
 async function readFixture(fixture: string | Fixture | undefined): Promise<LoadedFixture | undefined | AdminRefusal> {
   if (fixture === undefined || isObject(fixture)) return fixture && loadFixture(fixture as Fixture)
@@ -178,5 +191,5 @@ export function impossibleInstant(now: string | undefined): AdminRefusal | undef
   return now !== undefined && Date.parse(now) > LAST_INSTANT ? invalid('/now', now, 'range') : undefined
 }
 
-/** In milliseconds; later ones have years that RFC 3339 cannot write. */
+/** In milliseconds; a day before the last that RFC 3339 can write, for a clock that runs on. */
 export const LAST_INSTANT = Date.parse('9999-12-31T00:00:00Z')

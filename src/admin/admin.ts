@@ -29,6 +29,7 @@ const HEALTHY = Buffer.from(JSON.stringify({ success: true, data: { status: 'ok'
 interface Page {
   type: string
   text: string
+  headers?: Record<string, string>
 }
 
 type Answer = { status: number; headers?: Record<string, string>; body: unknown } | Page | undefined
@@ -68,8 +69,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       const { control, route } = await routing
       const answer = await decide(request, response, control, route)
       if (answer === undefined) return
-      if ('type' in answer) send(request, response, 200, { 'Content-Type': answer.type }, Buffer.from(answer.text))
-      else {
+      if ('type' in answer) {
+        const headers = { 'Content-Type': answer.type, ...answer.headers }
+        send(request, response, 200, headers, Buffer.from(answer.text))
+      } else {
         const headers = { 'Content-Type': 'application/json', ...answer.headers }
         send(request, response, answer.status, headers, Buffer.from(JSON.stringify(answer.body)))
       }
@@ -95,10 +98,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     control: Control,
     route: ReturnType<typeof createRouter>,
   ): Promise<Answer> {
-    const { path, query } = readTarget(request.url === ADMIN_PATH ? `${ADMIN_PATH}/` : (request.url ?? ''))
+    const { path, query } = readTarget(request.url ?? '')
     const barred = guard(request)
     if (barred) return refuse(control, undefined, barred)
-    const routed = route(request.method ?? '', path)
+    const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) return refuse(control, undefined, routed, routed.allow)
     const { operation, parameters } = routed
     const settings: RequestSettings = {
@@ -125,27 +128,33 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     control: Control,
   ): Promise<Answer | 'none'> {
     const { worlds, store, contract } = control.deps
+    function stream(of: string | undefined): Answer {
+      // Without a body there is nothing to wait for.
+      if (request.method === 'HEAD') return { type: 'text/event-stream', text: '' }
+      streamEntries(request, response, worlds.journal, of, contract.catalogue, deps.stopping)
+      return undefined
+    }
     switch (operation.id) {
+      case 'getHealth':
+        return { type: 'application/json', text: HEALTHY.toString() }
       case 'getDocument':
-        return { type: 'application/json', text: JSON.stringify(control.api.document.resolved) }
+        return { type: 'application/json', text: JSON.stringify(control.api.document.source) }
       case 'getMetrics': {
         const { writeMetrics } = await import('./metrics.ts')
         return writeMetrics(control.deps)
       }
       case 'getDashboard': {
         const { readDashboard } = await import('./dashboard.ts')
-        return { type: 'text/html; charset=utf-8', text: await readDashboard() }
+        return { type: 'text/html; charset=utf-8', ...(await readDashboard()) }
       }
       case 'streamEvents':
         if (account === undefined || !(await store.has(account))) {
           const problem = { code: 'not_found', value: account, about: { what: 'account' } }
           return refuse(control, operation, { ok: false, problems: [problem] })
         }
-        streamEntries(request, response, worlds.journal, account, contract.catalogue, deps.stopping)
-        return undefined
+        return stream(account)
       case 'streamAllEvents':
-        streamEntries(request, response, worlds.journal, undefined, contract.catalogue, deps.stopping)
-        return undefined
+        return stream(undefined)
       default:
         return 'none'
     }

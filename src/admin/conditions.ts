@@ -2,14 +2,14 @@ import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import { changeClock, timeOn } from '../domain/clock.ts'
 import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
 import { accept } from '../domain/errors.ts'
-import { parseDuration } from '../domain/iso-8601.ts'
+import { parseDuration, writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import { recordOn } from '../seeding/figures.ts'
 import { impossibleInstant, LAST_INSTANT } from './accounts.ts'
 import { invalid, notFound } from './codes.ts'
-import { type AccountCall, type AccountVerb, type ControlOutcome, done, writeInstant } from './verb.ts'
+import { type AccountCall, type AccountVerb, type ControlOutcome, done } from './verb.ts'
 
 export const setFeatures: AccountVerb = (call) => {
   const features = call.body['features'] as string[]
@@ -20,7 +20,8 @@ export const pinDmarc: AccountVerb = (call) => {
   const { profile, ...pin } = call.body as RecordPin & { profile?: ProfileName }
   const contradiction = contradictionIn(pin)
   if (contradiction) return invalid('', call.body, 'contradiction', { expected: contradiction })
-  return changeDomain(call, ({ pin: _, profile: __, ...domain }) => ({
+  // The profile that a domain has stays: a fixed policy should not change how much mail there is.
+  return changeDomain(call, ({ pin: _, ...domain }) => ({
     ...domain,
     ...(profile !== undefined && { profile }),
     ...(Object.keys(pin).length > 0 && { pin }),
@@ -81,7 +82,9 @@ export const updateQuota: AccountVerb = async (call) => {
   const { account, store, now } = call
   const { key: id, bucket, remaining } = call.body as { key?: string; bucket: string; remaining: number }
   if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
-  const counted = quotasOf(call).filter((each) => each.name === bucket && (id === undefined || each.key.id === id))
+  // A quota that the keys share is the same, whichever of them is named.
+  const all = id === undefined || call.contract.settings.quotaScope === 'account'
+  const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
   const lowest = Math.min(...counted.map(({ limit }) => limit))
   if (remaining > lowest) return invalid('/remaining', remaining, 'limit', { limit: lowest })
   const { quotas } = await store.counters(account.id)

@@ -62,14 +62,15 @@ export const ACCOUNT_VERBS: Readonly<Record<string, AccountVerb>> = {
 
 let api: Promise<Api> | undefined
 
-/** The control plane's document, compiled once for all servers of the process. */
-export function loadControlApi(): Promise<Api> {
-  api ??= compile()
+/** The control plane's document, compiled once for all servers of the process; unless `proved`, held to OpenAPI anew. */
+export function loadControlApi({ proved = true }: { proved?: boolean } = {}): Promise<Api> {
+  if (!proved) return compile(false)
+  api ??= compile(true)
   return api
 }
 
-async function compile(): Promise<Api> {
-  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, proved: true })
+async function compile(proved: boolean): Promise<Api> {
+  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, proved })
   return compileApi(await resolveDocument(text), {
     'date-time': isInstant,
     duration: (given: string) => parseDuration(given) !== undefined,

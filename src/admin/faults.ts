@@ -2,17 +2,10 @@ import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { type Fault, type FaultRule, faultId, isExpired, phaseOf, UNTOUCHED } from '../domain/faults.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
 import { type AdminCode, type AdminRefusal, invalid, notFound, tooMany } from './codes.ts'
 import { type FaultSet, readyMadeSets } from './fault-sets.ts'
-import {
-  type AccountCall,
-  type AccountVerb,
-  type ControlCall,
-  type ControlOutcome,
-  done,
-  type Verb,
-  writeInstant,
-} from './verb.ts'
+import { type AccountCall, type AccountVerb, type ControlCall, type ControlOutcome, done, type Verb } from './verb.ts'
 
 export const listFaultSets: Verb = async (call) => done({ sets: await setsOf(call) })
 

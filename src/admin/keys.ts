@@ -1,9 +1,10 @@
 import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { deriveKey, identityOf } from '../seeding/secrets.ts'
 import { invalid, notFound, taken, tooMany } from './codes.ts'
-import { type AccountCall, type AccountVerb, done, writeInstant } from './verb.ts'
+import { type AccountCall, type AccountVerb, done } from './verb.ts'
 
 export const listKeys: AccountVerb = (call) => done({ keys: call.account.keys.map((key) => describeKey(call, key)) })
 
@@ -16,10 +17,15 @@ export const createKey: AccountVerb = async (call) => {
   let secret = key ?? ''
   const decision = await store.update(account.id, (state) => {
     if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')
-    secret = key ?? deriveKey(state.seed, `${state.id} ${state.keysCreated + 1}`)
+    const ids = new Set(state.keys.map(({ id }) => id))
+    let keysCreated = state.keysCreated + 1
+    const derive = () => deriveKey(state.seed, `${state.id} ${keysCreated}`)
+    // Somebody may have given the account the very key that would come next.
+    while (key === undefined && ids.has(identityOf(derive()).id)) keysCreated++
+    secret = key ?? derive()
     const created = { ...identityOf(secret), createdAt, disabled: false, ...(label !== undefined && { label }) }
-    if (state.keys.some(({ hash, id }) => hash === created.hash || id === created.id)) return taken('a key', created.id)
-    return accept({ ...state, keys: [...state.keys, created], keysCreated: state.keysCreated + 1 }, created)
+    if (ids.has(created.id)) return taken('a key', created.id)
+    return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)
   })
   return decision.ok ? done({ key: describeKey(call, decision.value), api_key: secret }) : decision
 }

@@ -55,7 +55,3 @@ export type AccountVerb = (call: AccountCall) => ControlOutcome | Promise<Contro
 export function done(data: unknown = {}): ControlOutcome {
   return { ok: true, data }
 }
-
-export function writeInstant(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace('.000Z', 'Z')
-}

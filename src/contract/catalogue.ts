@@ -96,9 +96,22 @@ export class Catalogue {
 function fillIn(template: string, { field, value, about }: Problem<string>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     if (name === 'field') return `\`${fieldName(field ?? '')}\``
-    if (name === 'value') return shorten(JSON.stringify(value) ?? 'undefined')
-    return shorten(String(about?.[name] ?? `{${name}}`))
+    if (name === 'value') return shorten(write(value))
+    const text = String(about?.[name] ?? `{${name}}`)
+    return HELP.has(name) ? shorten(text, HELP_LENGTH) : shorten(text)
   })
+}
+
+/** What would be right is our own text, of which a reader needs all. */
+const HELP = new Set(['allowed', 'expected'])
+const HELP_LENGTH = 500
+
+function write(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'undefined'
+  } catch {
+    return 'a value that is nested too deeply to be shown'
+  }
 }
 
 /** `/domains/3` → `domains[3]`; what is no pointer is the name of a query parameter and stays as it is. */
@@ -110,7 +123,7 @@ function fieldName(field: string): string {
 }
 
 /** Enough of what a client sent to recognise it; an error message is no place to send a megabyte back. */
-function shorten(text: string): string {
-  const characters = [...text.slice(0, 202)]
-  return characters.length <= 100 ? text : `${characters.slice(0, 99).join('')}…`
+function shorten(text: string, length = 100): string {
+  const characters = [...text.slice(0, 2 * length + 2)]
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`
 }

@@ -12,6 +12,15 @@ export function parseDuration(text: string): number | undefined {
   return ((((weeks ?? 0) * 7 + (days ?? 0)) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000 + (seconds ?? 0) * 1000
 }
 
+/** In milliseconds; later ones have years that RFC 3339 cannot write. */
+const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** Milliseconds since the Unix epoch as an RFC 3339 instant; what lies outside of 1970 to 9999, as the end of these. */
+export function writeInstant(milliseconds: number): string {
+  const within = Math.min(Math.max(milliseconds, 0), LAST_INSTANT)
+  return new Date(within).toISOString().replace('.000Z', 'Z')
+}
+
 /** Whether the text is an RFC 3339 instant, such as 2026-01-15T09:00:00Z, of a real day since 1970. */
 export function isInstant(text: string): boolean {
   const day = INSTANT.exec(text)?.[1]

@@ -6,6 +6,7 @@ import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import type { Injection } from '../journal/entry.ts'
+import { StoreError } from '../store/store-error.ts'
 import { ClientGone } from '../wire/body.ts'
 import { conformRequest } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
@@ -99,6 +100,7 @@ export function createPipeline(
       }
     } catch (error) {
       if (error instanceof ClientGone) throw error
+      if (error instanceof StoreError && error.problem === 'unknown-account') return refuseOrphan(exchange)
       exchange.failure = error
       log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
       reply = replier.refuse(undefined, [{ code: 'internal_error' }])
@@ -110,6 +112,13 @@ export function createPipeline(
     if (injection.rule.connection !== 'drip') await pause(delayOf(injection), exchange.response, stopping)
     if (cut(exchange, injection)) return undefined
     return injectReply(exchange, injection, replier) ?? corruptReply(exchange, injection, reply)
+  }
+
+  /** The account was deleted under the request, so its key is nobody's any more. */
+  function refuseOrphan(exchange: Exchange): Reply {
+    delete exchange.allowance
+    delete exchange.injection
+    return answer(exchange, refuse({ code: 'unauthorized' }))
   }
 
   /** The order of checks; the specification does not show it, so `x-settings` can change it. */

@@ -1,6 +1,7 @@
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import { refreshOf } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
 
 /**
  * The account as a fixture, which makes the same account again but for its keys: of them nothing is told by which
@@ -9,14 +10,14 @@ import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 export function exportFixture(account: AccountState, now: number, refresh: string): Fixture {
   const { plan, seed, clock, keys, domains, groups, groupsCreated } = account
   return {
-    description: `The account ${account.id} at ${instant(now)}.`,
+    description: `The account ${account.id} at ${writeInstant(now)}.`,
     plan,
     seed,
-    clock: { now: instant(now), frozen: 'frozenAt' in clock },
+    clock: { now: writeInstant(now), frozen: 'frozenAt' in clock },
     // The first is the one that every account has.
     keys: keys.slice(1).map(({ label, createdAt, disabled }) => ({
       ...(label !== undefined && { label }),
-      created_at: instant(createdAt),
+      created_at: writeInstant(createdAt),
       disabled,
     })),
     domains: [...domains.values()].map((domain) => exportDomain(domain, refresh)),
@@ -31,15 +32,11 @@ function exportDomain(
 ): FixtureDomain {
   return {
     name,
-    added_at: instant(addedAt),
+    added_at: writeInstant(addedAt),
     ...(features.length > 0 && { features }),
     ...(profile !== undefined && { profile }),
-    ...(since !== undefined && { since: instant(refreshOf(since, refresh)) }),
+    ...(since !== undefined && { since: writeInstant(refreshOf(since, refresh)) }),
     ...(volume !== undefined && { volume }),
     ...(pin !== undefined && { record: pin }),
   }
-}
-
-function instant(milliseconds: number): string {
-  return new Date(Math.max(0, milliseconds)).toISOString().replace('.000Z', 'Z')
 }

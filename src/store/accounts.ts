@@ -29,6 +29,8 @@ export interface AccountsOptions {
 export class Accounts implements Store {
   readonly #accounts = new Map<string, KeptAccount>()
   readonly #holders = new Map<string, string>()
+  /** Accounts whose deletion is under way; until it is done, their ids and keys are nobody else's. */
+  readonly #leaving = new Set<string>()
   readonly #options: AccountsOptions
   #closing: Promise<void> | undefined
 
@@ -88,6 +90,7 @@ export class Accounts implements Store {
   async delete(accountId: string): Promise<void> {
     const account = this.#find(accountId)
     this.#accounts.delete(accountId)
+    this.#leaving.add(accountId)
     try {
       // A write that is on its way would bring the file back.
       await account.settle()
@@ -95,6 +98,8 @@ export class Accounts implements Store {
     } catch (error) {
       this.#accounts.set(accountId, account)
       throw error
+    } finally {
+      this.#leaving.delete(accountId)
     }
     for (const hash of account.hashes) this.#holders.delete(hash)
   }
@@ -158,7 +163,8 @@ export class Accounts implements Store {
 
   #add(data: AccountData, kept: AccountState | undefined): KeptAccount {
     const { id } = data.state
-    if (this.#accounts.has(id)) throw new StoreError('taken', `There is an account "${id}" already`)
+    if (this.#accounts.has(id) || this.#leaving.has(id))
+      throw new StoreError('taken', `There is an account "${id}" already`)
     const account = new KeptAccount(this.#options.adapterFor(id), data, kept, (written) => this.#settle(written))
     this.#claimKeys(account, data.state)
     this.#accounts.set(id, account)

@@ -19,11 +19,13 @@ const WRITES = 64
  * Accounts in a folder, one JSON file each, read once at opening. What is answered is safe from the process being
  * killed, because each write goes to a temporary file that takes the place of the old one; from a power cut as far
  * as the file system keeps what was not flushed. A file that is not an account stops the opening and stays as it is;
- * files whose names end otherwise, or start with a dot, are nobody's business.
+ * files whose names end otherwise, or start with a dot, are nobody's business. `examine` says what is wrong with an
+ * account that has the right shape.
  */
 export async function openFolderStore(
   directory: string,
   revive: (record: AccountRecord) => AccountState,
+  examine: (record: AccountRecord) => string | undefined = () => undefined,
 ): Promise<Store> {
   const folder = resolve(directory)
   const release = await lockFolder(folder)
@@ -39,6 +41,8 @@ export async function openFolderStore(
       if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw damage(path, 'is no file that can be read')
       const data = await new AccountFile(path, revive, turns).read()
       if (data === null) continue
+      const problem = examine(recordAccount(data.state))
+      if (problem !== undefined) throw damage(path, problem)
       const { id, keys } = data.state
       if (fileName(id) !== name) throw damage(path, `/account/id "${id}" belongs into ${fileName(id)}`)
       for (const [index, { hash }] of keys.entries()) {

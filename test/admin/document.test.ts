@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs'
+import SwaggerParser from '@apidevtools/swagger-parser'
+import { load } from 'js-yaml'
+import { describe, expect, it } from 'vitest'
+import { ACCOUNT_VERBS, loadControlApi, readLimits, VERBS } from '../../src/admin/control.ts'
+import { METHODS } from '../../src/contract/codes.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import { isObject, type Json, valueAt } from '../../src/contract/json.ts'
+import { CORRUPTIONS, type ConnectionFault } from '../../src/domain/faults.ts'
+import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { FIXTURE_NAMES } from '../../src/seeding/fixture.ts'
+import { ONE_SENTENCE, objectsIn } from '../contract/own-document.ts'
+import { ADMIN_CODES, CONTROL_DOCUMENT, controlApi, startControlPlane } from './control-plane.ts'
+
+const source = load(readFileSync(CONTROL_DOCUMENT, 'utf8')) as Json
+const contract = await loadContract()
+const operations = controlApi.operations.map((operation) => [operation.id, operation] as const)
+/** What answers with something else than the envelope, so that no verb stands behind it. */
+const WITHOUT_VERB = ['getDashboard', 'getHealth', 'getDocument', 'getMetrics', 'streamAllEvents', 'streamEvents']
+
+function schema(name: string, pointer = ''): Json {
+  const found = valueAt(source, `/components/schemas/${name}${pointer}`)
+  if (!isObject(found)) throw new Error(`There is no schema ${name}${pointer}.`)
+  return found
+}
+
+describe('the document of the control plane', () => {
+  it('is valid OpenAPI 3.1 for a parser that knows none of its extensions', async () => {
+    const api = await SwaggerParser.validate(structuredClone(source) as never)
+    expect(api.info.title).toBe('Control plane of dmarc-understudy')
+  })
+
+  it('has a verb for every operation, and an operation for every verb', () => {
+    const verbs = [...Object.keys(VERBS), ...Object.keys(ACCOUNT_VERBS), ...WITHOUT_VERB]
+    expect(verbs.toSorted()).toEqual(operations.map(([id]) => id).toSorted())
+    for (const id of Object.keys(ACCOUNT_VERBS)) {
+      expect(controlApi.operations.find((operation) => operation.id === id)?.path).toMatch(/^\/accounts\/\{account\}/)
+    }
+  })
+
+  it('has the codes of the catalogue, in its order', () => {
+    expect(Object.keys(valueAt(source, '/components/x-errors') as Json)).toEqual([...ADMIN_CODES])
+  })
+
+  it.each(operations)('declares of %s whatever any request can be refused with', (id, operation) => {
+    const statuses = [...operation.responses.keys()]
+    const codes = [...(operation.responses.get(400)?.codes ?? [])]
+    expect(codes).toContain('unknown_field')
+    expect(statuses).toContain(500)
+    if (id !== 'getHealth') expect(statuses).toEqual(expect.arrayContaining([401, 403]))
+    if (operation.readsBody) {
+      expect(codes).toEqual(expect.arrayContaining(['invalid_request_body', 'invalid_json']))
+      expect(statuses).toContain(413)
+    }
+    expect(statuses.includes(404), 'an account may be missing').toBe(operation.path.includes('{'))
+  })
+
+  it('says of every operation what it does, and gives it a tag', () => {
+    for (const { path, method } of controlApi.operations) {
+      const described = valueAt(source, `/paths/${path.replaceAll('/', '~1')}/${method.toLowerCase()}`) as Json
+      expect(described['summary'], path).toMatch(/^[A-Z][^\n]{5,80}[^.]$/)
+      expect((source['tags'] as Json[]).map(({ name }) => name)).toContain((described['tags'] as string[])[0])
+    }
+    const known = new Set<string>([...METHODS, 'parameters'])
+    for (const item of Object.values(source['paths'] as Json)) {
+      expect(Object.keys(item as Json).filter((key) => !known.has(key))).toEqual([])
+    }
+  })
+
+  it('has messages that are one sentence each', () => {
+    const messages = [...objectsIn(valueAt(source, '/components/x-errors'))].flatMap(({ value }) =>
+      typeof value['message'] === 'string' ? [value['message']] : [],
+    )
+    expect(messages.length).toBeGreaterThan(ADMIN_CODES.length)
+    for (const message of messages) {
+      // Those that end with a sentence of somebody else's.
+      if (!/\{expected\}$/.test(message)) expect(message.replace(/\{\w+\}\.$/, 'x.')).toMatch(ONE_SENTENCE)
+    }
+  })
+
+  it('names the same profiles, corruptions, buckets and fixtures as the program', () => {
+    expect(schema('Pin', '/properties/profile')['enum']).toEqual([...PROFILE_NAMES])
+    expect(schema('FaultRule', '/properties/corrupt')['enum']).toEqual([...CORRUPTIONS])
+    expect(schema('FaultRule', '/properties/connection')['enum']).toEqual([
+      ...(['reset', 'hang', 'empty', 'truncate', 'drip'] satisfies ConnectionFault[]),
+    ])
+    const buckets = valueAt(
+      source,
+      '/paths/~1accounts~1{account}~1quotas/patch/requestBody/content/application~1json/schema/properties/bucket/enum',
+    )
+    const limited = contract.operations.filter(({ quota }) => quota !== undefined)
+    expect((buckets as string[]).toSorted()).toEqual([...new Set(limited.map(({ path }) => path.slice(1)))].toSorted())
+    expect(FIXTURE_NAMES).toContain('empty')
+  })
+
+  it('pins no field of a record beyond what the service may answer', () => {
+    const service = valueAt(contract.document.resolved, '/components/schemas/DmarcRecord/properties') as Json
+    const pins = schema('Pin', '/properties')
+    expect(Object.keys(pins).toSorted()).toEqual(
+      ['profile', ...Object.keys(service).filter((name) => name !== 'domain')].toSorted(),
+    )
+  })
+
+  it('has the limits that the program reads', async () => {
+    expect(Object.keys(readLimits(await loadControlApi())).length).toBe(
+      Object.keys(source['x-settings'] as Json).length,
+    )
+  })
+
+  it('is served as it is', async () => {
+    const { get } = await startControlPlane()
+    const { status, headers, body } = await get('/openapi.json')
+    expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'application/json' })
+    expect(body).toEqual(JSON.parse(JSON.stringify(controlApi.document.source)))
+    expect(Object.keys(body.paths)).toEqual(Object.keys(source['paths'] as Json))
+    await expect(SwaggerParser.validate(body)).resolves.toBeDefined()
+  })
+})
