@@ -95,9 +95,11 @@ export class Catalogue {
 
 function fillIn(template: string, { field, value, about }: Problem<string>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    if (name === 'field') return `\`${fieldName(field ?? '')}\``
+    if (name === 'field') return field === '' ? 'The body' : `\`${fieldName(field ?? '')}\``
     if (name === 'value') return shorten(JSON.stringify(value) ?? 'undefined')
-    return shorten(String(about?.[name] ?? `{${name}}`))
+    const text = String(about?.[name] ?? `{${name}}`)
+    // What may be is the document's to say, and worth nothing by halves.
+    return name === 'allowed' ? text : shorten(text)
   })
 }
 

@@ -5,6 +5,7 @@ import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
+import type { ConnectionFault } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
 import { type KeyEvidence, NO_KEY } from '../journal/coverage/observation.ts'
 import type { Entry, Injection } from '../journal/entry.ts'
@@ -14,17 +15,20 @@ import type { Log } from '../wire/log.ts'
 import { Replier, type Reply, type ResponseValidation } from '../wire/reply.ts'
 import { requestIdOf } from '../wire/request-id.ts'
 import { createRouter, readTarget } from '../wire/router.ts'
-import { cutConnection, type Headers, pause, send, sendBadly } from './delivery.ts'
+import { cutConnection, type Headers, replaceHeaders, send, sendDripping, sendHalf } from './delivery.ts'
 import type { Exchange } from './exchange.ts'
 import { authenticate, type Caller, chargeRequest, checkPlan, rateLimited } from './gate.ts'
 import {
   actsAfter,
-  corruptReply,
-  delayOf,
+  dripOf,
   findInjection,
   findSimulation,
+  holdBack,
   type InjectionDeps,
   injectReply,
+  mayBeInjected,
+  note,
+  spoilReply,
 } from './injection.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
 
@@ -46,6 +50,8 @@ export function createPipeline(
   const replier = new Replier(contract, deps.responseValidation)
   contract.operations.forEach(behaviourOf)
   const turns = new WeakMap<Socket, Promise<void>>()
+  /** Connections that a fault has cut: what was sent on them without waiting is lost as well. */
+  const severed = new WeakSet<Socket>()
   let strangers = 0
 
   return function serve(request, response) {
@@ -59,11 +65,12 @@ export function createPipeline(
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (severed.has(request.socket)) return
     const { path, query } = readTarget(request.url ?? '')
     const exchange: Exchange = { request, response, started: elapsed(), path, query, problems: [] }
     try {
       const reply = await replyTo(exchange)
-      if (reply === undefined) record(exchange, undefined, {})
+      if (reply === undefined) await cutOff(exchange)
       else await deliver(exchange, reply)
     } catch (error) {
       if (error instanceof ClientGone) {
@@ -84,12 +91,14 @@ export function createPipeline(
       if (refusal || operation === undefined || caller === undefined) {
         reply = answer(exchange, refusal ?? refuse({ code: 'internal_error' }))
       } else {
-        const injection = await findInjection(exchange, caller, operation, deps)
-        if (injection) exchange.injection = injection
+        if (mayBeInjected(exchange, caller, deps)) {
+          exchange.injection = await findInjection(exchange, caller, operation, deps)
+        }
+        const { injection } = exchange
         if (injection && !actsAfter(injection)) {
-          await pause(delayOf(injection), exchange.response, stopping)
-          if (cut(exchange, injection)) return undefined
-          reply = injectReply(exchange, injection, replier)
+          await holdBack(exchange, injection, stopping)
+          if (cuts(injection)) return undefined
+          reply = injectReply(exchange, injection, replier, contract)
         }
         reply ??= await run(exchange, caller, operation)
       }
@@ -102,9 +111,9 @@ export function createPipeline(
     const { injection } = exchange
     if (injection === undefined || !actsAfter(injection)) return reply
     // Whatever the request has changed stays changed; only its answer is lost or spoilt from here on.
-    if (injection.rule.connection !== 'drip') await pause(delayOf(injection), exchange.response, stopping)
-    if (cut(exchange, injection)) return undefined
-    return injectReply(exchange, injection, replier) ?? corruptReply(exchange, injection, reply)
+    await holdBack(exchange, injection, stopping)
+    if (cuts(injection)) return undefined
+    return injectReply(exchange, injection, replier, contract) ?? spoilReply(exchange, injection, reply)
   }
 
   /** The order of checks; the specification does not show it, so `x-settings` can change it. */
@@ -155,11 +164,11 @@ export function createPipeline(
     const { body } = conforming
     exchange.value = body
     exchange.group = caller.account.groups.get(query['id'] ?? '')
-    const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation) : undefined
-    const simulation = simulated && injectReply(exchange, simulated, replier)
-    if (simulation !== undefined) {
-      exchange.injection = simulated
-      return simulation
+    const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation, contract) : undefined
+    if (simulated !== undefined) {
+      exchange.injection = simulated.injection
+      const simulation = injectReply(exchange, simulated.injection, replier, contract, simulated.named)
+      if (simulation !== undefined) return simulation
     }
     const call = { ...caller, query: conforming.query, body, contract, store, simulator: deps.simulator }
     return answer(exchange, await behaviourOf(operation)(call))
@@ -175,13 +184,15 @@ export function createPipeline(
     return 'source' in outcome ? replier.read(operation, outcome) : replier.succeed(operation, outcome.data)
   }
 
-  /** Whether the connection is cut in place of an answer. */
-  function cut({ request, response }: Exchange, injection: Injection): boolean {
-    const how = injection.rule.connection
-    if (how === undefined || how === 'truncate' || how === 'drip') return false
-    injection.effect = EFFECTS[how]
-    void cutConnection(request, response, how, stopping)
-    return true
+  /** Lets the connection go without an answer. */
+  async function cutOff(exchange: Exchange): Promise<void> {
+    const { request, injection } = exchange
+    const how = injection?.rule.connection
+    if (injection === undefined || how === undefined || !isCut(how)) throw new Error('Only a fault cuts a connection.')
+    note(injection, EFFECTS[how])
+    record(exchange, undefined, {})
+    severed.add(request.socket)
+    await cutConnection(request, how, stopping)
   }
 
   function requestId(exchange: Exchange): string {
@@ -194,24 +205,32 @@ export function createPipeline(
     const headers = headersOf(exchange, reply)
     record(exchange, reply, headers)
     const { status, body } = reply
-    const how = injection?.rule.connection
-    if (how === 'truncate' || how === 'drip') {
-      await sendBadly(response, { status, headers, body }, how, injection?.rule.delay_ms, stopping)
-    } else send(response, { status, headers, body }, request.method === 'HEAD')
+    const delivery = { status, headers, body }
+    const bodiless = request.method === 'HEAD'
+    const how = bodiless ? undefined : injection?.rule.connection
+    if (how === 'truncate') {
+      severed.add(request.socket)
+      await sendHalf(request, response, delivery, stopping)
+    } else if (how === 'drip' && injection !== undefined) {
+      await sendDripping(request, response, delivery, dripOf(injection), stopping)
+    } else send(response, delivery, bodiless)
   }
 
   function headersOf(exchange: Exchange, reply: Reply): Headers {
     const { allowance, operation, caller, allow, injection } = exchange
-    const headers: Headers = {
+    const usual: Headers = {
       'Content-Type': 'application/json',
       'Content-Length': reply.body.length,
       // The account's, as everything else that tells the time; Node would put the machine's.
       Date: new Date(caller?.now ?? deps.clock()).toUTCString(),
       'X-Request-Id': requestId(exchange),
-      ...reply.headers,
     }
+    const headers = reply.foreign
+      ? replaceHeaders(usual, reply.headers, reply.status)
+      : Object.assign(usual, reply.headers)
     const documented = operation?.responses.get(reply.status)
-    if (allowance !== undefined && caller !== undefined && (!reply.injected || documented?.showsQuota)) {
+    const showsQuota = !reply.injected || (!reply.foreign && documented?.showsQuota)
+    if (allowance !== undefined && caller !== undefined && showsQuota) {
       const secondsLeft = Math.max(1, Math.ceil(allowance.resetAt - caller.now / 1000))
       headers['X-RateLimit-Limit'] = allowance.limit
       headers['X-RateLimit-Remaining'] = allowance.remaining
@@ -219,7 +238,8 @@ export function createPipeline(
       if (reply.code === 'rate_limited' && documented?.retryAfter) headers['Retry-After'] = secondsLeft
     }
     if (allow !== undefined && reply.status === 405) headers['Allow'] = allow
-    if (injection?.applied !== undefined) headers['Preference-Applied'] = injection.applied
+    const applied = injection?.applied?.(reply.status)
+    if (applied) headers['Preference-Applied'] = applied
     return headers
   }
 
@@ -283,6 +303,15 @@ export function createPipeline(
       failure,
     }
   }
+}
+
+function cuts({ rule: { connection } }: Injection): boolean {
+  return connection !== undefined && isCut(connection)
+}
+
+/** Whether the connection is cut in place of an answer. */
+function isCut(how: ConnectionFault): how is keyof typeof EFFECTS {
+  return Object.hasOwn(EFFECTS, how)
 }
 
 const EFFECTS = {
