@@ -179,8 +179,8 @@ function isAdminTarget(url: string): boolean {
 
 async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
   if (sources.length === 0) return []
-  const { createRuleCheck } = await import('./admin/rule-check.ts')
-  const check = await createRuleCheck(contract)
+  const { createSetCheck } = await import('./admin/rule-check.ts')
+  const check = await createSetCheck(contract)
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
 }
 

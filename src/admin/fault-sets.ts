@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { pointTo } from '../contract/json.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { findFault } from '../schema.ts'
 
@@ -13,7 +12,7 @@ export interface FaultSet {
 }
 
 /** What a file of fault sets holds: name → set. */
-type FaultSetFile = Readonly<Record<string, { description?: string; rules: readonly FaultRule[] }>>
+export type FaultSetFile = Readonly<Record<string, { description?: string; rules: readonly FaultRule[] }>>
 
 /** A file of fault sets, or a name of one, that cannot be used. */
 export class FaultSetError extends Error {
@@ -30,11 +29,11 @@ export function readyMadeSets(): Promise<FaultSet[]> {
 
 /**
  * The sets of a source: the name of a ready-made one, the path of a file, or the path, `#` and the name of one set in
- * it. `check` holds each rule of a file to what fault rules may be. @throws FaultSetError
+ * it. `check` holds the rules of a file to what fault rules may be. @throws FaultSetError
  */
 export async function loadFaultSets(
   source: string,
-  check: (rule: unknown) => Promise<{ pointer: string; reason: string } | undefined>,
+  check: (path: string, sets: FaultSetFile) => void,
 ): Promise<FaultSet[]> {
   const ready = await readyMadeSets()
   const one = ready.find(({ name }) => name === source)
@@ -70,12 +69,7 @@ async function readSets(
   }
   const misshapen = findFault(FILE_SCHEMA, sets)
   if (misshapen) throw new FaultSetError(`${path}#${misshapen.pointer}: The value ${misshapen.reason}.`)
-  for (const [name, { rules }] of Object.entries(sets as FaultSetFile)) {
-    for (const [index, rule] of rules.entries()) {
-      const wrong = await check(rule)
-      if (wrong) throw new FaultSetError(`${path}#${pointTo('', name)}/rules/${index}${wrong.pointer}: ${wrong.reason}`)
-    }
-  }
+  check(path, sets as FaultSetFile)
   return sets as FaultSetFile
 }
 

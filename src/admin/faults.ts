@@ -1,13 +1,13 @@
-import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { type Fault, type FaultRule, faultId, isExpired, phaseOf, UNTOUCHED } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
-import { type AdminCode, type AdminRefusal, invalid, notFound, tooMany } from './codes.ts'
+import { type AdminCode, notFound, tooMany } from './codes.ts'
 import { type FaultSet, readyMadeSets } from './fault-sets.ts'
+import { findUnlawfulness } from './rule-lawfulness.ts'
 import { type AccountCall, type AccountVerb, type ControlCall, type ControlOutcome, done, type Verb } from './verb.ts'
 
-export const listFaultSets: Verb = async (call) => done({ sets: await setsOf(call) })
+export const listFaultSets: Verb = async (call) => done({ sets: structuredClone(await setsOf(call)) })
 
 export const addFaultSet: AccountVerb = async (call) => {
   const name = call.parameters['set'] ?? ''
@@ -26,9 +26,11 @@ export const listFaults: AccountVerb = async (call) => {
 }
 
 export const addFault: AccountVerb = async (call) => {
-  const rule = call.body as FaultRule
-  const refusal = findUnlawfulRule(rule, call.contract, call.limits.answerLimit)
+  const given = call.body as FaultRule
+  const refusal = findUnlawfulness(given, call.contract, call.limits.answerLimit)
   if (refusal) return refusal
+  // The account's own, as JSON keeps it: who calls from within the process may change theirs later.
+  const rule = JSON.parse(JSON.stringify(given)) as FaultRule
   const added = await addRules(call, [{ rule }])
   const fault = added.ok ? added.state.faults.at(-1) : undefined
   if (!added.ok) return added
@@ -42,42 +44,6 @@ export const deleteFault: AccountVerb = (call) => {
   return call.account.faults.some((fault) => fault.id === id)
     ? removeFaults(call, (fault) => fault.id !== id)
     : notFound('fault', id)
-}
-
-/** What the schema cannot say of a rule, because the service's contract says it. */
-export function findUnlawfulRule(rule: FaultRule, contract: Contract, answerLimit: number): AdminRefusal | undefined {
-  const { match = {}, respond } = rule
-  const operation = contract.operations.find(({ id }) => id === match.operation)
-  if (match.operation !== undefined && operation === undefined) {
-    const allowed = contract.operations.map(({ id }) => id).join(', ')
-    return invalid('/match/operation', match.operation, 'choice', { allowed })
-  }
-  if (match.path !== undefined && !contract.routes.has(match.path)) {
-    return invalid('/match/path', match.path, 'choice', { allowed: [...contract.routes.keys()].join(', ') })
-  }
-  if (respond === undefined) return undefined
-  if ('error' in respond) {
-    const codes = codesOf(operation === undefined ? contract.operations : [operation])
-    if (!contract.catalogue.has(respond.error)) {
-      return invalid('/respond/error', respond.error, 'choice', { allowed: [...codes].join(', ') })
-    }
-    if (operation !== undefined && !codes.has(respond.error)) {
-      const about = { operation: operation.id, allowed: [...codes].join(', ') }
-      return invalid('/respond/error', respond.error, 'never', about)
-    }
-    const { status } = respond
-    if (status !== undefined && contract.catalogue.problemWith(respond.error, status) === undefined) {
-      const allowed = [...contract.catalogue.statusesOf(respond.error)].join(', ')
-      return invalid('/respond/status', status, 'choice', { allowed })
-    }
-    return undefined
-  }
-  const size = respond.body === undefined ? 0 : Buffer.byteLength(JSON.stringify(respond.body))
-  return size > answerLimit ? invalid('/respond/body', `${size} bytes`, 'too-long', { limit: answerLimit }) : undefined
-}
-
-function codesOf(operations: Contract['operations']): Set<string> {
-  return new Set(operations.flatMap(({ responses }) => [...responses.values()].flatMap(({ codes }) => [...codes])))
 }
 
 async function setsOf({ faultSets }: ControlCall): Promise<FaultSet[]> {
@@ -120,6 +86,6 @@ function describeFault({ now }: AccountCall, fault: Fault, { matched, hits } = U
     matched,
     hits,
     state: spent ? 'spent' : isExpired(fault, now) ? 'expired' : 'active',
-    rule,
+    rule: structuredClone(rule),
   }
 }

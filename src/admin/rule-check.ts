@@ -1,21 +1,40 @@
 import type { Contract } from '../contract/contract.ts'
+import { pointTo } from '../contract/json.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { loadControlApi, readLimits } from './control.ts'
-import { findUnlawfulRule } from './faults.ts'
+import { FaultSetError, type FaultSetFile } from './fault-sets.ts'
+import { findUnlawfulness } from './rule-lawfulness.ts'
 
-/** A check of fault rules that come from files, by the document that also holds those that come over HTTP. */
-export async function createRuleCheck(
-  contract: Contract,
-): Promise<(rule: unknown) => Promise<{ pointer: string; reason: string } | undefined>> {
+/**
+ * A check of the fault sets of a file, by the document that also holds the rules that come over HTTP.
+ * @throws FaultSetError with the place of the first rule that cannot be
+ */
+export async function createSetCheck(contract: Contract): Promise<(path: string, sets: FaultSetFile) => void> {
   const api = await loadControlApi()
-  const { answerLimit } = readLimits(api)
+  const { answerLimit, faultsPerAccount } = readLimits(api)
   const operation = api.operations.find(({ id }) => id === 'addFault')
-  return async function check(rule) {
-    const problems: readonly Problem<string>[] = operation?.checkBody(rule) ?? []
-    const unlawful = problems.length > 0 ? undefined : findUnlawfulRule(rule as FaultRule, contract, answerLimit)
-    const [first] = unlawful?.problems ?? problems
-    if (first === undefined) return undefined
-    return { pointer: first.field ?? '', reason: api.catalogue.answer(first).message }
+  if (operation === undefined) throw new Error('The control plane has no operation addFault.')
+
+  function findProblem(rule: FaultRule): Problem<string> | undefined {
+    const [misshapen] = operation?.checkBody(rule) ?? []
+    return misshapen ?? findUnlawfulness(rule, contract, answerLimit)?.problems[0]
+  }
+
+  return function check(path, sets) {
+    for (const [name, { rules }] of Object.entries(sets)) {
+      const place = `${pointTo('', name)}/rules`
+      if (rules.length > faultsPerAccount) {
+        throw new FaultSetError(
+          `${path}#${place}: There are ${rules.length} rules; an account has at most ${faultsPerAccount}.`,
+        )
+      }
+      for (const [index, rule] of rules.entries()) {
+        const problem = findProblem(rule)
+        if (problem === undefined) continue
+        const field = `${place}/${index}${problem.field ?? ''}`
+        throw new FaultSetError(`${path}#${field}: ${api.catalogue.answer({ ...problem, field }).message}`)
+      }
+    }
   }
 }

@@ -9,7 +9,7 @@ import type { ApiDocument } from './document.ts'
 import { SCHEMA_EXTENSIONS } from './extensions.ts'
 import { isObject, type Json, pointTo, valueAt } from './json.ts'
 import { compileRules, type Rule, type RulesText } from './rules.ts'
-import { type CodeByKeyword, problemOf, type Violation, violationOf } from './violations.ts'
+import { type CodeByKeyword, problemOf, problemsOf, type Violation, violationOf } from './violations.ts'
 import { compileWriter, type Writer } from './writer.ts'
 
 /** An OpenAPI document, ready to be run: each operation with compiled validators. */
@@ -221,7 +221,7 @@ class Compiler {
     if (schema === undefined) return () => []
     const validate = this.#compile(schema, pointer)
     const defaults = this.#defaults()
-    return (body) => (validate(body) ? [] : (validate.errors ?? []).map((error) => problemOf(error, defaults)))
+    return (body) => (validate(body) ? [] : problemsOf(validate.errors ?? [], defaults))
   }
 
   #response(status: string, response: Json, operation: string): ResponseContract {

@@ -95,16 +95,15 @@ export class Catalogue {
 
 function fillIn(template: string, { field, value, about }: Problem<string>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    if (name === 'field') return `\`${fieldName(field ?? '')}\``
+    if (name === 'field') return field === '' ? 'The body' : `\`${fieldName(field ?? '')}\``
     if (name === 'value') return shorten(write(value))
     const text = String(about?.[name] ?? `{${name}}`)
-    return HELP.has(name) ? shorten(text, HELP_LENGTH) : shorten(text)
+    return HELP.has(name) ? text : shorten(text)
   })
 }
 
 /** What would be right is our own text, of which a reader needs all. */
 const HELP = new Set(['allowed', 'expected'])
-const HELP_LENGTH = 500
 
 function write(value: unknown): string {
   try {

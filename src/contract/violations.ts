@@ -20,6 +20,16 @@ export function violationOf(error: ErrorObject): Violation {
   return { pointer, keyword: error.keyword, message, value: error.data }
 }
 
+/** Keywords whose own error says what those of the schemas under them only repeat. */
+const SUMMARIES = new Set(['anyOf', 'propertyNames'])
+
+/** The ajv errors (of `verbose` mode) in a request as problems, each said once. */
+export function problemsOf(errors: readonly ErrorObject[], defaults: CodeByKeyword): Problem<string>[] {
+  const summed = errors.filter(({ keyword }) => SUMMARIES.has(keyword)).map(({ schemaPath }) => `${schemaPath}/`)
+  const told = errors.filter(({ schemaPath }) => !summed.some((path) => schemaPath.startsWith(path)))
+  return told.map((error) => problemOf(error, defaults))
+}
+
 /**
  * An ajv error (of `verbose` mode) in a request as a problem. The code is what `x-error` of the schema, or else
  * `x-error-defaults`, names for the keyword; loading proved that one of them does.
@@ -31,7 +41,7 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
   if (typeof parentSchema?.['maxLength'] === 'number') about['limit'] = parentSchema['maxLength']
   if (Array.isArray(data)) about['count'] = data.length
   if (typeof data === 'string') about['count'] = [...data].length
-  const named = parentSchema?.['title'] ?? (isObject(schema) ? schema['description'] : undefined)
+  const named = parentSchema?.['title'] ?? (isObject(schema) ? (schema['title'] ?? schema['description']) : undefined)
   if (typeof named === 'string') about['expected'] = named
   const allowed = allowedBy(error)
   if (allowed !== undefined) about['allowed'] = allowed
@@ -40,7 +50,7 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
     code: codeFor(keyword, parentSchema, defaults) ?? '',
     reason: keyword,
     field: pointerOf(error),
-    value: data,
+    value: params['propertyName'] ?? data,
     about,
   }
 }

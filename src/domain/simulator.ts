@@ -3,17 +3,21 @@ import type { Policy, RecordPin } from './dmarc.ts'
 
 /** Below this name, domains say by their labels how they want to be treated (RFC 6761 §6.2 reserves `test`). */
 const ZONE = '.understudy.test'
+const SPELLING = /\.understudy\.test\.?$/i
 const POLICIES: readonly Policy[] = ['none', 'quarantine', 'reject']
 
-/** Whether a canonical hostname belongs to the simulator. */
-export function isSimulated(name: string): boolean {
-  return name.endsWith(ZONE)
+/** Whether a text may be a hostname of the simulator, in whatever spelling. */
+export function mayBeSimulated(text: string): boolean {
+  return SPELLING.test(text)
 }
 
-/** What a write that names the domain is answered with: `fail-duplicate-name.…` → `duplicate_name`. */
-export function failureOf(name: string): string | undefined {
-  const label = labelsOf(name).find((each) => each.startsWith('fail-'))
-  return label?.slice('fail-'.length).replaceAll('-', '_')
+/**
+ * The error codes of which the first that the operation has answers a write that names the domain:
+ * `fail-duplicate-name.…` → `duplicate_name`.
+ */
+export function failuresOf(name: string): string[] {
+  const labels = labelsOf(name).filter((each) => each.startsWith('fail-'))
+  return labels.map((label) => label.slice('fail-'.length).replaceAll('-', '_'))
 }
 
 /** `locked.…` is in use, so that it cannot be removed; `p-reject.dkim-95x5.count-1200.…` has such a DMARC record. */
@@ -27,7 +31,7 @@ export function simulatedTraits(name: string): Partial<MonitoredDomain> {
 }
 
 function labelsOf(name: string): string[] {
-  return isSimulated(name) ? name.slice(0, -ZONE.length).split('.') : []
+  return name.endsWith(ZONE) ? name.slice(0, -ZONE.length).split('.') : []
 }
 
 function pinOf(label: string): RecordPin {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { ConnectionFault } from '../domain/faults.ts'
 
 export type Headers = Record<string, string | number>
@@ -12,7 +13,10 @@ export interface Delivery {
 
 /** Into how many pieces a dripping body is cut, and how long they take together unless a rule says, in milliseconds. */
 const DRIPS = 20
-const DRIPPING = 2_000
+export const DRIPPING = 2_000
+
+/** RFC 9110 §8.6: an answer with one of these statuses has no Content-Length. */
+const WITHOUT_LENGTH = new Set([204, 304])
 
 /** Bytes of the longest body that is joined to its header. */
 const SHORT = 4_096
@@ -26,23 +30,37 @@ export function send(response: ServerResponse, { status, headers, body }: Delive
   else response.end(body.toString('latin1'), 'latin1')
 }
 
-/** Sends an answer as a bad connection would: half of it, or drop by drop over `duration` milliseconds. */
-export async function sendBadly(
+/** Sends half of an answer's body, and then closes the connection. */
+export async function sendHalf(
+  request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: Delivery,
-  how: 'truncate' | 'drip',
-  duration: number | undefined,
   stopping: AbortSignal,
 ): Promise<void> {
   response.writeHead(status, headers)
-  if (how === 'truncate') {
-    await new Promise<void>((resolve) => response.write(body.subarray(0, body.length >> 1), () => resolve()))
-    response.destroy()
-    return
+  response.flushHeaders()
+  // What was refused early may have a body that nobody has read.
+  await readPast(request, stopping)
+  const half = body.subarray(0, body.length >> 1)
+  if (half.length > 0 && !request.socket.destroyed) {
+    await new Promise<void>((resolve) => response.write(half, () => resolve()))
   }
+  request.socket.destroySoon()
+}
+
+/** Sends the body of an answer drop by drop, over `duration` milliseconds. */
+export async function sendDripping(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Delivery,
+  duration: number,
+  stopping: AbortSignal,
+): Promise<void> {
+  response.writeHead(status, headers)
   const size = Math.max(1, Math.ceil(body.length / DRIPS))
-  for (let start = 0; start < body.length && !response.destroyed; start += size) {
-    if (start > 0) await pause((duration ?? DRIPPING) / DRIPS, response, stopping)
+  const gaps = Math.max(1, Math.ceil(body.length / size) - 1)
+  for (let start = 0; start < body.length && !socket.destroyed; start += size) {
+    if (start > 0) await pause(duration / gaps, socket, stopping)
     response.write(body.subarray(start, start + size))
   }
   response.end()
@@ -51,7 +69,6 @@ export async function sendBadly(
 /** Lets a connection go without an answer; of `hang`, not before the client or the server gives up. */
 export async function cutConnection(
   request: IncomingMessage,
-  response: ServerResponse,
   how: Exclude<ConnectionFault, 'truncate' | 'drip'>,
   stopping: AbortSignal,
 ): Promise<void> {
@@ -60,29 +77,50 @@ export async function cutConnection(
     socket.resetAndDestroy()
     return
   }
-  // Closed with bytes unread, a connection would be reset.
+  if (how === 'hang') {
+    request.resume()
+    await pause(undefined, socket, stopping)
+  } else await readPast(request, stopping)
+  // What was answered before on the same connection may be on its way.
+  socket.destroySoon()
+}
+
+/** Reads what is left of a request: closed with bytes unread, a connection would be reset. */
+async function readPast(request: IncomingMessage, stopping: AbortSignal): Promise<void> {
   request.resume()
-  if (how === 'hang') await pause(undefined, response, stopping)
-  else if (!request.complete) await new Promise<void>((resolve) => request.once('close', resolve).once('end', resolve))
-  socket.destroy()
+  if (request.complete || request.destroyed || stopping.aborted) return
+  await new Promise<void>((resolve) => {
+    function finish(): void {
+      request.off('end', finish).off('close', finish)
+      stopping.removeEventListener('abort', finish)
+      resolve()
+    }
+    request.once('end', finish).once('close', finish)
+    stopping.addEventListener('abort', finish, { once: true })
+  })
 }
 
 /** Waits for so many milliseconds, or for good; not beyond the end of the connection or of the server. */
-export function pause(
-  milliseconds: number | undefined,
-  response: ServerResponse,
-  stopping: AbortSignal,
-): Promise<void> {
-  if (response.destroyed || stopping.aborted) return Promise.resolve()
+export function pause(milliseconds: number | undefined, socket: Socket, stopping: AbortSignal): Promise<void> {
+  if (milliseconds === 0 || socket.destroyed || stopping.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const timer = milliseconds === undefined ? undefined : setTimeout(finish, milliseconds)
     function finish(): void {
       clearTimeout(timer)
-      response.off('close', finish)
+      socket.off('close', finish)
       stopping.removeEventListener('abort', finish)
       resolve()
     }
-    response.once('close', finish)
+    socket.once('close', finish)
     stopping.addEventListener('abort', finish, { once: true })
   })
+}
+
+/** The header of an answer that is not the service's: its own fields take the place of the `usual` ones. */
+export function replaceHeaders(usual: Headers, own: Readonly<Record<string, string>>, status: number): Headers {
+  const replaced = new Set(Object.keys(own).map((name) => name.toLowerCase()))
+  if (usual['Content-Length'] === 0) replaced.add('content-type')
+  if (WITHOUT_LENGTH.has(status)) replaced.add('content-length')
+  const kept = Object.entries(usual).filter(([name]) => !replaced.has(name.toLowerCase()))
+  return { ...Object.fromEntries(kept), ...own }
 }

@@ -1,16 +1,19 @@
 import type { Operation } from '../contract/api.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
+import type { Contract } from '../contract/contract.ts'
 import type { Json } from '../contract/json.ts'
-import type { Problem } from '../domain/errors.ts'
 import { type FaultRule, phaseOf } from '../domain/faults.ts'
-import { failureOf, isSimulated } from '../domain/simulator.ts'
+import { failuresOf, mayBeSimulated } from '../domain/simulator.ts'
 import type { Injection } from '../journal/entry.ts'
 import { fraction, scramble, wordsOf } from '../seeding/chance.ts'
+import { ClientGone } from '../wire/body.ts'
 import type { Replier, Reply } from '../wire/reply.ts'
 import { corruptBody } from './corruption/corruption.ts'
+import { DRIPPING, pause } from './delivery.ts'
 import type { Exchange } from './exchange.ts'
 import type { Caller, GateDeps } from './gate.ts'
 import { readPreference } from './preference.ts'
+import { type NamedDomain, sampleProblem } from './sample-problem.ts'
 
 export interface InjectionDeps extends GateDeps {
   /** Whether `Prefer: code=…, delay=…` is honoured. */
@@ -19,7 +22,21 @@ export interface InjectionDeps extends GateDeps {
   simulator: boolean
 }
 
-/** What is to happen to an admitted request beside, or in place of, what the service would do. */
+/** What a request wants for the domain that it names. */
+interface Simulation {
+  injection: Injection
+  named: NamedDomain
+}
+
+/** Whether anything may be found for a request: most accounts have no faults, and their requests need not wait. */
+export function mayBeInjected({ request }: Exchange, { account }: Caller, { prefer }: InjectionDeps): boolean {
+  return account.faults.length > 0 || (prefer && request.headers['prefer'] !== undefined)
+}
+
+/**
+ * What is to happen to an admitted request beside, or in place of, what the service would do. What the request itself
+ * prefers comes before the rules of its account, which are then not asked.
+ */
 export async function findInjection(
   { request }: Exchange,
   caller: Caller,
@@ -48,14 +65,21 @@ export async function findInjection(
   return { source: 'rule', id, rule, draw: () => fraction(scramble(second + ++draws)) }
 }
 
-/** What a write is answered with because it names a domain that wants it so. */
-export function findSimulation(body: Json, operation: Operation): Injection | undefined {
-  for (const field of Object.values(body)) {
-    for (const name of Array.isArray(field) ? field : []) {
-      if (typeof name !== 'string' || !isSimulated(name)) continue
-      const code = failureOf(name)
-      if (code !== undefined && answersWith(operation, code))
-        return { source: 'simulator', rule: { respond: { error: code } } }
+/** What a write is answered with because it names a domain that wants it so, and that domain. */
+export function findSimulation(
+  body: Json,
+  operation: Operation,
+  { canonicalHostname }: Contract,
+): Simulation | undefined {
+  for (const [field, names] of Object.entries(body)) {
+    if (!Array.isArray(names)) continue
+    for (const [index, given] of names.entries()) {
+      if (typeof given !== 'string' || !mayBeSimulated(given)) continue
+      const domain = canonicalHostname(given) ?? ''
+      const code = failuresOf(domain).find((each) => answersWith(operation, each))
+      if (code === undefined) continue
+      const injection: Injection = { source: 'simulator', rule: { respond: { error: code } } }
+      return { injection, named: { domain, field: `/${field}/${index}` } }
     }
   }
   return undefined
@@ -64,13 +88,18 @@ export function findSimulation(body: Json, operation: Operation): Injection | un
 function preferredBy(header: string, operation: Operation, catalogue: Catalogue): Injection | undefined {
   const { code, delay } = readPreference(header)
   const respond = code === undefined ? undefined : answerFor(code, operation, catalogue)
-  const rule: FaultRule = { ...(delay !== undefined && { delay_ms: delay }), ...(respond && { respond }) }
+  // A success cannot be forced; it is what the service answers, or it is not.
   const genuine = code === String(operation.success.status)
-  const applied = [
-    ...(respond !== undefined || genuine ? [`code=${code}`] : []),
-    ...(delay === undefined ? [] : [`delay=${delay}`]),
-  ]
-  return applied.length === 0 ? undefined : { source: 'prefer', rule, applied: applied.join(', ') }
+  if (respond === undefined && delay === undefined && !genuine) return undefined
+  return {
+    source: 'prefer',
+    rule: { ...(delay !== undefined && { delay_ms: delay }), ...(respond && { respond }) },
+    applied: (status) =>
+      [
+        ...(respond !== undefined || (genuine && status === operation.success.status) ? [`code=${code}`] : []),
+        ...(delay === undefined ? [] : [`delay=${delay}`]),
+      ].join(', '),
+  }
 }
 
 /** The answer that a status or an error code asks for; a status that the service does not have comes without a body. */
@@ -88,64 +117,88 @@ function answersWith({ responses }: Operation, code: string): boolean {
 }
 
 /** Milliseconds before anything is sent. */
-export function delayOf({ rule, draw }: Injection): number {
-  return (rule.delay_ms ?? 0) + Math.round((rule.jitter_ms ?? 0) * (draw?.() ?? 0))
+function delayOf(injection: Injection): number {
+  return injection.rule.connection === 'drip' ? 0 : (injection.rule.delay_ms ?? 0) + jitterOf(injection)
 }
 
-/** The answer that was asked for in place of the service's, if one was. */
-export function injectReply(exchange: Exchange, { rule }: Injection, replier: Replier): Reply | undefined {
-  const { respond } = rule
+/** Milliseconds over which the body of a dripping answer is spread. */
+export function dripOf(injection: Injection): number {
+  injection.drip ??= (injection.rule.delay_ms ?? DRIPPING) + jitterOf(injection)
+  return injection.drip
+}
+
+function jitterOf({ rule, draw }: Injection): number {
+  return Math.round((rule.jitter_ms ?? 0) * (draw?.() ?? 0))
+}
+
+/** Holds a request, or its answer, back for as long as its rule demands. @throws ClientGone */
+export async function holdBack(
+  { request: { socket } }: Exchange,
+  injection: Injection,
+  stopping: AbortSignal,
+): Promise<void> {
+  const delay = delayOf(injection)
+  if (delay === 0) return
+  note(injection, `The answer was held back for ${delay} ms.`)
+  await pause(delay, socket, stopping)
+  if (socket.destroyed) throw new ClientGone()
+}
+
+/** The answer that was asked for in place of the service's, if one was; `named` is the domain that it is about. */
+export function injectReply(
+  exchange: Exchange,
+  injection: Injection,
+  replier: Replier,
+  contract: Contract,
+  named?: NamedDomain,
+): Reply | undefined {
+  const { respond } = injection.rule
   if (respond === undefined) return undefined
   exchange.problems = []
   if ('error' in respond) {
-    const problem = { ...sampleProblem(exchange, respond.error), ...wayTo(respond, replier.catalogue) }
+    const way = respond.status === undefined ? undefined : contract.catalogue.problemWith(respond.error, respond.status)
+    const problem = sampleProblem(exchange, way ?? { code: respond.error }, contract, named)
     if (respond.error === 'rate_limited' && exchange.allowance) {
       exchange.allowance = { ...exchange.allowance, allowed: false, remaining: 0 }
     }
+    note(injection, `The error ${respond.error} was answered in place of the service's own answer.`)
     return { ...replier.refuse(exchange.operation, [problem]), injected: true }
   }
   const { status, headers = {}, body } = respond
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
-  const type = typeof body === 'string' || body === undefined ? 'text/plain; charset=utf-8' : 'application/json'
-  return { status, headers: { 'Content-Type': type, ...headers }, body: Buffer.from(text), injected: true }
+  const names = Object.keys(headers).map((name) => name.toLowerCase())
+  const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
+  const typed = body === undefined || names.includes('content-type') ? headers : { 'Content-Type': type, ...headers }
+  note(injection, `The status ${status} was answered in place of the service's own answer.`)
+  return { status, headers: typed, body: Buffer.from(text), injected: true, foreign: true }
 }
 
 /** Spoils a genuine answer as its rule demands; one that has nothing to spoil stays as it is. */
-export function corruptReply(exchange: Exchange, injection: Injection, reply: Reply): Reply {
-  const { corrupt } = injection.rule
+export function spoilReply(exchange: Exchange, injection: Injection, reply: Reply): Reply {
+  const { corrupt, connection } = injection.rule
+  const bodiless = exchange.request.method === 'HEAD'
+  if (connection === 'truncate') {
+    note(
+      injection,
+      bodiless ? 'There was no body to truncate.' : 'Half of the body was sent, and the connection closed.',
+    )
+    return bodiless ? reply : { ...reply, injected: true }
+  }
+  if (connection === 'drip' && !bodiless) note(injection, `The body came in drops, over ${dripOf(injection)} ms.`)
   const response = exchange.operation?.responses.get(reply.status)
   if (corrupt === undefined || response === undefined) return reply
-  const spoilt = corruptBody(corrupt, reply.body, response, injection.draw ?? (() => 0))
-  injection.effect = spoilt?.change ?? `The answer has nothing that ${corrupt} could spoil.`
+  const draw = injection.draw ?? (() => 0)
+  const spoilt = bodiless ? undefined : corruptBody(corrupt, reply.body, response, draw)
+  note(injection, spoilt?.change ?? `The answer has nothing that ${corrupt} could spoil.`)
   return spoilt === undefined ? reply : { ...reply, body: spoilt.body, injected: true }
+}
+
+/** Notes what became of the answer, for the journal. */
+export function note(injection: Injection, effect: string): void {
+  injection.effect = injection.effect === undefined ? effect : `${injection.effect} ${effect}`
 }
 
 /** Whether a rule acts on the answer or in its place. */
 export function actsAfter({ rule }: Injection): boolean {
   return phaseOf(rule) === 'after'
-}
-
-function wayTo(respond: { error: string; status?: number }, catalogue: Catalogue): Partial<Problem<string>> {
-  return respond.status === undefined ? {} : (catalogue.problemWith(respond.error, respond.status) ?? {})
-}
-
-/** A problem that never was, with whatever the words of any code may ask for. */
-function sampleProblem({ operation, query, allowance, request, caller }: Exchange, code: string): Problem<string> {
-  const inQuery = code === 'missing_id' || code === 'not_found'
-  const until = new Date((allowance?.resetAt ?? 0) * 1000).toISOString().replace('.000Z', 'Z')
-  return {
-    code,
-    field: inQuery ? 'id' : /name/.test(code) ? '/name' : '/domains/0',
-    value: inQuery ? (query['id'] ?? '') : 'example.com',
-    about: {
-      ...{ domain: 'example.com', features: 'another feature', type: 'array', given: 'string', count: 0 },
-      limit: allowance?.limit ?? 0,
-      path: operation?.path ?? '',
-      method: request.method ?? '',
-      allowed: request.method ?? '',
-      plan: caller?.account.plan ?? '',
-      lowest: caller?.account.plan ?? '',
-      until,
-    },
-  }
 }

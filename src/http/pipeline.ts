@@ -5,6 +5,7 @@ import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
+import type { ConnectionFault } from '../domain/faults.ts'
 import type { Injection } from '../journal/entry.ts'
 import { StoreError } from '../store/store-error.ts'
 import { ClientGone } from '../wire/body.ts'
@@ -13,17 +14,20 @@ import type { Log } from '../wire/log.ts'
 import { Replier, type Reply, type ResponseValidation } from '../wire/reply.ts'
 import { requestIdOf } from '../wire/request-id.ts'
 import { createRouter, readTarget } from '../wire/router.ts'
-import { cutConnection, type Headers, pause, send, sendBadly } from './delivery.ts'
+import { cutConnection, type Headers, replaceHeaders, send, sendDripping, sendHalf } from './delivery.ts'
 import type { Exchange } from './exchange.ts'
 import { authenticate, type Caller, chargeRequest, checkPlan, rateLimited } from './gate.ts'
 import {
   actsAfter,
-  corruptReply,
-  delayOf,
+  dripOf,
   findInjection,
   findSimulation,
+  holdBack,
   type InjectionDeps,
   injectReply,
+  mayBeInjected,
+  note,
+  spoilReply,
 } from './injection.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
 import { createRecorder } from './recorder.ts'
@@ -47,6 +51,8 @@ export function createPipeline(
   const record = createRecorder(deps)
   contract.operations.forEach(behaviourOf)
   const turns = new WeakMap<Socket, Promise<void>>()
+  /** Connections that a fault has cut: what was sent on them without waiting is lost as well. */
+  const severed = new WeakSet<Socket>()
   let strangers = 0
 
   return function serve(request, response) {
@@ -60,14 +66,16 @@ export function createPipeline(
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (severed.has(request.socket)) return
     const { path, query } = readTarget(request.url ?? '')
     const exchange: Exchange = { request, response, started: elapsed(), path, query, problems: [] }
     try {
       const reply = await replyTo(exchange)
-      if (reply !== undefined && !response.destroyed) await deliver(exchange, reply)
+      if (reply === undefined) await cutOff(exchange)
+      else if (!response.destroyed) await deliver(exchange, reply)
       else {
         // A client that left while it was kept waiting gets no answer either.
-        if (reply !== undefined) exchange.decided ??= { status: reply.status, code: reply.code }
+        exchange.decided ??= { status: reply.status, code: reply.code }
         record(exchange, requestId(exchange), undefined, {})
       }
     } catch (error) {
@@ -89,12 +97,14 @@ export function createPipeline(
       if (refusal || operation === undefined || caller === undefined) {
         reply = answer(exchange, refusal ?? refuse({ code: 'internal_error' }))
       } else {
-        const injection = await findInjection(exchange, caller, operation, deps)
-        if (injection) exchange.injection = injection
+        if (mayBeInjected(exchange, caller, deps)) {
+          exchange.injection = await findInjection(exchange, caller, operation, deps)
+        }
+        const { injection } = exchange
         if (injection && !actsAfter(injection)) {
-          await pause(delayOf(injection), exchange.response, stopping)
-          if (cut(exchange, injection)) return undefined
-          reply = injectReply(exchange, injection, replier)
+          await holdBack(exchange, injection, stopping)
+          if (cuts(injection)) return undefined
+          reply = injectReply(exchange, injection, replier, contract)
         }
         reply ??= await run(exchange, caller, operation)
       }
@@ -109,9 +119,9 @@ export function createPipeline(
     if (injection === undefined || !actsAfter(injection)) return reply
     // Whatever the request has changed stays changed; only its answer is lost or spoilt from here on.
     exchange.decided = { status: reply.status, code: reply.code }
-    if (injection.rule.connection !== 'drip') await pause(delayOf(injection), exchange.response, stopping)
-    if (cut(exchange, injection)) return undefined
-    return injectReply(exchange, injection, replier) ?? corruptReply(exchange, injection, reply)
+    await holdBack(exchange, injection, stopping)
+    if (cuts(injection)) return undefined
+    return injectReply(exchange, injection, replier, contract) ?? spoilReply(exchange, injection, reply)
   }
 
   /** The account was deleted under the request, so its key is nobody's any more. */
@@ -166,11 +176,11 @@ export function createPipeline(
     if (!conforming.ok) return answer(exchange, unlawful(exchange, conforming))
     const { body } = conforming
     exchange.group = caller.account.groups.get(query['id'] ?? '')
-    const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation) : undefined
-    const simulation = simulated && injectReply(exchange, simulated, replier)
-    if (simulation !== undefined) {
-      exchange.injection = simulated
-      return simulation
+    const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation, contract) : undefined
+    if (simulated !== undefined) {
+      exchange.injection = simulated.injection
+      const simulation = injectReply(exchange, simulated.injection, replier, contract, simulated.named)
+      if (simulation !== undefined) return simulation
     }
     const call = { ...caller, query: conforming.query, body, contract, store, simulator: deps.simulator }
     return answer(exchange, await behaviourOf(operation)(call))
@@ -186,13 +196,15 @@ export function createPipeline(
     return 'source' in outcome ? replier.read(operation, outcome) : replier.succeed(operation, outcome.data)
   }
 
-  /** Whether the connection is cut in place of an answer. */
-  function cut({ request, response }: Exchange, injection: Injection): boolean {
-    const how = injection.rule.connection
-    if (how === undefined || how === 'truncate' || how === 'drip') return false
-    injection.effect = EFFECTS[how]
-    void cutConnection(request, response, how, stopping)
-    return true
+  /** Lets the connection go without an answer. */
+  async function cutOff(exchange: Exchange): Promise<void> {
+    const { request, injection } = exchange
+    const how = injection?.rule.connection
+    if (injection === undefined || how === undefined || !isCut(how)) throw new Error('Only a fault cuts a connection.')
+    note(injection, EFFECTS[how])
+    record(exchange, requestId(exchange), undefined, {})
+    severed.add(request.socket)
+    await cutConnection(request, how, stopping)
   }
 
   function requestId(exchange: Exchange): string {
@@ -203,27 +215,35 @@ export function createPipeline(
   async function deliver(exchange: Exchange, reply: Reply): Promise<void> {
     const { request, response, injection } = exchange
     const headers = headersOf(exchange, reply)
-    const how = injection?.rule.connection
-    if (injection && (how === 'truncate' || how === 'drip')) injection.effect = EFFECTS[how]
-    record(exchange, requestId(exchange), reply, headers)
     const { status, body } = reply
-    if (how === 'truncate' || how === 'drip') {
-      await sendBadly(response, { status, headers, body }, how, injection?.rule.delay_ms, stopping)
-    } else send(response, { status, headers, body }, request.method === 'HEAD')
+    const delivery = { status, headers, body }
+    const bodiless = request.method === 'HEAD'
+    const how = bodiless ? undefined : injection?.rule.connection
+    if (injection !== undefined && (how === 'truncate' || how === 'drip')) note(injection, EFFECTS[how])
+    record(exchange, requestId(exchange), reply, headers)
+    if (how === 'truncate') {
+      severed.add(request.socket)
+      await sendHalf(request, response, delivery, stopping)
+    } else if (how === 'drip' && injection !== undefined) {
+      await sendDripping(request, response, delivery, dripOf(injection), stopping)
+    } else send(response, delivery, bodiless)
   }
 
   function headersOf(exchange: Exchange, reply: Reply): Headers {
     const { allowance, operation, caller, allow, injection } = exchange
-    const headers: Headers = {
+    const usual: Headers = {
       'Content-Type': 'application/json',
       'Content-Length': reply.body.length,
       // The account's, as everything else that tells the time; Node would put the machine's.
       Date: new Date(caller?.now ?? deps.clock()).toUTCString(),
       'X-Request-Id': requestId(exchange),
-      ...reply.headers,
     }
+    const headers = reply.foreign
+      ? replaceHeaders(usual, reply.headers, reply.status)
+      : Object.assign(usual, reply.headers)
     const documented = operation?.responses.get(reply.status)
-    if (allowance !== undefined && caller !== undefined && (!reply.injected || documented?.showsQuota)) {
+    const showsQuota = !reply.injected || (!reply.foreign && documented?.showsQuota)
+    if (allowance !== undefined && caller !== undefined && showsQuota) {
       const secondsLeft = Math.max(1, Math.ceil(allowance.resetAt - caller.now / 1000))
       headers['X-RateLimit-Limit'] = allowance.limit
       headers['X-RateLimit-Remaining'] = allowance.remaining
@@ -231,9 +251,19 @@ export function createPipeline(
       if (reply.code === 'rate_limited' && documented?.retryAfter) headers['Retry-After'] = secondsLeft
     }
     if (allow !== undefined && reply.status === 405) headers['Allow'] = allow
-    if (injection?.applied !== undefined) headers['Preference-Applied'] = injection.applied
+    const applied = injection?.applied?.(reply.status)
+    if (applied) headers['Preference-Applied'] = applied
     return headers
   }
+}
+
+function cuts({ rule: { connection } }: Injection): boolean {
+  return connection !== undefined && isCut(connection)
+}
+
+/** Whether the connection is cut in place of an answer. */
+function isCut(how: ConnectionFault): how is Exclude<ConnectionFault, 'truncate' | 'drip'> {
+  return how !== 'truncate' && how !== 'drip'
 }
 
 const EFFECTS = {
@@ -242,7 +272,7 @@ const EFFECTS = {
   empty: 'The connection was closed in place of an answer.',
   truncate: 'The connection was cut in the middle of the answer.',
   drip: 'The answer was sent drop by drop.',
-} as const
+} as const satisfies Record<ConnectionFault, string>
 
 /** Notes that the contract itself, and nothing in the state, is what forbids the request. */
 function unlawful(exchange: Exchange, refusal: Refusal<string>): Refusal<string> {

@@ -21,8 +21,10 @@ export interface Injection {
   rule: FaultRule
   /** Numbers from 0 up to 1, the same at every run of the same seed. */
   draw?: () => number
-  /** Which preferences were honoured, as `Preference-Applied` says it. */
-  applied?: string
+  /** Which preferences an answer with this status honours, as `Preference-Applied` says it. */
+  applied?: (status: number) => string
+  /** Milliseconds over which the body is spread, once it is known. */
+  drip?: number
   /** What became of the answer, one sentence. */
   effect?: string
 }

@@ -29,6 +29,8 @@ export interface Reply {
   body: Buffer
   /** Whether it is not, or not quite, what the service would answer. */
   injected?: boolean
+  /** Whether it is nothing of the service's at all, but what a gateway or the like would answer. */
+  foreign?: boolean
 }
 
 /** A response that must not be sent. */

@@ -133,9 +133,12 @@ describe('a field is named', () => {
     ['id', 'id'],
     ['a/b', 'a/b'],
     ['a~1b', 'a~1b'],
-    ['', ''],
   ])('%j as %j', (field, name) => {
     expect(say('{field}', { field })).toBe(`\`${name}\``)
+  })
+
+  it('as the body where it is the whole', () => {
+    expect(say('{field} is wrong.', { field: '' })).toBe('The body is wrong.')
   })
 
   it.each([

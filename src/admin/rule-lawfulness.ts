@@ -1,0 +1,91 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { FaultMatch, FaultRule, InjectedAnswer } from '../domain/faults.ts'
+import { parseDuration } from '../domain/iso-8601.ts'
+import { type AdminRefusal, invalid } from './codes.ts'
+
+/** What the schema cannot say of a rule: that the service's contract lets it strike, and that there is room for it. */
+export function findUnlawfulness(rule: FaultRule, contract: Contract, answerLimit: number): AdminRefusal | undefined {
+  const { match = {}, respond, expires_after: life } = rule
+  const unknown = findUnknown(match, contract)
+  if (unknown) return unknown
+  const fitting = contract.operations.filter((operation) => fits(match, operation, contract))
+  if (fitting.length === 0) return invalid('/match', match, 'nothing', { expected: whatThereIs(match, contract) })
+  if (match.method === 'HEAD' && spoils(rule)) return invalid('/match/method', 'HEAD', 'bodiless')
+  if (life !== undefined && parseDuration(life) === 0) return invalid('/expires_after', life, 'no-time')
+  if (respond === undefined) return undefined
+  return 'error' in respond ? findUnansweredError(respond, fitting, contract) : findTooLong(respond, answerLimit)
+}
+
+function findUnknown({ operation, path }: FaultMatch, { operations, routes }: Contract): AdminRefusal | undefined {
+  const ids = operations.map(({ id }) => id)
+  if (operation !== undefined && !ids.includes(operation)) {
+    return invalid('/match/operation', operation, 'choice', { allowed: ids.join(', ') })
+  }
+  if (path !== undefined && !routes.has(path)) {
+    return invalid('/match/path', path, 'choice', { allowed: [...routes.keys()].join(', ') })
+  }
+  return undefined
+}
+
+/** Whether a request to the operation can be one that is asked for. */
+function fits({ operation, method, path }: FaultMatch, { id, ...own }: Operation, { settings }: Contract): boolean {
+  const methods = own.method === 'GET' && settings.head === 'get' ? ['GET', 'HEAD'] : [own.method]
+  return (
+    (operation === undefined || operation === id) &&
+    (path === undefined || path === own.path) &&
+    (method === undefined || methods.includes(method))
+  )
+}
+
+/** What is known of the operation, or else of the path, as a sentence without its end. */
+function whatThereIs({ operation, path }: FaultMatch, { operations, routes }: Contract): string {
+  const named = operations.find(({ id }) => id === operation)
+  if (named !== undefined) return `${named.id} is ${named.method} ${named.path}`
+  const methods = routes.get(path ?? '')?.keys() ?? operations.map(({ method }) => method)
+  return `${path ?? 'the service'} has ${[...new Set(methods)].join(', ')}`
+}
+
+function spoils({ corrupt, connection }: FaultRule): boolean {
+  return corrupt !== undefined || connection === 'truncate' || connection === 'drip'
+}
+
+function findUnansweredError(
+  { error, status }: Extract<InjectedAnswer, { error: string }>,
+  fitting: readonly Operation[],
+  { catalogue, operations }: Contract,
+): AdminRefusal | undefined {
+  const known = codesOf(operations)
+  if (!catalogue.has(error) || !known.has(error)) {
+    return invalid('/respond/error', error, 'choice', { allowed: [...known].join(', ') })
+  }
+  const codes = codesOf(fitting)
+  if (!codes.has(error)) {
+    const about = { operation: fitting.map(({ id }) => id).join(', '), allowed: [...codes].join(', ') }
+    return invalid('/respond/error', error, 'never', about)
+  }
+  const statuses = fitting.flatMap(({ responses }) => [...responses.values()].filter((each) => each.codes.has(error)))
+  const allowed = new Set(statuses.map((response) => response.status))
+  if (status === undefined || allowed.has(status)) return undefined
+  return invalid('/respond/status', status, 'choice', { allowed: [...allowed].join(', ') })
+}
+
+function codesOf(operations: readonly Operation[]): Set<string> {
+  return new Set(operations.flatMap(({ responses }) => [...responses.values()].flatMap(({ codes }) => [...codes])))
+}
+
+function findTooLong({ body }: Extract<InjectedAnswer, { status: number }>, limit: number): AdminRefusal | undefined {
+  const size = body === undefined ? 0 : sizeOf(body)
+  if (size === undefined) return invalid('/respond/body', undefined, 'too-deep')
+  return size > limit ? invalid('/respond/body', undefined, 'too-long', { limit, count: size }) : undefined
+}
+
+/** Bytes of a body as it is sent; `undefined` for one that is nested too deeply to be written as JSON. */
+function sizeOf(body: unknown): number | undefined {
+  try {
+    return Buffer.byteLength(typeof body === 'string' ? body : JSON.stringify(body))
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
