@@ -1,6 +1,7 @@
 import { DEFAULT_ACCOUNT } from '../admin/accounts.ts'
 import type { Control } from '../admin/control.ts'
 import type { CoverageReport } from '../journal/coverage/report.ts'
+import { DEFAULT_SEED } from '../seeding/fixture.ts'
 import { deriveKey, hashKey } from '../seeding/secrets.ts'
 import { Account, type AccountOptions, queryOf, type RequestFilter, withFixture } from './account.ts'
 import { createCaller } from './caller.ts'
@@ -67,8 +68,8 @@ export function openLibrary(
 
 /** The secret of a key that an account holds, where it can be told from the account's name or seed. */
 async function findKey({ deps: { store } }: Control, id: string): Promise<string | undefined> {
-  const { seed, origin, keys } = await store.read(id)
-  const guesses = [id, deriveKey(seed, id), deriveKey(origin.seed ?? seed, id)]
+  const { seed, keys } = await store.read(id)
+  const guesses = [id, deriveKey(seed, id), deriveKey(DEFAULT_SEED, id)]
   return guesses.find((guess) => keys.some(({ hash }) => hash === hashKey(guess)))
 }
 
