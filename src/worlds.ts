@@ -55,6 +55,7 @@ export class Worlds {
   readonly #coverages = new Map<string | undefined, Coverage>()
   readonly #opening = new Map<string, Promise<string>>()
   #count = 0
+  #numbered = 0
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
@@ -70,6 +71,14 @@ export class Worlds {
 
   get count(): number {
     return this.#count
+  }
+
+  /** An id for an account to come; never the same twice, however many are asked for at once. */
+  async freeId(): Promise<string> {
+    for (;;) {
+      const id = `account-${++this.#numbered}`
+      if (!(await this.#deps.store.has(id))) return id
+    }
   }
 
   now({ clock }: AccountState): number {

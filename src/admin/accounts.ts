@@ -20,7 +20,7 @@ export const listAccounts: Verb = async (call) => {
 
 export const createAccount: Verb = async (call) => {
   const {
-    id = await freeId(call),
+    id = await call.worlds.freeId(),
     plan,
     fixture,
     seed,
@@ -148,10 +148,6 @@ export function describeAccount({ worlds }: ControlCall, account: AccountState):
 
 function describeSnapshot({ name, takenAt, state }: Snapshot): object {
   return { name, taken_at: writeInstant(takenAt), domains: state.domains.size, groups: state.groups.size }
-}
-
-async function freeId({ store, worlds }: ControlCall): Promise<string> {
-  for (let number = worlds.count; ; number++) if (!(await store.has(`account-${number}`))) return `account-${number}`
 }
 
 /** No path is read and no URL fetched here, whatever is asked for: a fixture comes by name or whole. */
