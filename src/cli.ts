@@ -62,9 +62,11 @@ function explain(error: unknown): { message: string; exitCode: number } {
   return { message: stack ?? String(error), exitCode: 3 }
 }
 
-// Whoever reads the output may have seen enough of it: `dmarc-understudy assumptions | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
+  // Whoever reads the output may have seen enough of it: `dmarc-understudy assumptions | head`.
+  if (error.code === 'EPIPE') return
+  console.error(`dmarc-understudy: standard output cannot be written (${error.code}); send it somewhere else`)
+  process.exit(3)
 })
 
 try {

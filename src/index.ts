@@ -1,5 +1,6 @@
 export { FaultSetError } from './admin/fault-sets.ts'
 export { type Clock, systemClock } from './clock.ts'
+export type { Contract } from './contract/contract.ts'
 export { ContractError } from './contract/contract-error.ts'
 export type { Fixture } from './domain/fixture.ts'
 export type { CoverageReport } from './journal/coverage/report.ts'

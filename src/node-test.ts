@@ -12,24 +12,25 @@ export interface SharedUnderstudy {
 }
 
 /**
- * Shares one stand-in among the tests of a file and stops it after the last:
+ * Shares one stand-in among the tests of a file and stops it after the last. Its accounts are empty unless `options`
+ * say otherwise:
  *
  * ```ts
- * const shared = shareUnderstudy({ fixture: 'empty' })
+ * const shared = shareUnderstudy({ now: '2026-01-15T09:00:00Z' })
  * test('adds a domain', async (t) => {
  *   const account = await shared.account(t)
  * })
  * ```
  */
-export function shareUnderstudy(options: ServerOptions = { fixture: 'empty' }): SharedUnderstudy {
+export function shareUnderstudy(options: ServerOptions = {}): SharedUnderstudy {
   let running: Promise<Understudy> | undefined
-  const understudy = () => (running ??= startUnderstudy(options))
+  const understudy = () => (running ??= startUnderstudy({ ...options, fixture: options.fixture ?? 'empty' }))
   after(async () => (await running)?.stop())
   return {
     understudy,
     async account(context, accountOptions) {
       const account = await (await understudy()).createAccount(accountOptions)
-      context.after(() => account.delete())
+      context.after(() => account[Symbol.asyncDispose]())
       return account
     },
   }

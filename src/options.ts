@@ -1,11 +1,14 @@
+import { inspect } from 'node:util'
 import type { Clock } from './clock.ts'
 import type { Fixture } from './domain/fixture.ts'
 import { isInstant } from './domain/iso-8601.ts'
 import type { Settings } from './domain/settings.ts'
+import { nearestName } from './journal/correction/edit-distance.ts'
 import type { Store } from './store/store.ts'
 import type { Log } from './wire/log.ts'
 import type { ResponseValidation } from './wire/reply.ts'
 
+/** How a stand-in is to be; every option has a default. */
 export interface ServerOptions {
   /** 0, the default, takes any free port. */
   port?: number | undefined
@@ -15,7 +18,9 @@ export interface ServerOptions {
   data?: string | undefined
   /** A store of your own instead of the two; it is closed at the stop. */
   store?: Store | undefined
-  /** `demo` (default), `empty`, the path of a fixture file or a fixture, for accounts that do not exist yet. */
+  /**
+   * What new accounts hold: `demo` (default), `empty`, `edge-cases`, `agency`, the path of a fixture file, or a fixture.
+   */
   fixture?: string | Fixture | undefined
   /** What all chance derives from; the fixture's or else 42 by default. */
   seed?: number | undefined
@@ -49,7 +54,9 @@ export interface ServerOptions {
   overlays?: readonly string[] | undefined
   /** What happens to a response that violates the contract; `error` by default. */
   responseValidation?: ResponseValidation | undefined
+  /** Where each request is logged; pino's loggers fit. Nowhere by default. */
   log?: Log | undefined
+  /** The machine's clock; what it shows, the clocks of accounts go by. */
   clock?: Clock | undefined
 }
 
@@ -60,10 +67,19 @@ export class OptionError extends Error {
   readonly remedy: string
 
   constructor(option: keyof ServerOptions, value: unknown, remedy: string) {
-    super(`${option} ${JSON.stringify(value)}: ${remedy}.`)
+    super(`${option} ${show(value)}: ${remedy}${remedy.endsWith('?') ? '' : '.'}`)
     this.option = option
     this.remedy = remedy
   }
+}
+
+const SHOWN = 100
+
+/** A value in a few characters, whatever it is. */
+function show(value: unknown): string {
+  const text = inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY, maxStringLength: SHOWN })
+  const json = typeof value === 'string' ? JSON.stringify(value) : text
+  return json.length > SHOWN ? `${json.slice(0, SHOWN)}…` : json
 }
 
 interface Demand {
@@ -71,7 +87,6 @@ interface Demand {
   remedy: string
 }
 
-const anything: Demand = { fits: () => true, remedy: '' }
 const flag: Demand = { fits: (value) => typeof value === 'boolean', remedy: 'must be true or false' }
 const text: Demand = { fits: (value) => typeof value === 'string' && value !== '', remedy: 'must be a text' }
 const texts: Demand = {
@@ -81,6 +96,13 @@ const texts: Demand = {
 const secret: Demand = {
   fits: (value) => typeof value === 'string' && /^[!-~]{1,200}$/.test(value),
   remedy: 'must be 1 to 200 visible ASCII characters without spaces',
+}
+
+function withMethods(...names: readonly string[]): Demand {
+  return {
+    fits: (value) => names.every((name) => typeof (Object(value) as Record<string, unknown>)[name] === 'function'),
+    remedy: `must be an object with the methods ${names.join(', ')}`,
+  }
 }
 
 function integer(lowest: number, highest: number): Demand {
@@ -95,7 +117,7 @@ const DEMANDS: Readonly<Record<keyof ServerOptions, Demand>> = {
   port: integer(0, 65_535),
   host: text,
   data: text,
-  store: anything,
+  store: withMethods('has', 'read', 'update', 'close'),
   fixture: {
     fits: (value) =>
       typeof value === 'string' ? value !== '' : typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -123,17 +145,23 @@ const DEMANDS: Readonly<Record<keyof ServerOptions, Demand>> = {
     fits: (value) => value === 'error' || value === 'warn' || value === 'off',
     remedy: 'must be one of error, warn, off',
   },
-  log: anything,
-  clock: anything,
+  log: withMethods('info', 'warn', 'error'),
+  clock: { fits: (value) => typeof value === 'function', remedy: 'must be a function that returns milliseconds' },
 }
 
-/** @throws OptionError for the first option that cannot be, or is none. */
+/** @throws OptionError for the first option that cannot be, or is none; TypeError for what are no options. */
 export function checkOptions(options: ServerOptions): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
+  }
   for (const [name, value] of Object.entries(options)) {
     const option = name as keyof ServerOptions
     const demand = Object.hasOwn(DEMANDS, name) ? DEMANDS[option] : undefined
-    if (demand === undefined)
-      throw new OptionError(option, value, `is no option; there are ${Object.keys(DEMANDS).join(', ')}`)
+    if (demand === undefined) {
+      const meant = nearestName(name, Object.keys(DEMANDS))
+      const hint = meant === undefined ? `there are ${Object.keys(DEMANDS).join(', ')}` : `did you mean ${meant}?`
+      throw new OptionError(option, value, `is no option; ${hint}`)
+    }
     if (value !== undefined && !demand.fits(value)) throw new OptionError(option, value, demand.remedy)
   }
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DEFAULT_ACCOUNT } from './admin/accounts.ts'
 import { ADMIN_PATH, createAdmin, createControl } from './admin/admin.ts'
-import type { Control } from './admin/control.ts'
 import { type FaultSet, loadFaultSets } from './admin/fault-sets.ts'
 import { isLoopback } from './admin/guard.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -9,16 +8,13 @@ import { type Contract, loadContract } from './contract/contract.ts'
 import { readOverlay } from './contract/overlay.ts'
 import { openAccount } from './domain/account.ts'
 import { accept } from './domain/errors.ts'
-import type { Fixture } from './domain/fixture.ts'
 import { comparedName } from './domain/groups.ts'
 import { addKey } from './domain/keys.ts'
 import { findDamage } from './http/examination.ts'
 import { createPipeline } from './http/pipeline.ts'
 import { createMalformedRecorder } from './http/recorder.ts'
-import type { CoverageReport } from './journal/coverage/report.ts'
 import { Journal } from './journal/journal.ts'
-import { Account, type AccountOptions, createCaller, withFixture } from './library/account.ts'
-import type { AccountReport, ExplanationReport, FaultSetReport } from './library/reports.ts'
+import { type Library, openLibrary } from './library/library.ts'
 import { checkOptions, checkPlan, OptionError, type ServerOptions } from './options.ts'
 import { DEFAULT_SEED, establishedKey, loadFixture } from './seeding/fixture.ts'
 import { deriveKey, hashKey, identityOf } from './seeding/secrets.ts'
@@ -33,29 +29,16 @@ import { Worlds } from './worlds.ts'
 const MAX_ACCOUNTS = 10_000
 
 /** A running stand-in. */
-export interface Understudy extends AsyncDisposable {
+export interface Understudy extends Library, AsyncDisposable {
   /** What a client takes as its base URL, version segment included. */
   readonly baseUrl: string
-  /** Where the control plane answers, if it does. */
+  /** Where the control plane answers over HTTP, if it does. */
   readonly adminUrl: string | undefined
-  /** Key of the `default` account; unknown when a kept account was made with a key of its own and none is given now. */
-  readonly apiKey: string | undefined
   /** Whether the `default` account was kept from before, so that options for new accounts did not apply. */
   readonly kept: boolean
+  /** What every request and answer is held to. */
   readonly contract: Contract
-  /** The `default` account. */
-  readonly account: Account
-  /** An account of its own, which no other sees. Rejects with a `ControlError`, or a `FixtureError` for a file. */
-  createAccount(options?: AccountOptions): Promise<Account>
-  /** The account of this id, such as `sandbox_checkout`; rejects with a `ControlError` when there is none. */
-  findAccount(id: string): Promise<Account>
-  listAccounts(): Promise<AccountReport[]>
-  listFaultSets(): Promise<FaultSetReport[]>
-  /** Everything behind one answer, by its X-Request-Id. */
-  explain(requestId: string): Promise<ExplanationReport>
-  /** What of the contract the requests of all accounts have shown. */
-  coverage(): Promise<CoverageReport>
-  /** Answers what is under way, saves, closes every connection. */
+  /** Answers what is under way, saves, closes every connection. A second call waits for the first. */
   stop(): Promise<void>
 }
 
@@ -132,42 +115,13 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
       adminUrl: admin ? planes.adminUrl : undefined,
       kept,
       contract,
-      ...openLibrary(control, planes.baseUrl, apiKey),
+      ...openLibrary(control, { baseUrl: planes.baseUrl, apiKey, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
     }
   } catch (error) {
     await store.close()
     throw error
-  }
-}
-
-/** What an Understudy offers beside being there. */
-function openLibrary(control: () => Promise<Control>, baseUrl: string, apiKey: string | undefined) {
-  const call = createCaller(control)
-  const handle = (id: string, key?: string) => new Account(id, baseUrl, key, call)
-  return {
-    apiKey,
-    account: handle(DEFAULT_ACCOUNT, apiKey),
-    async createAccount(options: AccountOptions = {}): Promise<Account> {
-      const { apiKey: given, ...rest } = await withFixture<AccountOptions & { fixture?: string | Fixture }>(options)
-      const body = { ...rest, ...(given !== undefined && { api_key: given }) }
-      const { account, api_key } = await call<{ account: AccountReport; api_key: string }>('createAccount', { body })
-      return handle(account.id, api_key)
-    },
-    async findAccount(id: string): Promise<Account> {
-      await call('getAccount', { parameters: { account: id } })
-      return handle(id, id === DEFAULT_ACCOUNT ? apiKey : id.startsWith('sandbox_') ? id : undefined)
-    },
-    async listAccounts() {
-      return (await call<{ accounts: AccountReport[] }>('listAccounts')).accounts
-    },
-    async listFaultSets() {
-      return (await call<{ sets: FaultSetReport[] }>('listFaultSets')).sets
-    },
-    explain: (requestId: string) =>
-      call<ExplanationReport>('explainRequest', { parameters: { 'request-id': requestId } }),
-    coverage: () => call<CoverageReport>('getOverallCoverage'),
   }
 }
 

@@ -14,20 +14,21 @@ export interface UnderstudyFixtures {
 }
 
 /**
- * A `test` whose `account` is a world of its own, on one stand-in that is shared. `options` are those of the stand-in:
+ * A `test` whose `account` is a world of its own, on one stand-in that is shared. `options` are those of the
+ * stand-in, whose accounts are empty unless they say otherwise:
  *
  * ```ts
- * const test = createTest({ fixture: 'empty', now: '2026-01-15T09:00:00Z' })
+ * const test = createTest({ now: '2026-01-15T09:00:00Z' })
  * test('adds a domain', async ({ account }) => { … })
  * ```
  */
-export function createTest(options: ServerOptions = { fixture: 'empty' }) {
+export function createTest(options: ServerOptions = {}) {
   return base.extend<UnderstudyFixtures>({
     understudy: [
       // vitest reads from the pattern which fixtures are needed.
       // biome-ignore lint/correctness/noEmptyPattern: this one needs none
       async ({}, use) => {
-        const understudy = await startUnderstudy(options)
+        const understudy = await startUnderstudy({ ...options, fixture: options.fixture ?? 'empty' })
         await use(understudy)
         await understudy.stop()
       },
@@ -37,7 +38,7 @@ export function createTest(options: ServerOptions = { fixture: 'empty' }) {
     account: async ({ understudy, accountOptions }, use) => {
       const account = await understudy.createAccount(accountOptions)
       await use(account)
-      await account.delete()
+      await account[Symbol.asyncDispose]()
     },
   })
 }

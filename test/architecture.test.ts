@@ -17,7 +17,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   seeding: ['schema', 'clock', 'domain'],
   journal: ['contract', 'seeding', 'schema', 'clock', 'domain'],
   worlds: ['journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
-  options: ['wire', 'contract', 'store', 'seeding', 'clock', 'domain'],
+  options: ['wire', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],
   library: ['admin', 'worlds', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],
   wire: ['contract', 'seeding', 'schema', 'clock', 'domain'],
   http: ['worlds', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],

@@ -6,6 +6,7 @@ import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
 import { FixtureError } from '../seeding/fixture.ts'
 import { StoreError } from '../store/store-error.ts'
+import { unknownParameters } from '../wire/conform.ts'
 import * as accounts from './accounts.ts'
 import { ADMIN_CODES, type AdminRefusal, notFound } from './codes.ts'
 import * as conditions from './conditions.ts'
@@ -102,7 +103,8 @@ export class Control {
     { parameters = {}, query = {}, body = {} }: ControlRequest,
   ): Promise<ControlOutcome> {
     const given = { ...query }
-    const unlawful = refusalOf([...operation.checkQuery(given), ...operation.checkBody(body)])
+    const inQuery = [...operation.checkQuery(given), ...unknownParameters(given, operation)]
+    const unlawful = refusalOf([...inQuery, ...operation.checkBody(body)])
     if (unlawful) return unlawful as AdminRefusal
     return this.run(operation, { parameters, query, body: body as Json })
   }

@@ -83,7 +83,7 @@ export const serve: Command = {
     for (const name of idle) {
       console.error(`${sources[name]}: is for new accounts; the one in ${values.data} stays as it is`)
     }
-    console.log(greeting(service))
+    console.log(greeting(service, !noSandboxKeys))
     await stopped
     await service.stop()
     await close()
@@ -104,17 +104,19 @@ function nameOption(error: unknown, sources: Readonly<Record<string, string>>): 
   )
 }
 
-function greeting({ baseUrl, adminUrl, apiKey }: Understudy): string {
+function greeting({ baseUrl, adminUrl, apiKey }: Understudy, sandboxKeys: boolean): string {
   const key = apiKey ?? 'the one that the account was made with; only its hash is kept'
   return [
     'dmarc-understudy is ready.',
     '',
     `  Base URL   ${baseUrl}`,
     `  API key    ${key}`,
-    ...(adminUrl === undefined ? [] : [`  Control    ${adminUrl}/health`]),
+    ...(sandboxKeys ? ['  Sandbox    sandbox_mine, or any other name: a key that opens an account of its own'] : []),
+    ...(adminUrl === undefined ? [] : [`  Dashboard  ${adminUrl}/`]),
     '',
     '  Try it:',
     `  curl -H ${shellQuote(`Authorization: Bearer ${apiKey ?? 'YOUR_KEY'}`)} ${baseUrl}/domains`,
+    ...(sandboxKeys ? [`  curl -H 'Authorization: Bearer sandbox_mine' ${baseUrl}/domains`] : []),
     '',
   ].join('\n')
 }

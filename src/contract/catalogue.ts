@@ -122,7 +122,7 @@ function fieldName(field: string): string {
 }
 
 /** Enough of what a client sent to recognise it; an error message is no place to send a megabyte back. */
-function shorten(text: string, length = 100): string {
-  const characters = [...text.slice(0, 2 * length + 2)]
-  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`
+function shorten(text: string): string {
+  const characters = [...text.slice(0, 202)]
+  return characters.length <= 100 ? text : `${characters.slice(0, 99).join('')}…`
 }

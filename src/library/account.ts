@@ -1,10 +1,11 @@
-import type { Control, ControlRequest } from '../admin/control.ts'
-import { describeRefusal } from '../admin/refusal.ts'
+import type { ControlRequest } from '../admin/control.ts'
+import { isObject } from '../contract/json.ts'
 import type { RecordPin } from '../domain/dmarc.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { CoverageReport } from '../journal/coverage/report.ts'
 import { FIXTURE_NAMES, loadFixture } from '../seeding/fixture.ts'
+import type { Caller } from './caller.ts'
 import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
 import type {
@@ -54,28 +55,15 @@ export interface RequestFilter {
   limit?: number
 }
 
-/** Calls one operation of the control plane, as a request over HTTP would. @throws ControlError */
-export type Caller = <Data>(operationId: string, request?: ControlRequest) => Promise<Data>
-
-export function createCaller(load: () => Promise<Control>): Caller {
-  return async function call<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
-    const control = await load()
-    const outcome = await control.perform(control.operation(operationId), request)
-    if (outcome.ok) return outcome.data as Data
-    const { error } = describeRefusal(control.api.catalogue, outcome.problems).body
-    throw new ControlError(error.code, error.message, error.problems)
-  }
-}
-
 /**
- * A world of its own: state, keys, clock, quotas, faults and journal that no other account sees. Every method rejects
- * with a `ControlError` that says what would be right.
+ * A world of its own: state, keys, clock, quotas, faults and journal that no other account sees. A method rejects with a
+ * `ControlError` that says what would be right; those that read a fixture from a file, with a `FixtureError`.
  */
 export class Account {
   readonly id: string
   /** What a client takes as its base URL, version segment included. */
   readonly baseUrl: string
-  /** Its first key; unknown for one that was kept from before with a key of its own. */
+  /** Its first key; unknown for one that was made elsewhere with a key of its own, of which only the hash is kept. */
   readonly apiKey: string | undefined
   readonly #call: Caller
 
@@ -87,23 +75,30 @@ export class Account {
   }
 
   /** Header fields of a request with the account's key: `fetch(url, { headers: account.headers })`. */
-  get headers(): Record<string, string> {
-    return { authorization: `Bearer ${this.apiKey ?? ''}` }
+  get headers(): { authorization: string } {
+    if (this.apiKey === undefined) {
+      throw new Error(`The key of the account ${this.id} is not known here; make another with keys.create().`)
+    }
+    return { authorization: `Bearer ${this.apiKey}` }
   }
 
+  /** Its own time: quotas, grace periods and the daily refresh follow it. It never goes back, but by a snapshot. */
   readonly clock = {
-    /** What it shows, as RFC 3339. */
+    /** What it shows, in RFC 3339. */
     now: async (): Promise<string> => (await this.#ask<ClockReport>('getClock')).now,
-    /** Moves it forward: `{ hours: 1 }`, or an ISO 8601 duration. */
+    /** Moves it forward: `{ hours: 1 }`, or an ISO 8601 duration such as `PT1H`. */
     advance: async (span: Span | string): Promise<ClockReport> => {
       return this.#ask('updateClock', { body: { advance: typeof span === 'string' ? span : writeDuration(span) } })
     },
-    /** Sets it to a later instant, RFC 3339. */
+    /** Sets it to a later instant, in RFC 3339. */
     set: (now: string): Promise<ClockReport> => this.#ask('updateClock', { body: { now } }),
+    /** Lets it stand still; it can be moved all the same. */
     freeze: (): Promise<ClockReport> => this.#ask('updateClock', { body: { frozen: true } }),
+    /** Lets it go on from where it stands. */
     unfreeze: (): Promise<ClockReport> => this.#ask('updateClock', { body: { frozen: false } }),
   }
 
+  /** What goes wrong. Of the rules in order of creation, the first that strikes a request acts on it. */
   readonly faults = {
     add: async (rule: FaultRule): Promise<FaultReport> => {
       return (await this.#ask<{ fault: FaultReport }>('addFault', { body: rule })).fault
@@ -112,16 +107,19 @@ export class Account {
     addSet: async (set: string): Promise<FaultReport[]> => {
       return (await this.#ask<{ faults: FaultReport[] }>('addFaultSet', { parameters: { set } })).faults
     },
+    /** The rules, with how often each has struck. */
     list: async (): Promise<FaultReport[]> => (await this.#ask<{ faults: FaultReport[] }>('listFaults')).faults,
+    /** Removes the rule of this id. */
     remove: async (fault: string): Promise<void> => void (await this.#ask('deleteFault', { parameters: { fault } })),
+    /** Removes all rules. */
     clear: async (): Promise<void> => void (await this.#ask('clearFaults')),
   }
 
+  /** What its clients asked, and what they were answered. */
   readonly requests = {
-    /** From the oldest to the newest. */
+    /** From the oldest to the newest, as far back as the journal reaches. */
     list: async (filter: RequestFilter = {}): Promise<RequestReport[]> => {
-      const given = Object.entries(filter).filter(([, value]) => value !== undefined)
-      const query = Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
+      const query = queryOf(filter)
       return (await this.#ask<{ requests: RequestReport[] }>('listRequests', { query })).requests
     },
     /** Whether as many requests match as is said; without a number, whether any does. */
@@ -129,21 +127,26 @@ export class Account {
       match: RequestMatch,
       times: { count?: number; at_least?: number; at_most?: number } = {},
     ): Promise<VerificationReport> => this.#ask('verifyRequests', { body: { match, ...times } }),
+    /** Forgets them. */
     clear: async (): Promise<void> => void (await this.#ask('clearRequests')),
   }
 
   readonly keys = {
+    /** Without their secrets. */
     list: async (): Promise<KeyReport[]> => (await this.#ask<{ keys: KeyReport[] }>('listKeys')).keys,
-    /** A new key has a week of grace, unless `created_at` says that it is older. */
+    /** A new key has a week of grace, unless `created_at` says that it is older. Its secret is told this once. */
     create: (
       options: { label?: string; key?: string; created_at?: string } = {},
     ): Promise<{ key: KeyReport; api_key: string }> => this.#ask('createKey', { body: options }),
+    /** The key of this id is refused from now on. */
     disable: (key: string): Promise<KeyReport> => this.#changeKey(key, true),
     enable: (key: string): Promise<KeyReport> => this.#changeKey(key, false),
+    /** Forgets the key of this id. */
     delete: async (key: string): Promise<void> => void (await this.#ask('deleteKey', { parameters: { key } })),
   }
 
   readonly quotas = {
+    /** What is left of each quota of each key in the current window. */
     list: async (): Promise<QuotaReport[]> => (await this.#ask<{ quotas: QuotaReport[] }>('getQuotas')).quotas,
     /** Sets what is left in the current window, of one key or of all. */
     set: async (
@@ -156,10 +159,13 @@ export class Account {
     },
   }
 
+  /** Named copies of state, keys, clock, quotas and faults. */
   readonly snapshots = {
+    /** With `replace`, in the place of one with the same name. */
     take: async (name: string, options: { replace?: boolean } = {}): Promise<SnapshotReport> => {
       return (await this.#ask<{ snapshot: SnapshotReport }>('takeSnapshot', { body: { name, ...options } })).snapshot
     },
+    /** Back to how it was, the clock included; what the journal holds stays. */
     restore: (snapshot: string): Promise<AccountReport> => {
       return this.#askAccount('restoreSnapshot', { parameters: { snapshot } })
     },
@@ -171,20 +177,22 @@ export class Account {
     },
   }
 
+  /** What there is of it, in numbers. */
   read(): Promise<AccountReport> {
     return this.#askAccount('getAccount')
   }
 
+  /** `below-stone`, `stone` or `above-stone`, unless an overlay says otherwise. */
   setPlan(plan: string): Promise<AccountReport> {
     return this.#askAccount('updateAccount', { body: { plan } })
   }
 
-  /** Back to the moment of its creation, or to another beginning. */
+  /** Back to the moment of its creation, or to another beginning; its snapshots stay. */
   async reset(options: ResetOptions = {}): Promise<AccountReport> {
     return this.#askAccount('resetAccount', { body: await withFixture(options) })
   }
 
-  /** The account as a fixture. */
+  /** The account as a fixture, without the secrets of its keys. */
   export(): Promise<Fixture> {
     return this.#ask('exportState')
   }
@@ -205,6 +213,7 @@ export class Account {
     return this.#ask('pinDmarc', { parameters: { domain }, body: fields })
   }
 
+  /** Lets a domain's record follow its figures again. */
   unpin(domain: string): Promise<DomainReport> {
     return this.#ask('unpinDmarc', { parameters: { domain } })
   }
@@ -219,13 +228,18 @@ export class Account {
     return this.#call('explainRequest', { parameters: { 'request-id': requestId } })
   }
 
+  /** All of it, for good; the `default` account stays, reset it instead. */
   async delete(): Promise<void> {
     await this.#ask('deleteAccount')
   }
 
-  /** `await using account = …` deletes it at the end of the block. */
+  /** `await using account = …` deletes it at the end of the block, unless it is gone already. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.delete()
+    try {
+      await this.delete()
+    } catch (error) {
+      if (!(error instanceof ControlError && ['not_found', 'stopped'].includes(error.code))) throw error
+    }
   }
 
   async #changeKey(key: string, disabled: boolean): Promise<KeyReport> {
@@ -241,11 +255,18 @@ export class Account {
   }
 }
 
-/** The options as the control plane takes them, which reads no files. */
-export async function withFixture<Options extends { fixture?: string | Fixture }>({ fixture, ...options }: Options) {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-  if (fixture === undefined) return given
-  if (typeof fixture !== 'string' || FIXTURE_NAMES.some((name) => name === fixture)) return { ...given, fixture }
+/** A filter as the query that the control plane takes. */
+export function queryOf(filter: RequestFilter | null): Record<string, string> {
+  const given = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
+}
+
+/** The options as the control plane takes them, which reads no files. @throws FixtureError for a file */
+export async function withFixture(options: { fixture?: string | Fixture }): Promise<Record<string, unknown>> {
+  // Those who do not write TypeScript may give anything; the control plane says what is wrong with it.
+  if (!isObject(options)) return options
+  const { fixture } = options
+  if (typeof fixture !== 'string' || FIXTURE_NAMES.some((name) => name === fixture)) return { ...options }
   const { file: _, origin: __, ...document } = await loadFixture(fixture)
-  return { ...given, fixture: document }
+  return { ...options, fixture: document }
 }

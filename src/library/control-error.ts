@@ -9,7 +9,7 @@ export interface ControlProblem {
 /** The control plane refused a call; `message` says what would be right, `problems` everything that is wrong. */
 export class ControlError extends Error {
   override name = 'ControlError'
-  /** As the control plane's document lists them: `not_found`, `invalid_value` and so on. */
+  /** As the control plane's document lists them: `not_found`, `invalid_value` and so on; `stopped` after the stop. */
   readonly code: string
   readonly problems: readonly ControlProblem[]
 

@@ -1,3 +1,5 @@
+import { ControlError } from './control-error.ts'
+
 /** A length of time; all parts add up. */
 export interface Span {
   weeks?: number
@@ -8,15 +10,31 @@ export interface Span {
 }
 
 const SECONDS = { weeks: 604_800, days: 86_400, hours: 3_600, minutes: 60, seconds: 1 } as const
+const UNITS = Object.keys(SECONDS).join(', ')
 
-/** The ISO 8601 duration of a span, to the second. @throws RangeError for what is no length of time. */
+/** The ISO 8601 duration of a span, to the second. @throws ControlError for what is no length of time. */
 export function writeDuration(span: Span): string {
+  if (typeof span !== 'object' || span === null || Object.keys(span).length === 0) {
+    throw refusal('', `A clock advances by a span such as { hours: 1 }, of ${UNITS}, or by a text such as PT1H.`)
+  }
   let total = 0
   for (const [unit, amount] of Object.entries(span)) {
-    if (!Object.hasOwn(SECONDS, unit))
-      throw new RangeError(`${unit} is no unit; there are ${Object.keys(SECONDS).join(', ')}.`)
-    if (amount !== undefined) total += Number(amount) * SECONDS[unit as keyof Span]
+    if (!Object.hasOwn(SECONDS, unit)) throw refusal(`/${unit}`, `\`${unit}\` is no unit; there are ${UNITS}.`)
+    if (amount === undefined) continue
+    if (typeof amount !== 'number' || !(amount >= 0 && amount < Number.POSITIVE_INFINITY)) {
+      throw refusal(`/${unit}`, `\`${unit}\` must be a number that is not negative, which ${String(amount)} is not.`)
+    }
+    total += amount * SECONDS[unit as keyof Span]
   }
-  if (!Number.isFinite(total) || total < 0) throw new RangeError('A clock advances by numbers that are not negative.')
-  return `PT${Math.round(total)}S`
+  // Minutes may be cut in parts, seconds not: what the clock is to show would be a guess.
+  if (Math.abs(total - Math.round(total)) > 1e-6) {
+    throw refusal('', `A clock advances by whole seconds, which ${total} is not.`)
+  }
+  const seconds = Math.round(total)
+  if (!Number.isSafeInteger(seconds)) throw refusal('', 'A clock shows no year beyond 9999.')
+  return `PT${seconds}S`
+}
+
+function refusal(field: string, message: string): ControlError {
+  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field: `/advance${field}`, message }])
 }

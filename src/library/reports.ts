@@ -1,7 +1,9 @@
+import type { DmarcRecord, RecordPin } from '../domain/dmarc.ts'
 import type { Corruption, FaultRule } from '../domain/faults.ts'
+import type { ProfileName } from '../domain/profile.ts'
 import type { RequestMatch } from '../journal/match.ts'
 
-export type { Corruption, FaultRule, RequestMatch }
+export type { Corruption, DmarcRecord, FaultRule, ProfileName, RecordPin, RequestMatch }
 
 /** What the control plane tells of an account. Instants are RFC 3339. */
 export interface AccountReport {
@@ -19,11 +21,13 @@ export interface AccountReport {
   snapshots: number
 }
 
+/** What an account's clock shows, in RFC 3339. */
 export interface ClockReport {
   now: string
   frozen: boolean
 }
 
+/** One API key, without its secret. */
 export interface KeyReport {
   id: string
   label: string | null
@@ -32,6 +36,7 @@ export interface KeyReport {
   in_grace: boolean
 }
 
+/** What is left of a quota in its current window; `key` is null where the keys of an account share it. */
 export interface QuotaReport {
   key: string | null
   bucket: string
@@ -40,6 +45,7 @@ export interface QuotaReport {
   resets_at: string
 }
 
+/** A named copy of an account. */
 export interface SnapshotReport {
   name: string
   taken_at: string
@@ -47,13 +53,15 @@ export interface SnapshotReport {
   groups: number
 }
 
+/** One monitored domain. */
 export interface DomainReport {
   domain: string
   features: string[]
   /** The row of GET /dmarc, if it has one yet. */
-  record: Record<string, unknown> | null
+  record: DmarcRecord | null
 }
 
+/** A fault rule of an account, and what it did. */
 export interface FaultReport {
   id: string
   set?: string
@@ -66,12 +74,14 @@ export interface FaultReport {
   rule: FaultRule
 }
 
+/** Fault rules that belong together. */
 export interface FaultSetReport {
   name: string
   description: string
   rules: FaultRule[]
 }
 
+/** One side of an exchange; long bodies are cut off. */
 export interface MessageReport {
   headers: Record<string, string>
   body: string | null
@@ -79,6 +89,7 @@ export interface MessageReport {
   truncated: boolean
 }
 
+/** One thing that was wrong with a request. */
 export interface ProblemReport {
   code: string
   field: string | null
@@ -109,6 +120,7 @@ export interface RequestReport {
   response: MessageReport
 }
 
+/** Whether as many requests matched as was said, and which came nearest. */
 export interface VerificationReport {
   passed: boolean
   matched: number

@@ -53,7 +53,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function unknownParameters(query: Record<string, string>, { parameters }: Operation): Problem<string>[] {
+/** Query parameters that the operation does not have. */
+export function unknownParameters(query: Record<string, string>, { parameters }: Operation): Problem<string>[] {
   const unknown = Object.keys(query).filter((name) => !parameters.has(name))
   return unknown.map((name) => ({ code: 'unknown_field', reason: 'query', field: name, value: query[name] }))
 }

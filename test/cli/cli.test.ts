@@ -55,7 +55,9 @@ describe.concurrent('serve', () => {
     const { baseUrl, apiKey, curl, stdout } = await serve()
     expect(baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:[1-9][0-9]*\/api\/v1$/)
     expect(apiKey).toMatch(/^key_[0-9A-Za-z]{8}\.[0-9A-Za-z]{48}$/)
-    expect(stdout()).toContain(baseUrl.replace('/api/v1', '/__admin/health'))
+    const [, dashboard = ''] = /Dashboard {2}(\S+)\n/.exec(stdout()) ?? []
+    expect(dashboard).toBe(baseUrl.replace('/api/v1', '/__admin/'))
+    expect((await fetch(dashboard)).headers.get('content-type')).toBe('text/html; charset=utf-8')
     const { code, stdout: answer } = await runShell(curl.replace('curl ', 'curl --silent --show-error '))
     expect(code).toBe(0)
     expect(JSON.parse(answer)).toMatchObject({ success: true, data: { domains: expect.any(Array) } })
@@ -66,6 +68,20 @@ describe.concurrent('serve', () => {
     const { curl } = await serve(['--api-key', key])
     const { stdout: answer } = await runShell(curl.replace('curl ', 'curl --silent --show-error '))
     expect(JSON.parse(answer)).toMatchObject({ success: true })
+  })
+
+  it('prints a curl line that opens a sandbox', async ({ serve }) => {
+    const { stdout, apiKey } = await serve(['--fixture', 'empty'])
+    const [line = ''] = /curl .*sandbox_mine.*/.exec(stdout()) ?? []
+    const added = line.replace('curl ', `curl -s --json '{"domains": ["mine.example"]}' `)
+    expect(JSON.parse((await runShell(added)).stdout)).toMatchObject({ success: true })
+    for (const [key, domains] of [
+      ['sandbox_mine', ['mine.example']],
+      [apiKey, []],
+    ] as const) {
+      const { stdout: answer } = await runShell(line.replace('curl ', 'curl -s ').replace('sandbox_mine', key))
+      expect(JSON.parse(answer)).toEqual({ success: true, data: { domains } })
+    }
   })
 
   it('takes any free port for 0, and another one the next time', async ({ serve }) => {
@@ -91,9 +107,78 @@ describe.concurrent('serve', () => {
     [['--host', 'localhost'], '/domains', 200, {}],
     [['--admin-token', 'T', '--host', '0.0.0.0'], '/domains', 200, {}],
     [['--no-admin', '--host', '0.0.0.0'], '/domains', 200, {}],
+    [['--max-accounts', '1'], '/domains', 200, {}],
+    [['--no-prefer=false'], '/domains', 200, {}],
   ])('with %j answers GET %s with %d', async ([args, path, status, body], { serve }) => {
     const service = await serve(args)
     expect(await service.request(path)).toMatchObject({ status, body })
+  })
+
+  it.for<[args: string[], headers: Record<string, string>, status: number]>([
+    [[], { authorization: 'Bearer sandbox_mine' }, 200],
+    [['--no-sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 401],
+    [[], { prefer: 'code=duplicate_name' }, 409],
+    [['--no-prefer'], { prefer: 'code=duplicate_name' }, 200],
+    [['--no-admin'], { prefer: 'code=duplicate_name' }, 409],
+  ])('with %j answers a group that is asked for with %j by %d', async ([args, headers, status], { serve }) => {
+    const service = await serve(args)
+    const init = { method: 'POST', body: '{"name":"A new group"}', headers }
+    expect((await service.request('/domaingroups', init)).status).toBe(status)
+  })
+
+  it.for<[args: string[], status: number]>([
+    [[], 400],
+    [['--no-simulator'], 200],
+  ])('with %j answers for a domain that wants to fail with %d', async ([args, status], { serve }) => {
+    const service = await serve(args)
+    const body = '{"domains":["fail-invalid-domain.understudy.test"]}'
+    expect((await service.request('/domains', { method: 'POST', body })).status).toBe(status)
+  })
+
+  it('makes room for a new sandbox with --max-accounts', async ({ serve }) => {
+    const { request, origin } = await serve(['--max-accounts', '3'])
+    const idsAfter = async (key: string) => {
+      await request('/domains', { headers: { authorization: `Bearer ${key}` } })
+      const listed = (await (await fetch(`${origin}/__admin/accounts`)).json()) as {
+        data: { accounts: { id: string }[] }
+      }
+      return listed.data.accounts.map(({ id }) => id)
+    }
+    expect(await idsAfter('sandbox_a')).toEqual(['default', 'sandbox_a'])
+    expect(await idsAfter('sandbox_b')).toEqual(['default', 'sandbox_a', 'sandbox_b'])
+    expect(await idsAfter('sandbox_c')).toEqual(['default', 'sandbox_b', 'sandbox_c'])
+  })
+
+  it.for<[entries: string, remembered: number]>([
+    ['0', 0],
+    ['2', 2],
+    ['1000', 3],
+  ])('with --journal %s remembers of three requests %d', async ([entries, remembered], { serve }) => {
+    const { request, origin } = await serve(['--journal', entries])
+    for (let sent = 0; sent < 3; sent++) await request('/domains')
+    const response = await fetch(`${origin}/__admin/accounts/default/requests`)
+    expect(await response.json()).toMatchObject({ data: { count: remembered } })
+  })
+
+  it('gives the rules of ready-made sets, of a file and of one set in it to every account', async ({
+    serve,
+    folder,
+  }) => {
+    const answering = (status: number) => ({ rules: [{ times: 1, respond: { status } }] })
+    writeFileSync(join(folder, 'one.json'), JSON.stringify({ gone: answering(410), teapot: answering(418) }))
+    writeFileSync(join(folder, 'two.json'), JSON.stringify({ broken: answering(502), lost: answering(504) }))
+    const sources = ['--faults', 'one.json', '--faults', 'two.json#lost', '--faults', 'slow']
+    const { origin } = await serve(sources, { folder })
+    for (const id of ['default', 'sandbox_mine']) {
+      await fetch(`${origin}/__admin/accounts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ id }),
+      })
+      const response = await fetch(`${origin}/__admin/accounts/${id}/faults`)
+      const { data } = (await response.json()) as { data: { faults: { set: string }[] } }
+      expect(data.faults.map(({ set }) => set)).toEqual(['gone', 'teapot', 'lost', 'slow', 'slow'])
+    }
   })
 
   it('reads a fixture file', async ({ serve, folder }) => {
@@ -125,7 +210,10 @@ describe.concurrent('serve', () => {
     const started = Date.now()
     let headers = new Headers()
     // The window ends 100 ms after the start; a machine that is slow to start only makes it sooner.
-    while (Date.now() - started < 150) headers = (await service.request('/domains')).headers
+    for (let late = false; !late; ) {
+      late = Date.now() - started > 150
+      headers = (await service.request('/domains')).headers
+    }
     expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse(`2026-01-15T${window}:00Z`) / 1000}`)
   })
 
@@ -203,6 +291,25 @@ describe.concurrent('serve refuses', () => {
     [['--api-key', '--port', '0'], '--api-key needs a value: --api-key KEY'],
     [['--overlay', '--frozen'], '--overlay needs a value: --overlay FILE'],
     [['--fixture='], '--fixture : needs a value'],
+    [['--max-accounts', '0'], '--max-accounts 0: must be a whole number from 1 to 10000000'],
+    [['--max-accounts', 'many'], '--max-accounts many: must be a whole number from 1 to 10000000'],
+    [['--max-accounts'], '--max-accounts needs a value: --max-accounts N'],
+    [['--journal', '1000001'], `--journal 1000001: ${number} 1000000`],
+    [['--journal', '-1'], `--journal -1: ${number} 1000000`],
+    [['--journal='], `--journal : ${number} 1000000`],
+    [['--no-sandbox-keys=no'], '--no-sandbox-keys no: must be true or false'],
+    [['--no-prefer=off'], '--no-prefer off: must be true or false'],
+    [['--no-simulator=2'], '--no-simulator 2: must be true or false'],
+    [['--faults'], '--faults needs a value: --faults SET|FILE[#SET]'],
+    [['--faults='], '--faults : needs a value'],
+    [
+      ['--faults', 'flakey'],
+      'flakey: The fault sets cannot be read (ENOENT); give flaky, quota-storm, lossy-writes, slow or the path of a JSON file.',
+    ],
+    [
+      ['--admin-token', 'two words'],
+      '--admin-token two words: must be 1 to 200 visible ASCII characters without spaces',
+    ],
     [['--api-key', ''], '--api-key : needs a value'],
     [['--plan', ''], '--plan : needs a value'],
     [['--admin-token', ''], '--admin-token : needs a value'],
@@ -259,6 +366,33 @@ describe.concurrent('serve refuses', () => {
     const path = join(folder, 'file.json')
     writeFileSync(path, text)
     await expectRefusal(['serve', '--fixture', path], 2, message)
+  })
+
+  it.for<[what: string, source: string, text: string, message: RegExp]>([
+    ['that is no JSON', 'file.json', '{', /^file\.json: This is not valid JSON: .+\.$/],
+    ['that is no object', 'file.json', '[]', /^file\.json#: The value .+\.$/],
+    ['without rules', 'file.json', '{"a": {}}', /^file\.json#\/a: The value needs the field rules\.$/],
+    [
+      'without the set that is asked for',
+      'file.json#b',
+      '{"a": {"rules": []}}',
+      /^file\.json: There is no fault set b; it has a\.$/,
+    ],
+    [
+      'with a rule that does nothing',
+      'file.json',
+      '{"a/b": {"rules": [{"times": 1}]}}',
+      /^file\.json#\/a~1b\/rules\/0\b.+$/,
+    ],
+    [
+      'with an error that there is not',
+      'file.json',
+      '{"a": {"rules": [{"respond": {"error": "teapot"}}]}}',
+      /^file\.json#\/a\/rules\/0\/respond\/error: .+$/,
+    ],
+  ])('a file of fault sets %s with exit code 2 and one line', async ([, source, text, message], { folder }) => {
+    writeFileSync(join(folder, 'file.json'), text)
+    await expectRefusal(['serve', '--port', '0', '--faults', source], 2, message, { folder })
   })
 
   it.for<[what: string, text: string, message: RegExp]>([
@@ -351,7 +485,13 @@ describe.concurrent('the environment', () => {
       DMARC_UNDERSTUDY_FROZEN: 'true',
       DMARC_UNDERSTUDY_API_KEY: 'key_of_the_environment',
       DMARC_UNDERSTUDY_PLAN: 'above-stone',
+      DMARC_UNDERSTUDY_FAULTS: `${join(folder, 'own.json')}#gone,${join(folder, 'own.json')}#lost`,
       DMARC_UNDERSTUDY_ADMIN_TOKEN: 'T',
+      DMARC_UNDERSTUDY_MAX_ACCOUNTS: '1',
+      DMARC_UNDERSTUDY_JOURNAL: '0',
+      DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'true',
+      DMARC_UNDERSTUDY_NO_PREFER: 'true',
+      DMARC_UNDERSTUDY_NO_SIMULATOR: 'true',
       DMARC_UNDERSTUDY_NO_ADMIN: 'true',
       DMARC_UNDERSTUDY_NO_QUOTAS: '1',
       DMARC_UNDERSTUDY_OVERLAY: `${withBodyLimit(10)},${withLowestPlan('above-stone')}`,
@@ -359,10 +499,16 @@ describe.concurrent('the environment', () => {
       DMARC_UNDERSTUDY_LOG_LEVEL: 'silent',
     }
     expect(Object.keys(environment)).toEqual(OPTIONS_OF_SERVE.map(variable))
+    const once = (operation: string, status: number) => ({
+      rules: [{ match: { operation }, times: 1, respond: { status } }],
+    })
+    const sets = { gone: once('deleteDomains', 410), lost: once('addDomains', 504), never: once('listDmarc', 502) }
+    writeFileSync(join(folder, 'own.json'), JSON.stringify(sets))
     const service = await ready(start(['serve'], { environment }))
     expect(service.apiKey).toBe('key_of_the_environment')
     const kept = JSON.parse(readFileSync(join(folder, 'accounts', 'account-default.json'), 'utf8'))
     expect(kept.account).toMatchObject({ seed: 7, clock: { frozenAt: Date.parse('2026-01-15T09:30:00Z') } })
+    expect(kept.account.faults.map(({ set }: { set: string }) => set)).toEqual(['gone', 'lost'])
     for (let sent = 0; sent < 11; sent++) expect((await service.request('/dmarc')).status).toBe(200)
     const { headers, body } = await service.request('/domains')
     expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
@@ -416,6 +562,12 @@ describe.concurrent('the environment', () => {
     ['api-key', '', 'needs a value'],
     ['overlay', '', 'needs a value'],
     ['host', '0.0.0.0', 'others can reach this address, so give --admin-token TOKEN or --no-admin'],
+    ['faults', '', 'needs a value'],
+    ['max-accounts', '0', 'must be a whole number from 1 to 10000000'],
+    ['journal', 'all', 'must be a whole number from 0 to 1000000'],
+    ['no-sandbox-keys', 'no', 'must be true or false'],
+    ['no-prefer', 'no', 'must be true or false'],
+    ['no-simulator', 'no', 'must be true or false'],
   ])('is named when its value for %s, %j, is wrong', async (option, value, message) => {
     await expectRefusal(['serve'], 2, `${variable(option)} ${value}: ${message}`, {
       environment: { [variable(option)]: value },
@@ -467,6 +619,15 @@ describe.concurrent('the program', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     expect(await run([flag])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
+
+  it.each([['serve', '--port', '0'], ['fixture', '--domains', '2'], ['assumptions'], ['--help']])(
+    'that cannot write its output says so in one line: %s %s %s',
+    async (...args) => {
+      const { code, stderr } = await runShell(`'${process.execPath}' '${PROGRAM}' ${args.join(' ')} > /dev/full`)
+      const message = 'standard output cannot be written (ENOSPC); send it somewhere else'
+      expect({ code, stderr }).toEqual({ code: 3, stderr: `dmarc-understudy: ${message}\n` })
+    },
+  )
 
   it.each(['frobnicate', 'SERVE', '--port', '-x', 'constructor', '__proto__', ''])(
     'refuses %j, which is no command',
@@ -577,6 +738,25 @@ describe('a signal', () => {
       expect(performance.now() - sent).toBeLessThan(2000)
     },
   )
+})
+
+describe('npm start', () => {
+  it('passes options on, and ends with everything it started when npm is told to', async ({ onTestFinished }) => {
+    // Without the build, which the tests have just made.
+    const args = ['start', '--silent', '--ignore-scripts', '--', '--port', '0', '--log-level', 'silent']
+    const child = spawn('npm', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let greeting = ''
+    for await (const chunk of child.stdout) {
+      greeting += chunk
+      if (greeting.includes('Try it')) break
+    }
+    const [, baseUrl = ''] = /Base URL {3}(\S+)/.exec(greeting) ?? []
+    expect((await fetch(`${baseUrl}/domains`)).status).toBe(401)
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    await expect(fetch(`${baseUrl}/domains`)).rejects.toThrow()
+  })
 })
 
 describe.concurrent('a data folder', () => {

@@ -13,7 +13,7 @@ describe('a start', () => {
   it.each<[ServerOptions, string]>([
     [{ seed: 1.5 }, 'seed 1.5: must be a whole number from 0 to 9007199254740991.'],
     [{ seed: -1 }, 'seed -1: must be a whole number from 0 to 9007199254740991.'],
-    [{ seed: Number.NaN }, 'seed null: must be a whole number from 0 to 9007199254740991.'],
+    [{ seed: Number.NaN }, 'seed NaN: must be a whole number from 0 to 9007199254740991.'],
     [{ apiKey: '' }, 'apiKey "": must be 1 to 200 visible ASCII characters without spaces.'],
     [{ apiKey: 'a b' }, 'apiKey "a b": must be 1 to 200 visible ASCII characters without spaces.'],
     [{ apiKey: 'a\nb' }, 'apiKey "a\\nb": must be 1 to 200 visible ASCII characters without spaces.'],
