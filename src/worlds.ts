@@ -220,6 +220,8 @@ export class Worlds {
     const counters = await store.counters(accountId)
     const snapshot = { name, takenAt: this.now(state), state: detachAccount(state), counters }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
+    // One that takes the place of another is the newest all the same.
+    all.delete(name)
     this.#snapshots.set(accountId, all.set(name, snapshot))
     return snapshot
   }

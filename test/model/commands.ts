@@ -1,5 +1,6 @@
 import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
 import { expect } from 'vitest'
+import { carryOut, controlling } from './admin-commands.ts'
 import { type Real, send } from './exchange.ts'
 import type { Model } from './model.ts'
 import { GRACE_END } from './pool.ts'
@@ -20,6 +21,7 @@ export function allCommands(more: readonly WeightedCommand[] = []): Arbitrary<Co
     },
     { arbitrary: fc.tuple(plannedReading, fc.nat(2)).map(([plan, left]) => new UseUp(plan, left)), weight: 1 },
     { arbitrary: fc.constantFrom(...LEAPS).map((leap) => new PassTime(leap)), weight: 3 },
+    { arbitrary: controlling, weight: 20 },
     ...more,
   )
   return [usual]
@@ -138,8 +140,9 @@ class Reopen implements Command {
     return true
   }
 
-  async run(_: Model, real: Real): Promise<void> {
+  async run(model: Model, real: Real): Promise<void> {
     await real.reopen()
+    model.reopen()
     real.reach('the service was opened again')
   }
 
@@ -150,10 +153,16 @@ class Reopen implements Command {
 
 /** Reads everything that there is and compares it with the model. */
 export async function readEverything(model: Model, real: Real): Promise<void> {
-  model.now += HOUR
-  real.advance(HOUR)
+  for (const account of model.accounts.values()) {
+    for (const operation of ['getAccount', 'exportState', 'listKeys', 'getQuotas', 'listFaults', 'listSnapshots']) {
+      await carryOut(account, { operation, parameters: {}, body: undefined }, model, real)
+    }
+    // An hour of its clock gives it new quotas, even when it stands still.
+    await carryOut(account, { operation: 'updateClock', parameters: {}, body: { advance: 'PT1H' } }, model, real)
+    await carryOut(account, { operation: 'clearFaults', parameters: {}, body: undefined }, model, real)
+  }
   for (const authorization of usableKeys(model)) {
-    for (const path of ['/domains', '/domaingroups', '/dmarc']) {
+    for (const path of ['/dmarc', '/domains', '/domaingroups']) {
       const [answer] = await send(readingOf(path, authorization), 1, model, real)
       expect(answer?.status, `GET ${path}`).toBe(200)
     }

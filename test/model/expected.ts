@@ -1,4 +1,4 @@
-import type { Group } from './account.ts'
+import type { Group, Pin } from './account.ts'
 
 /** What the service must answer. */
 export interface Expected {
@@ -15,6 +15,12 @@ export interface Expected {
   allow?: readonly string[]
   /** Absent where nothing was charged. */
   quota?: Quota
+  /** Which request of the account it answers, since the account began; absent where no key was accepted. */
+  ordinal?: number
+  /** Whether a fault rule answers. */
+  injected?: boolean
+  /** The group that was created although the answer does not say so. */
+  hidden?: Group
   /** What is remarkable about it, for the statistics. */
   turn?: string
 }
@@ -29,6 +35,9 @@ export interface Quota {
 export interface ExpectedRecord {
   domain: string
   addedAt: number
+  /** Of the account. */
+  seed: number
+  pin: Pin | undefined
   /** Whether there are figures for it. */
   reported: boolean
   /** Whether it was processed at the very moment of the last refresh. */
@@ -38,6 +47,7 @@ export interface ExpectedRecord {
 const STATUSES: Readonly<Record<string, number>> = {
   unauthorized: 401,
   rate_limited: 429,
+  internal_error: 500,
   not_found: 404,
   request_too_large: 413,
   duplicate_name: 409,

@@ -1,11 +1,10 @@
 import { expect } from 'vitest'
+import type { Pin } from './account.ts'
 import type { ExpectedRecord } from './expected.ts'
 
 /** One answer of GET /dmarc and what was expected of it. */
 export interface Reading {
   day: number
-  /** Of the account's domains. */
-  version: number
   expected: readonly ExpectedRecord[]
   data: readonly DmarcRecord[]
   text: string
@@ -19,29 +18,61 @@ interface DmarcRecord {
   count: number
 }
 
+/** What was read before, by what it may depend on. */
+export type Memory = Map<string, string>
+
 /** What the figures are is the service's to choose; but they must make sense, and stay for the day. */
-export function holdReading(reading: Reading, last: Reading | undefined, reach: (situation: string) => void): void {
-  const { expected, data, text } = reading
+export function holdReading(
+  reading: Reading,
+  last: Reading | undefined,
+  memory: Memory,
+  reach: (situation: string) => void,
+): void {
+  const { day, expected, data, text } = reading
   expect(data.map(({ domain }) => domain)).toEqual(expected.map(({ domain }) => domain))
   expect(text.match(/"(?:dmarc|dkim|spf)":\d+\.\d[,}]/g) ?? []).toHaveLength(3 * data.length)
-  const sameDay = last?.day === reading.day
-  if (sameDay && last.version === reading.version) expect(text).toBe(last.text)
 
   for (const [index, record] of data.entries()) {
-    const { domain, addedAt, reported, justInTime = false } = expected[index] ?? {}
-    expectSense(record)
-    if (reported === false) expect(record).toEqual(emptyRecord(record.domain))
-    reach(reported === true ? 'a record with figures' : 'the empty record of a new domain')
+    const wanted = expected[index]
+    if (wanted === undefined) continue
+    holdRecord(record, wanted, day, memory)
+    reach(wanted.reported ? 'a record with figures' : 'the empty record of a new domain')
+    if (wanted.pin !== undefined) reach('a record with fixed fields')
     // Figures may be of no mail at all, so one record alone does not show whether they came too late.
-    if (justInTime && record.count > 0) reach('figures of a domain that was processed just in time')
+    if (wanted.justInTime && record.count > 0) reach('figures of a domain that was processed just in time')
 
+    const { domain, addedAt } = wanted
     const place = last?.expected.findIndex((other) => other.domain === domain && other.addedAt === addedAt) ?? -1
-    const before = last?.data[place]
-    if (before === undefined) continue
-    if (sameDay) expect(record).toEqual(before)
-    const changed = JSON.stringify(record) !== JSON.stringify(before)
-    if (changed && last?.expected[place]?.reported === true) reach('figures that changed from one day to another')
+    const before = last?.expected[place]
+    if (last?.day === day || before?.pin !== wanted.pin) continue
+    const changed = JSON.stringify(record) !== JSON.stringify(last?.data[place])
+    if (changed && before?.reported === true) reach('figures that changed from one day to another')
   }
+}
+
+/** Holds a domain's record to what it must be, and to what it was the last time that it could be no other. */
+export function holdRecord(
+  record: DmarcRecord,
+  { domain, addedAt, seed, pin, reported }: ExpectedRecord,
+  day: number,
+  memory: Memory,
+): void {
+  expectSense(record)
+  const { profile: _, ...fields } = pin ?? {}
+  const isEmpty = !reported && Object.keys(fields).length === 0
+  if (isEmpty) expect(record).toEqual(emptyRecord(record.domain))
+  expect(record).toMatchObject(inheriting(fields))
+  const place = JSON.stringify([seed, domain, addedAt, pin, day])
+  const text = JSON.stringify(record)
+  expect(memory.get(place) ?? text, `The record of ${place}`).toBe(text)
+  memory.set(place, text)
+}
+
+/** The fixed fields, and the policies that follow from a fixed one. */
+function inheriting(fields: Pin): object {
+  const { p, sp = p } = fields
+  const { np = sp } = fields
+  return { ...fields, ...(sp !== undefined && { sp }), ...(np !== undefined && { np }) }
 }
 
 /** A message passes DMARC when DKIM or SPF is aligned. */

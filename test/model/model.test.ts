@@ -47,7 +47,10 @@ describe.each(GROUNDS)('the service with its accounts $name', ({ prepare, keeps 
       const { real, stop } = await openService(prepare(), reach)
       try {
         await fc.asyncModelRun(() => ({ model, real }), commands)
-        if (keeps) await real.reopen()
+        if (keeps) {
+          await real.reopen()
+          model.reopen()
+        }
         await readEverything(model, real)
       } finally {
         await stop()

@@ -1,7 +1,8 @@
 import { Account, type Key } from './account.ts'
 import { type Expected, type Quota, refusal } from './expected.ts'
+import { inject, stateOf, strike } from './faults.ts'
 import { type Body, operate } from './operations.ts'
-import { ACCOUNTS, BEGINNING } from './pool.ts'
+import { ACCOUNTS, BEGINNING, secretOf } from './pool.ts'
 
 /** One request as the model sees it. */
 export interface Request {
@@ -17,9 +18,10 @@ export interface Request {
 
 const SECOND = 1000
 const HOUR = 3600 * SECOND
-const WEEK = 7 * 24 * HOUR
+const DAY = 24 * HOUR
+const WEEK = 7 * DAY
 
-const PATHS: Readonly<Record<string, { methods: readonly string[]; limit: number }>> = {
+export const PATHS: Readonly<Record<string, { methods: readonly string[]; limit: number }>> = {
   '/dmarc': { methods: ['GET'], limit: 10 },
   '/domains': { methods: ['GET', 'POST', 'DELETE'], limit: 30 },
   '/domaingroups': { methods: ['GET', 'POST', 'PATCH', 'DELETE'], limit: 100 },
@@ -31,8 +33,14 @@ export class Model {
   /** The machine's clock, in milliseconds since the Unix epoch. */
   now = BEGINNING
   readonly accounts: ReadonlyMap<string, Account> = new Map(
-    Object.entries(ACCOUNTS).map(([id, account]) => [id, new Account(account)]),
+    Object.entries(ACCOUNTS).map(([id, account]) => [id, new Account(id, account)]),
   )
+  /** Keys whose secrets the service chose, by the value of the header Authorization. */
+  readonly laterKeys: string[] = []
+  /** Ids of groups in the order in which an account of a seed gives them. */
+  readonly groupIds = new Map<number, string[]>()
+  /** Secrets of keys by account, seed and ordinal. */
+  readonly secrets = new Map<string, string>()
 
   accountOf(authorization: string | undefined): Account | undefined {
     return [...this.accounts.values()].find(({ keys }) => keys.has(authorization ?? ''))
@@ -40,7 +48,7 @@ export class Model {
 
   /** Plays a request and says what it must be answered. */
   play(request: Request): Expected {
-    const { method, path, authorization } = request
+    const { method, path, authorization = '' } = request
     const endpoint = Object.hasOwn(PATHS, path) ? PATHS[path] : undefined
     if (endpoint === undefined) return refusal('not_found')
     // HEAD is GET without the body.
@@ -50,27 +58,80 @@ export class Model {
     }
 
     const account = this.accountOf(authorization)
-    const key = account?.keys.get(authorization ?? '')
+    const key = account?.keys.get(authorization)
     if (account === undefined || key === undefined || key.disabled) return refusal('unauthorized')
-    if (!account.hasAccess) return { ...refusal('unauthorized'), status: 403 }
+    account.requests += 1
+    const ordinal = account.requests
+    if (!account.hasAccess) return { ...refusal('unauthorized'), status: 403, ordinal }
 
     const now = account.clock(this.now)
-    const { allowed, quota } = charge(key, path, endpoint.limit, now)
-    if (!allowed) return { ...refusal('rate_limited'), quota }
-    const [id] = request.ids
-    return { ...operate(account, { method: verb, path, id, body: request.body }, now), quota }
+    const { allowed, quota } = charge(account, authorization, path, now)
+    if (!allowed) return { ...refusal('rate_limited'), quota, ordinal }
+    const fault = strike(account, { method, path, key: key.id }, now)
+    const operation = { method: verb, path, id: request.ids[0], body: request.body }
+    const isBefore = fault !== undefined && fault.rule.phase !== 'after'
+    const meant = isBefore ? undefined : operate(account, operation, now)
+    if (fault === undefined) return { ...(meant ?? refusal('internal_error')), quota, ordinal }
+    const injected = inject(fault, meant)
+    // "An injected rate_limited carries coherent quota headers"; a 401, 403 or 500 carries none.
+    if (injected.code === 'rate_limited') return { ...injected, quota: { ...quota, remaining: 0 }, ordinal }
+    return { ...injected, ...(injected.status !== 500 && injected.code !== 'unauthorized' && { quota }), ordinal }
+  }
+
+  /** The service is closed and opened again: snapshots live in memory, and the account `default` always has its key. */
+  reopen(): void {
+    for (const account of this.accounts.values()) account.snapshots.clear()
+    const account = this.accounts.get('default')
+    const [{ name }] = ACCOUNTS.default.keys
+    const key = `Bearer ${secretOf(name)}`
+    if (account === undefined || account.keys.has(key)) return
+    const createdAt = account.clock(this.now) - 30 * DAY
+    account.keys.set(key, { id: secretOf(name).slice(0, 12), label: null, createdAt, disabled: false })
+  }
+
+  /** Whether a rule may strike: then it matters which of several requests comes first. */
+  isUnderFaults(authorization: string | undefined): boolean {
+    const account = this.accountOf(authorization)
+    if (account === undefined) return false
+    return account.contents.faults.some((fault) => stateOf(fault, account.clock(this.now)) === 'active')
   }
 }
 
-/** "/dmarc: 10 requests per hour", each key for itself, in hours of the clock. */
-function charge(key: Key, path: string, limit: number, now: number): { allowed: boolean; quota: Quota } {
+/** How many requests a key may make in an hour. "New keys have a one-week grace period with higher rate limits." */
+export function limitOf(key: Key, path: string, now: number): number {
+  const { limit = 0 } = PATHS[path] ?? {}
+  return isInGrace(key, now) ? limit * GRACE_FACTOR : limit
+}
+
+export function isInGrace({ createdAt }: Key, now: number): boolean {
+  return now - createdAt < WEEK
+}
+
+/** The requests of a key to a path in the hour of `now`, to be counted on. */
+export function windowOf(
+  { contents }: Account,
+  key: string,
+  path: string,
+  now: number,
+): { hour: number; used: number } {
   const hour = Math.floor(now / HOUR)
-  const last = key.windows.get(path)
-  const window = last?.hour === hour ? last : { hour, used: 0 }
-  key.windows.set(path, window)
-  const granted = now - key.createdAt < WEEK ? limit * GRACE_FACTOR : limit
-  const allowed = window.used < granted
+  const last = contents.windows.get(`${key} ${path}`)
+  return last?.hour === hour ? last : { hour, used: 0 }
+}
+
+/** What is left of the quota of a key; with the end of the hour. */
+export function quotaOf(account: Account, authorization: string, path: string, now: number): Quota {
+  const key = account.keys.get(authorization)
+  const limit = key === undefined ? 0 : limitOf(key, path, now)
+  const { hour, used } = windowOf(account, authorization, path, now)
+  return { limit, remaining: Math.max(0, limit - used), reset: ((hour + 1) * HOUR) / SECOND }
+}
+
+/** "/dmarc: 10 requests per hour", each key for itself, in hours of the clock. */
+function charge(account: Account, key: string, path: string, now: number): { allowed: boolean; quota: Quota } {
+  const window = windowOf(account, key, path, now)
+  account.contents.windows.set(`${key} ${path}`, window)
+  const allowed = quotaOf(account, key, path, now).remaining > 0
   if (allowed) window.used += 1
-  const remaining = Math.max(0, granted - window.used)
-  return { allowed, quota: { limit: granted, remaining, reset: ((hour + 1) * HOUR) / SECOND } }
+  return { allowed, quota: quotaOf(account, key, path, now) }
 }

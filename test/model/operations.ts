@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Account, Group } from './account.ts'
+import { type Account, type Group, nextVersion } from './account.ts'
 import { type Expected, type ExpectedRecord, refusal, success } from './expected.ts'
 import { isSameName, keptForm } from './pool.ts'
 
@@ -42,11 +42,12 @@ export function operate(account: Account, { method, path, id, body }: Operation,
 }
 
 /** "One record is returned per monitored domain"; with figures from the first refresh after a minute of processing. */
-function records({ domains }: Account, now: number): ExpectedRecord[] {
+export function records({ domains, contents }: Account, now: number): ExpectedRecord[] {
   const lastRefresh = now - (now % DAY)
-  return [...domains].map(([domain, { addedAt }]) => {
+  return [...domains].map(([domain, { addedAt, pin }]) => {
     const processedAt = addedAt + MINUTE
-    return { domain, addedAt, reported: processedAt <= lastRefresh, justInTime: processedAt === lastRefresh }
+    const reported = processedAt <= lastRefresh
+    return { domain, addedAt, seed: contents.seed, pin, reported, justInTime: processedAt === lastRefresh }
   })
 }
 
@@ -62,8 +63,8 @@ function addDomains(account: Account, fields: Fields, now: number): Expected {
   const isNew = (domain: string) => !account.domains.has(domain)
   if (domains === undefined || repeats(domains) || !domains.every(isNew)) return refusal('invalid_domain')
 
-  for (const domain of domains) account.domains.set(domain, { addedAt: now, inUse: false })
-  account.version += 1
+  for (const domain of domains) account.domains.set(domain, { addedAt: now, features: [] })
+  account.contents.version = nextVersion()
   return success({ message: expect.any(String), domains, count: domains.length })
 }
 
@@ -74,11 +75,11 @@ function deleteDomains(account: Account, fields: Fields): Expected {
   if (!areTexts(given)) return refusal('invalid_field_type')
   const domains = keptForms(given)
   if (domains === undefined || repeats(domains)) return refusal('invalid_domain')
-  const canGo = (domain: string) => account.domains.get(domain)?.inUse === false
+  const canGo = (domain: string) => account.domains.get(domain)?.features.length === 0
   if (!domains.every(canGo)) return refusal('domain_delete_failed')
 
   for (const domain of domains) account.domains.delete(domain)
-  account.version += 1
+  account.contents.version = nextVersion()
   const affected = account.groups.filter((group) => !areMonitored(account, group.domains))
   for (const group of affected) group.domains = group.domains.filter((member) => account.domains.has(member))
   const answer = success({ message: expect.any(String), domains, count: domains.length })
@@ -141,7 +142,6 @@ function updateGroup(account: Account, id: string, fields: Fields): Expected {
 /** "Deleting a group never removes its member domains from the account." */
 function deleteGroup(account: Account, group: Group): Expected {
   account.groups.splice(account.groups.indexOf(group), 1)
-  account.formerIds.push(group.id)
   return success({ message: expect.any(String) })
 }
 

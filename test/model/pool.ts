@@ -62,7 +62,7 @@ export const CROWD_AND_ONE = [...CROWD, 'n50.example']
 
 const KEPT = new Map<string, string | null>([
   ...Object.entries(SPELLINGS).flatMap(([kept, spellings]) => spellings.map((spelling) => [spelling, kept] as const)),
-  ...CROWD_AND_ONE.map((name) => [name, name] as const),
+  ...[...Object.keys(SPELLINGS), ...CROWD_AND_ONE].map((name) => [name, name] as const),
   ...BAD_DOMAINS.map((text) => [text, null] as const),
 ])
 

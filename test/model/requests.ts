@@ -43,6 +43,12 @@ export function settleRequest(plan: PlannedRequest, model: Model): { target: str
   }
 }
 
+/** The key whose secret the service chose, if one is meant. */
+export function settleKey(authorization: string | undefined, { laterKeys }: Model): string | undefined {
+  const index = LATER_KEYS.indexOf(authorization ?? '')
+  return index < 0 ? authorization : (laterKeys.at(-1 - index) ?? authorization)
+}
+
 const UNKNOWN_ID = 'zzzzzzzz'
 
 function findId(choice: IdChoice, index: number, account: Account | undefined, model: Model): string {
@@ -65,11 +71,15 @@ function findId(choice: IdChoice, index: number, account: Account | undefined, m
 }
 
 const bearer = (key: string) => `Bearer ${secretOf(key)}`
+/** In place of the last key whose secret the service chose, and of the one before it. */
+const LATER_KEYS = ['<last chosen key>', '<chosen key before the last>']
 const usableKey = fc.oneof(
   { arbitrary: fc.constant(bearer('main')), weight: 8 },
   { arbitrary: fc.constant(bearer('young')), weight: 2 },
   { arbitrary: fc.constant(bearer('other')), weight: 2 },
   fc.constant(bearer('spare')),
+  fc.constantFrom(bearer('late'), bearer('fixed')),
+  fc.constantFrom(...LATER_KEYS),
 )
 const uselessKey = fc.constantFrom(
   bearer('small'),

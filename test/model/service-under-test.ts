@@ -1,8 +1,8 @@
-import type { Fixture } from '../../src/domain/fixture.ts'
 import { createAccount } from '../../src/seeding/fixture.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startService, type TestService } from '../service.ts'
 import type { Real } from './exchange.ts'
+import { fixtureOf } from './fixtures.ts'
 import { ACCOUNTS, type AccountOfPool, BEGINNING, secretOf } from './pool.ts'
 
 /** A service with the accounts of the pool, on a clock of its own; `open` opens a store on what the last one kept. */
@@ -30,34 +30,20 @@ export async function openService(
       real.service = await start()
     },
     reach,
-    requestIds: new Set(),
+    requestIds: new Map(),
     readings: new Map(),
+    records: new Map(),
   }
   return { real, stop: () => real.service.stop() }
 }
 
 function createBeside(id: string, account: AccountOfPool, { store, contract }: TestService): Promise<void> {
   const { ahead } = account
-  const birth = { id, real: BEGINNING, now: new Date(BEGINNING + ahead).toISOString(), ...birthOf(account) }
+  const beginning = ahead === 0 ? {} : { now: new Date(BEGINNING + ahead).toISOString() }
+  const birth = { id, real: BEGINNING, ...beginning, ...birthOf(account) }
   return store.create(createAccount(fixtureOf(account), birth, contract))
 }
 
 function birthOf({ seed, keys: [first] }: AccountOfPool): { seed: number; apiKey: string } {
   return { seed, apiKey: secretOf(first.name) }
-}
-
-function fixtureOf({ plan, keys: [, ...more], domains }: AccountOfPool): Fixture {
-  return {
-    plan,
-    keys: more.map(({ name, createdAt, disabled }) => ({
-      key: secretOf(name),
-      created_at: new Date(createdAt).toISOString(),
-      disabled,
-    })),
-    domains: domains.map(({ name, addedAt, features }) => ({
-      name,
-      added_at: new Date(addedAt).toISOString(),
-      features,
-    })),
-  }
 }

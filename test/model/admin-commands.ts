@@ -1,0 +1,295 @@
+import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
+import { expect } from 'vitest'
+import { type Account, idOf, instant } from './account.ts'
+import { ask, learnGroups } from './admin-plane.ts'
+import { ADVANCES, type Deed, perform } from './control.ts'
+import type { Real } from './exchange.ts'
+import { holdRecord } from './figures.ts'
+import { BAD_FIXTURES, FIXTURES } from './fixtures.ts'
+import type { Model } from './model.ts'
+import { records } from './operations.ts'
+import { BAD_DOMAINS, secretOf, USUAL_DOMAINS } from './pool.ts'
+
+const SECOND = 1000
+const HOUR = 3600 * SECOND
+const DAY = 24 * HOUR
+const WEEK = 7 * DAY
+
+/** What to ask of the control plane; what depends on the moment is found when it is asked. */
+interface PlannedDeed {
+  operation: string
+  parameters?: Readonly<Record<string, string>>
+  /** Which key or rule of the account is meant. */
+  index?: number
+  body?: unknown
+  /** In place of a body: the state that was exported last. */
+  takesExport?: boolean
+}
+
+/** A moment in a planned body: so many milliseconds after what the account's clock shows. */
+interface Moment {
+  after: number
+}
+
+const after = (milliseconds: number): Moment => ({ after: milliseconds })
+const plan = (operation: string, body?: unknown): PlannedDeed => ({ operation, body })
+
+const clockChange: Arbitrary<PlannedDeed> = fc
+  .oneof(
+    { arbitrary: fc.record({ advance: fc.constantFrom(...Object.keys(ADVANCES)) }), weight: 6 },
+    fc.record({ now: fc.constantFrom(0, 1, HOUR, DAY).map(after) }),
+    fc.record({ now: fc.constantFrom(-1, -HOUR, -DAY).map(after) }),
+    { arbitrary: fc.record({ frozen: fc.boolean() }), weight: 3 },
+    fc.record({ now: fc.constant(after(SECOND)), advance: fc.constant('PT1H'), frozen: fc.boolean() }),
+  )
+  .map((body) => plan('updateClock', body))
+
+const createdAt = fc.constantFrom(0, 0, -WEEK, -WEEK + 1, -WEEK + HOUR, -30 * DAY, 1).map(after)
+const newKey: Arbitrary<PlannedDeed> = fc.oneof(
+  { arbitrary: fc.constant(plan('createKey')), weight: 1 },
+  {
+    arbitrary: fc
+      .record(
+        {
+          key: fc.constantFrom('late', 'late', 'spare', 'fixed', 'young').map(secretOf),
+          created_at: createdAt,
+          label: fc.constant('Later'),
+        },
+        { requiredKeys: [] },
+      )
+      .map((body) => plan('createKey', body)),
+    weight: 3,
+  },
+)
+const keyChange: Arbitrary<PlannedDeed> = fc.oneof(
+  {
+    arbitrary: fc.tuple(fc.boolean(), fc.nat(6)).map(([disabled, index]) => {
+      return { ...plan('updateKey', { disabled }), index }
+    }),
+    weight: 3,
+  },
+  fc.nat(6).map((index) => ({ ...plan('deleteKey'), index })),
+)
+
+const bucket = fc.constantFrom('dmarc', 'domains', 'domaingroups')
+const quotaChange: Arbitrary<PlannedDeed> = fc
+  .record({ bucket, remaining: fc.oneof(fc.nat(3), fc.constantFrom(10, 11, 30, 100, 1000)) })
+  .chain((body) =>
+    fc.oneof(
+      fc.constant(plan('updateQuota', body)),
+      fc.nat(6).map((index) => ({ ...plan('updateQuota', { ...body, key: '' }), index })),
+    ),
+  )
+
+const domainName = fc.oneof(
+  { arbitrary: fc.constantFrom(...USUAL_DOMAINS, 'locked.example', 'just.example'), weight: 8 },
+  // A path with one of the first two would be another path.
+  fc.constantFrom(...BAD_DOMAINS.slice(2)),
+)
+const pin = fc.constantFrom<object>(
+  { p: 'reject' },
+  { p: 'quarantine', np: 'none', pct: 50 },
+  { sp: 'reject', testing: 'y' },
+  { dmarc: 99.9, dkim: 99.9, spf: 0 },
+  { dkim: 12.5 },
+  { dmarc: 0 },
+  { count: 0 },
+  { count: 7, spf: 100 },
+  { profile: 'enforced' },
+  { profile: 'parked', p: 'none' },
+)
+const contradiction = fc.constantFrom<object>({ dmarc: 10, dkim: 20 }, { count: 0, spf: 5 })
+const domainChange: Arbitrary<PlannedDeed> = fc
+  .oneof(
+    {
+      arbitrary: fc
+        .constantFrom([], ['mta-sts'], ['bimi', 'tls-rpt'])
+        .map((features) => plan('setFeatures', { features })),
+      weight: 3,
+    },
+    { arbitrary: pin.map((body) => plan('pinDmarc', body)), weight: 3 },
+    contradiction.map((body) => plan('pinDmarc', body)),
+    { arbitrary: fc.constant(plan('unpinDmarc')), weight: 2 },
+  )
+  .chain((deed) => domainName.map((domain) => ({ ...deed, parameters: { domain } })))
+
+const snapshotName = fc.constantFrom('one', 'two')
+const snapshotDeed: Arbitrary<PlannedDeed> = fc.oneof(
+  {
+    arbitrary: fc
+      .record({ name: snapshotName, replace: fc.boolean() }, { requiredKeys: ['name'] })
+      .map((body) => plan('takeSnapshot', body)),
+    weight: 4,
+  },
+  {
+    arbitrary: snapshotName.map((snapshot) => ({ operation: 'restoreSnapshot', parameters: { snapshot } })),
+    weight: 4,
+  },
+  snapshotName.map((snapshot) => ({ operation: 'deleteSnapshot', parameters: { snapshot } })),
+)
+
+const beginning: Arbitrary<PlannedDeed> = fc.oneof(
+  { arbitrary: fc.constant(plan('resetAccount')), weight: 2 },
+  fc
+    .record(
+      {
+        fixture: fc.constantFrom<unknown>('empty', ...FIXTURES),
+        seed: fc.constantFrom(42, 7, 1),
+        now: fc.constantFrom(-DAY, 0, DAY).map(after),
+        frozen: fc.boolean(),
+      },
+      { requiredKeys: [] },
+    )
+    .map((body) => plan('resetAccount', body)),
+)
+const stateTransfer: Arbitrary<PlannedDeed> = fc.oneof(
+  { arbitrary: fc.constant(plan('exportState')), weight: 3 },
+  { arbitrary: fc.constant({ operation: 'importState', takesExport: true }), weight: 3 },
+  fc.constantFrom(...FIXTURES).map((body) => plan('importState', body)),
+)
+const badFixture: Arbitrary<PlannedDeed> = fc
+  .tuple(fc.constantFrom(...BAD_FIXTURES), fc.boolean())
+  .map(([fixture, resets]) => (resets ? plan('resetAccount', { fixture }) : plan('importState', fixture)))
+
+const match = fc.constantFrom<object>(
+  {},
+  { path: '/domaingroups' },
+  { path: '/domains' },
+  { path: '/dmarc' },
+  { method: 'POST' },
+  { method: 'GET' },
+  { method: 'HEAD' },
+  { operation: 'createDomainGroup' },
+  { operation: 'addDomains' },
+  { operation: 'deleteDomains' },
+  { operation: 'updateDomainGroup', method: 'PATCH' },
+  { key: idOf(secretOf('main')) },
+)
+const respond = fc.constantFrom<object>(
+  { error: 'internal_error' },
+  { error: 'internal_error' },
+  { error: 'rate_limited' },
+  { error: 'unauthorized' },
+  { error: 'unauthorized', status: 403 },
+  { error: 'not_found' },
+  { error: 'duplicate_name' },
+  { error: 'domain_delete_failed' },
+)
+const newFault: Arbitrary<PlannedDeed> = fc
+  .record(
+    {
+      match,
+      respond,
+      times: fc.constantFrom(1, 1, 1, 2),
+      skip: fc.nat(2),
+      phase: fc.constantFrom('before', 'after', 'after'),
+      expires_after: fc.constantFrom('PT1H', 'P1D'),
+    },
+    { requiredKeys: ['match', 'respond', 'times'] },
+  )
+  .map((body) => plan('addFault', body))
+const faultRemoval: Arbitrary<PlannedDeed> = fc.oneof(
+  fc.constant(plan('clearFaults')),
+  fc.nat(3).map((index) => ({ ...plan('deleteFault'), index })),
+)
+
+const planChange = fc
+  .constantFrom('stone', 'stone', 'above-stone', 'above-stone', 'below-stone', 'gold')
+  .map((name) => plan('updateAccount', { plan: name }))
+const look: Arbitrary<PlannedDeed> = fc
+  .constantFrom('getAccount', 'getClock', 'getQuotas', 'listKeys', 'listFaults', 'listSnapshots', 'exportState')
+  .map((operation) => plan(operation))
+
+const plannedDeed: Arbitrary<PlannedDeed> = fc.oneof(
+  { arbitrary: clockChange, weight: 4 },
+  { arbitrary: newKey, weight: 3 },
+  { arbitrary: keyChange, weight: 2 },
+  { arbitrary: quotaChange, weight: 3 },
+  { arbitrary: domainChange, weight: 6 },
+  { arbitrary: snapshotDeed, weight: 5 },
+  { arbitrary: beginning, weight: 1 },
+  { arbitrary: stateTransfer, weight: 3 },
+  { arbitrary: badFixture, weight: 1 },
+  { arbitrary: newFault, weight: 5 },
+  { arbitrary: faultRemoval, weight: 1 },
+  { arbitrary: planChange, weight: 1 },
+  { arbitrary: look, weight: 6 },
+)
+const accountId = fc.constantFrom('default', 'default', 'default', 'other', 'small')
+
+export const controlling: Arbitrary<AsyncCommand<Model, Real>> = fc
+  .tuple(accountId, plannedDeed)
+  .map(([account, deed]) => new Control(account, deed))
+
+/** Asks something of the control plane and holds its answer to the model. */
+class Control implements AsyncCommand<Model, Real> {
+  readonly #account: string
+  readonly #deed: PlannedDeed
+
+  constructor(account: string, deed: PlannedDeed) {
+    this.#account = account
+    this.#deed = deed
+  }
+
+  check(model: Readonly<Model>): boolean {
+    return this.#deed.takesExport !== true || model.accounts.get(this.#account)?.exported !== undefined
+  }
+
+  async run(model: Model, real: Real): Promise<void> {
+    const account = model.accounts.get(this.#account)
+    if (account !== undefined) await carryOut(account, settle(this.#deed, account, model), model, real)
+  }
+
+  toString(): string {
+    const { operation, parameters, index, body } = this.#deed
+    const details = [parameters, index, body].filter((detail) => detail !== undefined)
+    return `(${operation} of ${this.#account}${details.map((detail) => ` ${JSON.stringify(detail)}`).join('')})`
+  }
+}
+
+/** Does to the account what is asked for, and holds the answer to the model. */
+export async function carryOut(account: Account, deed: Deed, model: Model, real: Real): Promise<void> {
+  const { operation, parameters, body } = deed
+  const expected = perform(account, deed, model)
+  const answer = await ask(operation, { ...parameters, account: account.id }, body, real)
+  const { success, error, data } = answer.body
+  expect({ status: answer.status, code: success ? undefined : error.code, data }, operation).toEqual({
+    status: expected.status,
+    code: expected.code,
+    data: expected.data,
+  })
+  real.reach(`${operation} ${answer.status} ${success ? '' : error.code}`.trim())
+  if (!success) return
+  expected.learn?.(data)
+  if (operation === 'resetAccount' || operation === 'importState') await learnGroups(account, model, real)
+  if (data.record === undefined) return
+  const now = account.clock(model.now)
+  const wanted = records(account, now).find(({ domain }) => domain === data.domain)
+  if (wanted !== undefined) holdRecord(data.record, wanted, Math.floor(now / DAY), real.records)
+}
+
+function settle(
+  { operation, parameters, index, body, takesExport }: PlannedDeed,
+  account: Account,
+  model: Model,
+): Deed {
+  const key = [...account.keys.values()][index ?? 0]?.id ?? 'key_nobodys'
+  const fault = account.contents.faults[index ?? 0]?.id ?? 'fault_0'
+  const settled = takesExport === true ? account.exported : settleBody(body, account.clock(model.now), key)
+  return { operation, parameters: { ...parameters, key, fault }, body: settled }
+}
+
+function settleBody(body: unknown, now: number, key: string): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  const isOpen = Object.entries(body).some(([name, value]) => name === 'key' || isMoment(value))
+  if (!isOpen) return body
+  const fields = Object.entries(body).map(([name, value]) => {
+    if (isMoment(value)) return [name, instant(now + value.after)]
+    return [name, name === 'key' && value === '' ? key : value]
+  })
+  return Object.fromEntries(fields)
+}
+
+function isMoment(value: unknown): value is Moment {
+  return typeof value === 'object' && value !== null && 'after' in value
+}

@@ -1,0 +1,61 @@
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+import { ADMIN_CODES } from '../../src/admin/codes.ts'
+import { type Api, compileApi } from '../../src/contract/api.ts'
+import { readDocument, resolveDocument } from '../../src/contract/document.ts'
+import type { Account } from './account.ts'
+import type { Real } from './exchange.ts'
+import type { Model } from './model.ts'
+
+const DOCUMENT = fileURLToPath(new URL('../../src/admin/openapi.yaml', import.meta.url))
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/
+const DURATION = /^P(\d+[DW])?(T(\d+H)?(\d+M)?(\d+S)?)?$/
+
+let api: Promise<Api> | undefined
+
+/** The control plane's document, proved from the ground and not as the server takes it. */
+export function loadDocument(): Promise<Api> {
+  api ??= readDocument({ path: DOCUMENT, codes: ADMIN_CODES, proved: false })
+    .then((text) => resolveDocument(text))
+    .then((document) => compileApi(document, { 'date-time': INSTANT, duration: DURATION }))
+  return api
+}
+
+export interface AdminResponse {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just proved
+  body: any
+}
+
+/** Asks the control plane for an operation of its document and holds the answer to it. */
+export async function ask(
+  operationId: string,
+  parameters: Readonly<Record<string, string>>,
+  body: unknown,
+  { service }: Real,
+): Promise<AdminResponse> {
+  const { operations } = await loadDocument()
+  const operation = operations.find(({ id }) => id === operationId)
+  if (operation === undefined) throw new Error(`The control plane has no operation ${operationId}.`)
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))
+  const response = await fetch(`${new URL(service.baseUrl).origin}/__admin${path}`, {
+    method: operation.method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  })
+  const answer = { status: response.status, body: await response.json() }
+  const documented = operation.responses.get(answer.status)
+  const what = `${operation.method} ${path} → ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`
+  expect(documented?.check(answer.body), what).toEqual([])
+  return answer
+}
+
+/** Asks for the ids of groups that were created without an answer that tells them. */
+export async function learnGroups(account: Account | undefined, model: Model, real: Real): Promise<void> {
+  if (account?.groups.some(({ id }) => id === '') !== true) return
+  const { body } = await ask('exportState', { account: account.id }, undefined, real)
+  const groups: { id: string; name: string }[] = body.data.groups
+  expect(groups.map(({ name }) => name)).toEqual(account.groups.map(({ name }) => name))
+  for (const [index, group] of account.groups.entries()) {
+    if (group.id === '') account.nameGroup(group, groups[index]?.id ?? '', model.groupIds)
+  }
+}

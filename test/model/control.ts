@@ -1,0 +1,357 @@
+import { expect } from 'vitest'
+import {
+  type Account,
+  beginAnew,
+  type Domain,
+  type Fault,
+  type FaultRule,
+  idOf,
+  instant,
+  type Key,
+  keysOf,
+  monitored,
+  nextVersion,
+  type Pin,
+} from './account.ts'
+import { ANSWERED_BY, stateOf } from './faults.ts'
+import { BAD_FIXTURES, type Fixture } from './fixtures.ts'
+import { isInGrace, limitOf, type Model, PATHS, quotaOf, windowOf } from './model.ts'
+import { keptForm } from './pool.ts'
+
+/** What is asked of the control plane about one account. */
+export interface Deed {
+  operation: string
+  parameters: Readonly<Record<string, string>>
+  // biome-ignore lint/suspicious/noExplicitAny: the commands send what the document asks for
+  body: any
+}
+
+/** What the control plane must answer. */
+export interface AdminExpected {
+  status: number
+  code?: string
+  data?: unknown
+  /** Takes note of what is the service's to choose. */
+  // biome-ignore lint/suspicious/noExplicitAny: the data whose shape the document has just proved
+  learn?(data: any): void
+}
+
+type Perform = (account: Account, deed: Deed, model: Model) => AdminExpected
+
+const done = (data: unknown = {}): AdminExpected => ({ status: 200, data })
+const refused = (status: number, code: string): AdminExpected => ({ status, code })
+const notFound = refused(404, 'not_found')
+const invalid = refused(400, 'invalid_value')
+const taken = refused(409, 'taken')
+
+/** Does to an account what the control plane says that it does, and says what it must answer. */
+export function perform(account: Account, deed: Deed, model: Model): AdminExpected {
+  const operation = OPERATIONS[deed.operation]
+  if (operation === undefined) throw new Error(`The model has no ${deed.operation}.`)
+  return operation(account, deed, model)
+}
+
+const OPERATIONS: Readonly<Record<string, Perform>> = {
+  getAccount: (account, _, model) => describe(account, model),
+  updateAccount(account, { body }, model) {
+    if (!PLANS.includes(body.plan)) return invalid
+    account.contents.plan = body.plan
+    return describe(account, model)
+  },
+  resetAccount: reset,
+  exportState,
+  importState,
+  getClock: (account, _, model) => done(clockOf(account, model)),
+  updateClock,
+  listKeys: (account, _, model) => done({ keys: [...account.keys.values()].map((key) => keyOf(key, account, model)) }),
+  createKey,
+  updateKey(account, { parameters, body }, model) {
+    const key = [...account.keys.values()].find(({ id }) => id === parameters['key'])
+    if (key === undefined) return notFound
+    key.disabled = body.disabled
+    return done({ key: keyOf(key, account, model) })
+  },
+  deleteKey(account, { parameters }) {
+    const [secret] = [...account.keys].find(([, { id }]) => id === parameters['key']) ?? []
+    if (secret === undefined) return notFound
+    account.keys.delete(secret)
+    return done()
+  },
+  getQuotas: (account, _, model) => quotasOf(account, model),
+  updateQuota,
+  setFeatures: (account, { parameters, body }) => {
+    return changeDomain(account, parameters['domain'], (domain) => ({ ...domain, features: body.features }))
+  },
+  pinDmarc(account, { parameters, body }) {
+    if (isContradiction(body)) return invalid
+    account.contents.version = nextVersion()
+    return changeDomain(account, parameters['domain'], (domain) => ({ ...domain, pin: body }))
+  },
+  unpinDmarc(account, { parameters }) {
+    account.contents.version = nextVersion()
+    return changeDomain(account, parameters['domain'], ({ pin: _, ...domain }) => domain)
+  },
+  listSnapshots: (account) =>
+    done({ snapshots: [...account.snapshots.keys()].map((name) => snapshotOf(account, name)) }),
+  takeSnapshot,
+  restoreSnapshot,
+  deleteSnapshot: (account, { parameters }) => {
+    return account.snapshots.delete(parameters['snapshot'] ?? '') ? done() : notFound
+  },
+  listFaults(account, _, model) {
+    return done({ faults: account.contents.faults.map((fault) => faultOf(fault, account, model)) })
+  },
+  addFault,
+  clearFaults(account) {
+    account.contents.faults = []
+    return done()
+  },
+  deleteFault(account, { parameters }) {
+    const { faults } = account.contents
+    account.contents.faults = faults.filter(({ id }) => id !== parameters['fault'])
+    return account.contents.faults.length < faults.length ? done() : notFound
+  },
+}
+
+const PLANS = ['below-stone', 'stone', 'above-stone']
+
+function describe(account: Account, model: Model): AdminExpected {
+  const { plan, seed, origin, createdAt, domains, groups, keys, faults } = account.contents
+  return done({
+    account: {
+      id: account.id,
+      plan,
+      seed,
+      fixture: origin.name,
+      created_at: instant(createdAt),
+      ...clockOf(account, model),
+      domains: domains.size,
+      groups: groups.length,
+      keys: keys.size,
+      faults: faults.length,
+      snapshots: account.snapshots.size,
+    },
+  })
+}
+
+/** "The keys that came with it work on, later ones are gone; faults and pins are cleared; snapshots stay." */
+function reset(account: Account, { body = {} }: Deed, model: Model): AdminExpected {
+  const { fixture, ...chosen } = body
+  if (isBad(fixture)) return refused(400, 'invalid_fixture')
+  const { origin } = account.contents
+  const ready = typeof fixture === 'string'
+  const made = fixture === undefined ? {} : { fixture: ready ? {} : fixture, name: ready ? fixture : null }
+  const contents = beginAnew({ ...origin, ...made, ...chosen }, model.now)
+  if (holdsOthersKeys(account, contents.keys, model)) return taken
+  account.contents = contents
+  account.beginnings += 1
+  account.requests = 0
+  return describe(account, model)
+}
+
+function exportState(account: Account, _: Deed, model: Model): AdminExpected {
+  const { plan, seed, keys, domains, groups, groupsCreated } = account.contents
+  const fixture = {
+    description: expect.any(String),
+    plan,
+    seed,
+    clock: clockOf(account, model),
+    keys: [...keys.values()].slice(1).map(({ label, createdAt, disabled }) => ({
+      ...(label !== null && { label }),
+      created_at: instant(createdAt),
+      disabled,
+    })),
+    domains: [...domains].map(([name, { addedAt, features, pin = {} }]) => {
+      const { profile, ...record } = pin
+      return {
+        name,
+        added_at: instant(addedAt),
+        ...(features.length > 0 && { features }),
+        ...(profile !== undefined && { profile }),
+        ...(Object.keys(record).length > 0 && { record }),
+      }
+    }),
+    groups: groups.map((group) => ({ ...group })),
+    groups_created: groupsCreated,
+  }
+  return {
+    ...done(fixture),
+    learn: (data: Fixture) => {
+      account.exported = data
+    },
+  }
+}
+
+/** "The account's keys work on, keys with a secret in the fixture join them. Quotas and faults stay." */
+function importState(account: Account, { body: fixture }: Deed, model: Model): AdminExpected {
+  if (isBad(fixture)) return refused(400, 'invalid_fixture')
+  const { contents } = account
+  const { clock, plan = contents.plan, seed = contents.seed }: Fixture = fixture
+  const now = clock === undefined ? account.clock(model.now) : Date.parse(clock.now)
+  const keys = new Map([...keysOf(fixture, now), ...contents.keys])
+  if (holdsOthersKeys(account, keys, model)) return taken
+  const frozen = clock?.frozen ?? account.frozen
+  const joined = [...keys].filter(([key]) => !contents.keys.has(key))
+  account.contents = {
+    ...contents,
+    plan,
+    seed,
+    keys: new Map([...contents.keys, ...joined]),
+    ...monitored(fixture, now),
+  }
+  account.setClock(now, frozen, model.now)
+  return describe(account, model)
+}
+
+function clockOf(account: Account, model: Model): { now: string; frozen: boolean } {
+  return { now: instant(account.clock(model.now)), frozen: account.frozen }
+}
+
+/** "First `now`, then `advance`, then `frozen`. Never backwards." */
+function updateClock(account: Account, { body }: Deed, model: Model): AdminExpected {
+  const current = account.clock(model.now)
+  const next = (body.now === undefined ? current : Date.parse(body.now)) + (ADVANCES[body.advance] ?? 0)
+  if (next < current) return invalid
+  account.setClock(next, body.frozen ?? account.frozen, model.now)
+  return done(clockOf(account, model))
+}
+
+/** Durations in milliseconds. */
+export const ADVANCES: Readonly<Record<string, number>> = {
+  PT0S: 0,
+  PT1M: 60_000,
+  PT59M59S: 3_599_000,
+  PT1H: 3_600_000,
+  P1D: 86_400_000,
+  P1W: 604_800_000,
+  P1DT2H: 93_600_000,
+}
+
+function keyOf(key: Key, account: Account, model: Model): object {
+  const { id, label, createdAt, disabled } = key
+  const in_grace = isInGrace(key, account.clock(model.now))
+  return { id, label, created_at: instant(createdAt), disabled, in_grace }
+}
+
+/** "A new key has a week of grace, unless `created_at` says that it is older." */
+function createKey(account: Account, { body = {} }: Deed, model: Model): AdminExpected {
+  const { contents } = account
+  const now = account.clock(model.now)
+  const createdAt = body.created_at === undefined ? now : Date.parse(body.created_at)
+  if (createdAt > now) return invalid
+  if (body.key !== undefined && model.accountOf(`Bearer ${body.key}`) !== undefined) return taken
+  contents.keysCreated += 1
+  const key = { id: '', label: body.label ?? null, createdAt, disabled: false }
+  return {
+    status: 201,
+    data: { key: { ...keyOf(key, account, model), id: expect.any(String) }, api_key: body.key ?? expect.any(String) },
+    learn({ api_key: secret, key: { id } }) {
+      expect(id).toBe(idOf(secret))
+      contents.keys.set(`Bearer ${secret}`, { ...key, id })
+      if (body.key !== undefined) return
+      // The same at every run of the same seed.
+      const place = `${account.id} ${contents.seed} ${contents.keysCreated}`
+      expect(model.secrets.get(place) ?? secret).toBe(secret)
+      model.secrets.set(place, secret)
+      model.laterKeys.push(`Bearer ${secret}`)
+    },
+  }
+}
+
+function quotasOf(account: Account, model: Model): AdminExpected {
+  const now = account.clock(model.now)
+  const quotas = [...account.keys].flatMap(([secret, { id }]) =>
+    Object.keys(PATHS).map((path) => {
+      const { limit, remaining, reset: resetAt } = quotaOf(account, secret, path, now)
+      return { key: id, bucket: path.slice(1), limit, remaining, resets_at: instant(resetAt * 1000) }
+    }),
+  )
+  return done({ quotas })
+}
+
+/** "Of one key, or of all. `remaining` may not be more than the limit." */
+function updateQuota(account: Account, { body }: Deed, model: Model): AdminExpected {
+  const now = account.clock(model.now)
+  const path = `/${body.bucket}`
+  const meant = [...account.keys].filter(([, { id }]) => (body.key ?? id) === id)
+  if (meant.length === 0 && body.key !== undefined) return notFound
+  if (meant.some(([, key]) => body.remaining > limitOf(key, path, now))) return invalid
+  for (const [secret, key] of meant) {
+    const { hour } = windowOf(account, secret, path, now)
+    account.contents.windows.set(`${secret} ${path}`, { hour, used: limitOf(key, path, now) - body.remaining })
+  }
+  return quotasOf(account, model)
+}
+
+function changeDomain(account: Account, text: string | undefined, change: (domain: Domain) => Domain): AdminExpected {
+  const name = keptForm(text ?? '') ?? ''
+  const domain = account.domains.get(name)
+  if (domain === undefined) return notFound
+  const changed = change(domain)
+  account.domains.set(name, changed)
+  return done({ domain: name, features: changed.features, record: expect.any(Object) })
+}
+
+function isContradiction({ dmarc, dkim = 0, spf = 0, count }: Pin): boolean {
+  const shares = [dmarc ?? 0, dkim, spf].map(Number)
+  if (count === 0 && Math.max(...shares) > 0) return true
+  return dmarc !== undefined && Number(dmarc) < Math.max(Number(dkim), Number(spf))
+}
+
+function snapshotOf({ snapshots }: Account, name: string): object | undefined {
+  const snapshot = snapshots.get(name)
+  if (snapshot === undefined) return undefined
+  const { takenAt, contents } = snapshot
+  return { name, taken_at: instant(takenAt), domains: contents.domains.size, groups: contents.groups.length }
+}
+
+function takeSnapshot(account: Account, { body }: Deed, model: Model): AdminExpected {
+  if (account.snapshots.has(body.name) && body.replace !== true) return taken
+  // "From the oldest to the newest."
+  account.snapshots.delete(body.name)
+  const takenAt = account.clock(model.now)
+  account.snapshots.set(body.name, { takenAt, contents: structuredClone(account.contents) })
+  return { status: 201, data: { snapshot: snapshotOf(account, body.name) } }
+}
+
+/** "State, keys, pins, features, clock, quotas and faults"; requests go on being counted. */
+function restoreSnapshot(account: Account, { parameters }: Deed, model: Model): AdminExpected {
+  const snapshot = account.snapshots.get(parameters['snapshot'] ?? '')
+  if (snapshot === undefined) return notFound
+  const { takenAt, contents } = snapshot
+  if (holdsOthersKeys(account, contents.keys, model)) return taken
+  account.contents = structuredClone(contents)
+  account.setClock(takenAt, account.frozen, model.now)
+  return describe(account, model)
+}
+
+function faultOf(fault: Fault, account: Account, model: Model): object {
+  const { id, createdAt, rule, matched, hits } = fault
+  const state = stateOf(fault, account.clock(model.now))
+  return { id, created_at: instant(createdAt), phase: rule.phase ?? 'before', matched, hits, state, rule }
+}
+
+function addFault(account: Account, { body: rule }: Deed, model: Model): AdminExpected {
+  const { match = {}, respond }: FaultRule = rule
+  const answering = ANSWERED_BY[respond.error] ?? []
+  if (match.operation !== undefined && !answering.includes(match.operation)) return invalid
+  const fault: Fault = { id: '', createdAt: account.clock(model.now), rule, matched: 0, hits: 0 }
+  const { faults } = account.contents
+  return {
+    status: 201,
+    data: { fault: { ...faultOf(fault, account, model), id: expect.any(String) } },
+    learn({ fault: { id } }) {
+      expect(faults.map((other) => other.id)).not.toContain(id)
+      faults.push({ ...fault, id })
+    },
+  }
+}
+
+function isBad(fixture: unknown): boolean {
+  return BAD_FIXTURES.some((bad) => bad === fixture)
+}
+
+function holdsOthersKeys(account: Account, keys: ReadonlyMap<string, Key>, model: Model): boolean {
+  const others = [...model.accounts.values()].filter((other) => other !== account)
+  return others.some((other) => [...other.keys.keys()].some((key) => keys.has(key)))
+}
