@@ -29,6 +29,7 @@ const HEALTHY = Buffer.from(JSON.stringify({ success: true, data: { status: 'ok'
 interface Page {
   type: string
   text: string
+  headers?: Readonly<Record<string, string>>
 }
 
 type Answer = { status: number; headers?: Record<string, string>; body: unknown } | Page | undefined
@@ -64,8 +65,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       const { control, route } = await routing
       const answer = await decide(request, response, control, route)
       if (answer === undefined) return
-      if ('type' in answer) send(request, response, 200, { 'Content-Type': answer.type }, Buffer.from(answer.text))
-      else {
+      if ('type' in answer) {
+        const headers = { 'Content-Type': answer.type, ...answer.headers }
+        send(request, response, 200, headers, Buffer.from(answer.text))
+      } else {
         const headers = { 'Content-Type': 'application/json', ...answer.headers }
         send(request, response, answer.status, headers, Buffer.from(JSON.stringify(answer.body)))
       }
@@ -92,7 +95,9 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     route: ReturnType<typeof createRouter>,
   ): Promise<Answer> {
     const { path, query } = readTarget(request.url === ADMIN_PATH ? `${ADMIN_PATH}/` : (request.url ?? ''))
-    const barred = guard(request)
+    // A browser that opens the page can send no token; the page itself asks for it, and shows nothing without.
+    const open = deps.token !== undefined && path === `${ADMIN_PATH}/`
+    const barred = open ? undefined : guard(request)
     if (barred) return refuse(control, undefined, barred)
     const routed = route(request.method ?? '', path)
     if (!routed.ok) return refuse(control, undefined, routed, routed.allow)
@@ -130,7 +135,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       }
       case 'getDashboard': {
         const { readDashboard } = await import('./dashboard.ts')
-        return { type: 'text/html; charset=utf-8', text: await readDashboard() }
+        return { type: 'text/html; charset=utf-8', ...(await readDashboard(contract, control.api)) }
       }
       case 'streamEvents':
         if (account === undefined || !(await store.has(account))) {
