@@ -29,7 +29,7 @@ const HEALTHY = Buffer.from(JSON.stringify({ success: true, data: { status: 'ok'
 interface Page {
   type: string
   text: string
-  headers?: Record<string, string>
+  headers?: Readonly<Record<string, string>>
 }
 
 type Answer = { status: number; headers?: Record<string, string>; body: unknown } | Page | undefined
@@ -99,7 +99,9 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     route: ReturnType<typeof createRouter>,
   ): Promise<Answer> {
     const { path, query } = readTarget(request.url ?? '')
-    const barred = guard(request)
+    // A browser that opens the page can send no token; the page itself asks for it, and shows nothing without.
+    const open = deps.token !== undefined && (path === ADMIN_PATH || path === `${ADMIN_PATH}/`)
+    const barred = open ? undefined : guard(request)
     if (barred) return refuse(control, undefined, barred)
     const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) return refuse(control, undefined, routed, routed.allow)
@@ -145,7 +147,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       }
       case 'getDashboard': {
         const { readDashboard } = await import('./dashboard.ts')
-        return { type: 'text/html; charset=utf-8', ...(await readDashboard()) }
+        return { type: 'text/html; charset=utf-8', ...(await readDashboard(contract, control.api)) }
       }
       case 'streamEvents':
         if (account === undefined || !(await store.has(account))) {

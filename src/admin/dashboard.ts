@@ -1,40 +1,69 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { Api } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import { isObject, valueAt } from '../contract/json.ts'
+import { FIXTURE_NAMES } from '../seeding/fixture.ts'
 
 const PAGE = new URL('../../src/admin/dashboard.html', import.meta.url)
+/** The element of the page that holds what the server tells it. */
+const FACTS = /(<script type="application\/json" id="facts">)[^<]*(<\/script>)/
 
-/** A page, with header fields that hold a browser to what it is meant to do. */
+/** A page and the header fields that go with it. */
 export interface Dashboard {
   text: string
-  headers: Record<string, string>
+  headers: Readonly<Record<string, string>>
 }
 
-let page: Promise<Dashboard> | undefined
+let template: Promise<string> | undefined
 
-/** The dashboard: one page that is a client of the control plane. */
-export function readDashboard(): Promise<Dashboard> {
-  page ??= readFile(PAGE, 'utf8').then((text) => ({ text, headers: protect(text) }))
-  return page
-}
-
-/** Whatever finds its way into the page runs no script of its own, calls nobody else, and no other page frames it. */
-export function protect(text: string): Record<string, string> {
-  const scripts = [...text.matchAll(/<script\b[^>]*>([\s\S]*?)<\/script>/gi)].map(([, script = '']) => {
-    return ` 'sha256-${createHash('sha256').update(script).digest('base64')}'`
-  })
-  const policy = {
-    'default-src': "'self'",
-    'script-src': `'self'${scripts.join('')}`,
-    'style-src': "'self' 'unsafe-inline'",
-    'img-src': "'self' data:",
-    'base-uri': "'none'",
-    'form-action': "'none'",
-    'frame-ancestors': "'none'",
-  }
+/**
+ * The dashboard: one page that is a client of the control plane, `api`, and knows the service by its contract. The
+ * browser is told to run and to fetch nothing but what the page itself consists of, so that text in a request that
+ * someone sends to the service can do nothing there, even where the page should mistake it for markup.
+ */
+export async function readDashboard(contract: Contract, api: Api): Promise<Dashboard> {
+  template ??= readFile(PAGE, 'utf8')
+  const page = await template
+  // `<` would end the element early; in JSON it stands in strings alone.
+  const facts = JSON.stringify(describeContract(contract, api)).replaceAll('<', '\\u003c')
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hashesOf(page, /<script type="module">([\s\S]*?)<\/script>/g)}`,
+    `style-src ${hashesOf(page, /<style>([\s\S]*?)<\/style>/g)}`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ]
   return {
-    'Content-Security-Policy': Object.entries(policy)
-      .map(([directive, sources]) => `${directive} ${sources}`)
-      .join('; '),
-    'Referrer-Policy': 'no-referrer',
+    text: page.replace(FACTS, (_, opening: string, closing: string) => opening + facts + closing),
+    headers: { 'Content-Security-Policy': policy.join('; '), 'Referrer-Policy': 'no-referrer' },
   }
+}
+
+/** What the page offers for choice and no operation of the control plane tells. */
+function describeContract({ basePath, operations, settings }: Contract, { document }: Api): object {
+  const schemas = valueAt(document.source, '/components/schemas')
+  const choices = (pointer: string) => valueAt(isObject(schemas) ? schemas : {}, `${pointer}/enum`)
+  return {
+    basePath,
+    plans: settings.plans.order,
+    fixtures: FIXTURE_NAMES,
+    operations: operations.map(({ id, method, path, responses }) => {
+      return { id, method, path, codes: [...new Set([...responses.values()].flatMap(({ codes }) => [...codes]))] }
+    }),
+    profiles: choices('/Pin/properties/profile'),
+    policies: choices('/Pin/properties/p'),
+    connections: choices('/FaultRule/properties/connection'),
+    corruptions: choices('/FaultRule/properties/corrupt'),
+  }
+}
+
+function hashesOf(page: string, element: RegExp): string {
+  const hashes = [...page.matchAll(element)].map(([, text = '']) => createHash('sha256').update(text).digest('base64'))
+  return hashes.map((hash) => `'sha256-${hash}'`).join(' ')
 }
