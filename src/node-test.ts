@@ -25,7 +25,8 @@ export interface SharedUnderstudy {
 export function shareUnderstudy(options: ServerOptions = {}): SharedUnderstudy {
   let running: Promise<Understudy> | undefined
   const understudy = () => (running ??= startUnderstudy({ ...options, fixture: options.fixture ?? 'empty' }))
-  after(async () => (await running)?.stop())
+  // A start that failed has failed its tests already.
+  after(async () => (await running?.catch(() => undefined))?.stop())
   return {
     understudy,
     async account(context, accountOptions) {

@@ -203,7 +203,9 @@ async function expectOwnRecord(account: Account, character: Character, ids: read
 }
 
 describe(`${ACCOUNTS * CLIENTS_OF_EACH} clients of ${ACCOUNTS} accounts at once`, () => {
-  it('see nothing but what their own account gives, and nothing else is seen of them', async () => {
+  it('see nothing but what their own account gives, and nothing else is seen of them', {
+    timeout: 60_000,
+  }, async () => {
     const characters = Array.from({ length: ACCOUNTS }, (_, number) => characterOf(number))
     const understudy = await start({ seed: 5, frozen: false })
     const accounts = await Promise.all(characters.map((character) => open(understudy, character)))
