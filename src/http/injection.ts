@@ -93,7 +93,8 @@ function preferredBy(header: string, operation: Operation, catalogue: Catalogue)
   if (respond === undefined && delay === undefined && !genuine) return undefined
   return {
     source: 'prefer',
-    rule: { ...(delay !== undefined && { delay_ms: delay }), ...(respond && { respond }) },
+    // A rule does something, and be it to wait no time.
+    rule: { ...((delay !== undefined || genuine) && { delay_ms: delay ?? 0 }), ...(respond && { respond }) },
     applied: (status) =>
       [
         ...(respond !== undefined || (genuine && status === operation.success.status) ? [`code=${code}`] : []),
