@@ -43,7 +43,7 @@ export async function loadFaultSets(
   const chosen = name === undefined ? sets : sets.filter((set) => set.name === name)
   if (chosen.length > 0) return chosen
   const remedy = sets.length === 0 ? 'it has none' : `it has ${sets.map((set) => set.name).join(', ')}`
-  throw new FaultSetError(`${path}: There is no fault set ${name ?? ''}; ${remedy}.`)
+  throw new FaultSetError(`${path}: There is no fault set${name === undefined ? '' : ` ${name}`}; ${remedy}.`)
 }
 
 async function readSets(

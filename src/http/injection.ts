@@ -93,7 +93,8 @@ function preferredBy(header: string, operation: Operation, catalogue: Catalogue)
   if (respond === undefined && delay === undefined && !genuine) return undefined
   return {
     source: 'prefer',
-    rule: { ...(delay !== undefined && { delay_ms: delay }), ...(respond && { respond }) },
+    // A rule does something, and be it to wait no time.
+    rule: { ...((delay !== undefined || genuine) && { delay_ms: delay ?? 0 }), ...(respond && { respond }) },
     applied: (status) =>
       [
         ...(respond !== undefined || (genuine && status === operation.success.status) ? [`code=${code}`] : []),
@@ -162,13 +163,15 @@ export function injectReply(
       exchange.allowance = { ...exchange.allowance, allowed: false, remaining: 0 }
     }
     note(injection, `The error ${respond.error} was answered in place of the service's own answer.`)
-    return { ...replier.refuse(exchange.operation, [problem]), injected: true }
+    // Nothing is wrong with the request, whatever the answer says.
+    const { problem: _, ...reply } = replier.refuse(exchange.operation, [problem])
+    return { ...reply, injected: true }
   }
   const { status, headers = {}, body } = respond
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
   const names = Object.keys(headers).map((name) => name.toLowerCase())
   const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
-  const typed = body === undefined || names.includes('content-type') ? headers : { 'Content-Type': type, ...headers }
+  const typed = text === '' || names.includes('content-type') ? headers : { 'Content-Type': type, ...headers }
   note(injection, `The status ${status} was answered in place of the service's own answer.`)
   return { status, headers: typed, body: Buffer.from(text), injected: true, foreign: true }
 }

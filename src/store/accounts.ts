@@ -1,7 +1,7 @@
 import type { Adapter } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
-import { type FaultStrike, type FaultTarget, strikeFault } from '../domain/faults.ts'
+import { type Fault, type FaultStrike, type FaultTally, type FaultTarget, strikeFault } from '../domain/faults.ts'
 import { type Allowance, type Charge, chargeQuota, type Hits } from '../domain/quotas.ts'
 import { type AccountData, KeptAccount } from './kept-account.ts'
 import type { Counters, Store } from './store.ts'
@@ -122,6 +122,7 @@ export class Accounts implements Store {
     const { state, tallies } = this.#find(accountId).unwritten
     const { counted, strike } = strikeFault(state.faults, tallies, target, now, draw)
     for (const [id, tally] of counted) tallies.set(id, tally)
+    if (tallies.size > state.faults.length) forgetRemoved(tallies, state.faults)
     return strike
   }
 
@@ -196,4 +197,10 @@ export class Accounts implements Store {
       this.#holders.delete(hash)
     }
   }
+}
+
+/** Drops the tallies of rules that are there no more. */
+function forgetRemoved(tallies: Map<string, FaultTally>, faults: readonly Fault[]): void {
+  const ids = new Set(faults.map(({ id }) => id))
+  for (const id of tallies.keys()) if (!ids.has(id)) tallies.delete(id)
 }
