@@ -40,7 +40,8 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
     code: codeFor(keyword, parentSchema, defaults) ?? '',
     reason: keyword,
     field: pointerOf(error),
-    value: data,
+    // A message is no place for a secret, not even for one that cannot be.
+    value: parentSchema?.['writeOnly'] === true ? '…' : data,
     about,
   }
 }
