@@ -25,6 +25,13 @@ export interface AdminDeps {
 
 const HEALTHY = Buffer.from(JSON.stringify({ success: true, data: { status: 'ok' } }))
 
+// Of what failed it could be the document that is asked for the words of every other refusal.
+const message = 'The server failed to answer; its log has the reason.'
+const failure = { code: 'internal_error', message }
+const FAILED = Buffer.from(
+  JSON.stringify({ success: false, error: { ...failure, problems: [{ ...failure, field: null }] } }),
+)
+
 /** An answer that is no envelope. */
 interface Page {
   type: string
@@ -79,16 +86,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     } catch (error) {
       if (error instanceof ClientGone) return
       deps.log.error({ method, path: url.split('?')[0], err: error }, 'The control plane failed to answer.')
-      const body = {
-        success: false,
-        error: {
-          code: 'internal_error',
-          message: 'The server failed to answer; its log has the reason.',
-          problems: [],
-        },
-      }
       if (response.headersSent) response.destroy()
-      else send(request, response, 500, { 'Content-Type': 'application/json' }, Buffer.from(JSON.stringify(body)))
+      else send(request, response, 500, { 'Content-Type': 'application/json' }, FAILED)
     }
   }
 

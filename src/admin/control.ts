@@ -8,7 +8,7 @@ import { FixtureError } from '../seeding/fixture.ts'
 import { StoreError } from '../store/store-error.ts'
 import { unknownParameters } from '../wire/conform.ts'
 import * as accounts from './accounts.ts'
-import { ADMIN_CODES, type AdminRefusal, notFound } from './codes.ts'
+import { ADMIN_CODES, type AdminRefusal, invalid, notFound } from './codes.ts'
 import * as conditions from './conditions.ts'
 import { CONTROL_DOCUMENT } from './document.ts'
 import * as faults from './faults.ts'
@@ -116,6 +116,10 @@ export class Control {
   ): Promise<ControlOutcome> {
     const call = { ...this.deps, limits: this.limits, ...request }
     const { account: id } = request.parameters
+    const { nestingLimit } = this.limits
+    if (isDeeperThan(nestingLimit, request.body)) {
+      return invalid('', undefined, 'nesting', { limit: nestingLimit })
+    }
     try {
       const verb = VERBS[operation.id]
       if (verb !== undefined) return await verb(call)
@@ -137,6 +141,15 @@ export class Control {
   }
 }
 
+/** Level by level, because whatever recurs would end where the stack does. */
+function isDeeperThan(limit: number, value: unknown): boolean {
+  let level = [value]
+  for (let depth = 0; depth <= limit && level.length > 0; depth++) {
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []))
+  }
+  return level.length > 0
+}
+
 /** What was thrown as the refusal that it is; anything else is thrown again. */
 function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
   if (error instanceof FixtureError) return refusal({ code: 'invalid_fixture', about: { expected: error.message } })
@@ -154,6 +167,7 @@ function refusal(problem: Problem<(typeof ADMIN_CODES)[number]>): AdminRefusal {
 
 const LIMITS: readonly (keyof ControlLimits)[] = [
   'bodyLimit',
+  'nestingLimit',
   'faultsPerAccount',
   'snapshotsPerAccount',
   'keysPerAccount',

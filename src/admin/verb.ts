@@ -23,6 +23,7 @@ export interface ControlDeps {
 /** The numbers that the control plane's document sets; it says what each one means. */
 export interface ControlLimits {
   bodyLimit: number
+  nestingLimit: number
   faultsPerAccount: number
   snapshotsPerAccount: number
   keysPerAccount: number

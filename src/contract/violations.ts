@@ -50,7 +50,8 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
     code: codeFor(keyword, parentSchema, defaults) ?? '',
     reason: keyword,
     field: pointerOf(error),
-    value: params['propertyName'] ?? data,
+    // A message is no place for a secret, not even for one that cannot be.
+    value: parentSchema?.['writeOnly'] === true ? '…' : (params['propertyName'] ?? data),
     about,
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
+import type { AdminCode } from '../../src/admin/codes.ts'
 import { ACCOUNT_VERBS, loadControlApi, readLimits, VERBS } from '../../src/admin/control.ts'
 import { METHODS } from '../../src/contract/codes.ts'
 import { loadContract } from '../../src/contract/contract.ts'
@@ -9,6 +10,7 @@ import { isObject, type Json, valueAt } from '../../src/contract/json.ts'
 import { CORRUPTIONS, type ConnectionFault } from '../../src/domain/faults.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { FIXTURE_NAMES } from '../../src/seeding/fixture.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
 import { ONE_SENTENCE, objectsIn } from '../contract/own-document.ts'
 import { ADMIN_CODES, CONTROL_DOCUMENT, controlApi, startControlPlane } from './control-plane.ts'
 
@@ -23,6 +25,42 @@ function schema(name: string, pointer = ''): Json {
   if (!isObject(found)) throw new Error(`There is no schema ${name}${pointer}.`)
   return found
 }
+
+/** For each code a request that is refused with it, to a server with the token `token` and two accounts at most. */
+const REFUSED: Record<AdminCode, [method: string, path: string, body?: unknown, token?: string]> = {
+  unauthorized: ['GET', '/accounts', undefined, 'wrong'],
+  forbidden: ['GET', '/accounts', undefined, 'none'],
+  invalid_request_body: ['POST', '/accounts', '[]'],
+  invalid_json: ['POST', '/accounts', '{'],
+  unknown_field: ['GET', '/accounts?x=1'],
+  missing_field: ['PATCH', '/accounts/default', {}],
+  invalid_field_type: ['POST', '/accounts', { seed: 'x' }],
+  conflicting_fields: ['POST', '/accounts/default/faults', { connection: 'reset', corrupt: 'wrong-type' }],
+  invalid_value: ['POST', '/accounts', { seed: -1 }],
+  invalid_fixture: ['PUT', '/accounts/default/state', { domains: [''] }],
+  not_found: ['GET', '/accounts/nobody'],
+  request_too_large: ['POST', '/accounts', ' '.repeat(readLimits(controlApi).bodyLimit + 1)],
+  taken: ['POST', '/accounts', { id: 'default' }],
+  too_many: ['POST', '/accounts'],
+  protected: ['DELETE', '/accounts/default'],
+  internal_error: ['GET', '/accounts'],
+}
+
+describe('every code of the control plane is answered:', () => {
+  it.each(ADMIN_CODES)('%s', async (code) => {
+    const [method, path, body, token = 'token'] = REFUSED[code]
+    const store = openMemoryStore()
+    const plane = await startControlPlane({ store, maxAccounts: 1, ...(token !== 'none' && { adminToken: 'token' }) })
+    if (code === 'internal_error') store.list = () => Promise.reject(new Error('The store is lost.'))
+    const headers = token === 'none' ? { origin: 'http://evil.example' } : { authorization: `Bearer ${token}` }
+    const refusal = await plane.send(method, path, body, headers)
+    expect(refusal.error.code).toBe(code)
+    expect(controlApi.catalogue.statusesOf(code)).toContain(refusal.status)
+    expect(refusal.error.problems[0]).toMatchObject({ code, message: refusal.error.message })
+    if (code === 'internal_error') expect(refusal.error.message).toBe(controlApi.catalogue.answer({ code }).message)
+    expect(refusal.error.message).not.toMatch(/\{\w+\}|undefined/)
+  })
+})
 
 describe('the document of the control plane', () => {
   it('is valid OpenAPI 3.1 for a parser that knows none of its extensions', async () => {
