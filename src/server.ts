@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DEFAULT_ACCOUNT } from './admin/accounts.ts'
 import { ADMIN_PATH, createAdmin, createControl } from './admin/admin.ts'
@@ -58,6 +59,8 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
   const faultSets = await readFaultSets(options.faults ?? [], contract)
   const store = options.store ?? (await openStore(options.data, contract, clock))
   const stopping = new AbortController()
+  // Whoever waits listens to it, and any number may.
+  setMaxListeners(0, stopping.signal)
   try {
     const { now, frozen, plan } = options
     const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))

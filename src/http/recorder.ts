@@ -1,8 +1,9 @@
+import type { IncomingMessage } from 'node:http'
 import { type Clock, elapsed } from '../clock.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isInGrace } from '../domain/keys.ts'
 import { type KeyEvidence, NO_KEY } from '../journal/coverage/observation.ts'
-import type { Entry, Injection } from '../journal/entry.ts'
+import type { Entry, Injection, KeptBody } from '../journal/entry.ts'
 import { redactKeys } from '../journal/redaction.ts'
 import type { Log } from '../wire/log.ts'
 import type { MalformedExchange } from '../wire/malformed.ts'
@@ -18,6 +19,8 @@ export interface RecorderDeps {
   clock: Clock
   log: Log
 }
+
+const NOTHING = Buffer.alloc(0)
 
 /** What was sent: nothing, where the connection was cut or the client had left. */
 export type Record = (exchange: Exchange, requestId: string, reply: Reply | undefined, headers: Headers) => void
@@ -70,7 +73,7 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
       target: request.url ?? '',
       path: exchange.path,
       headers: request.rawHeaders,
-      body: body && journal.keepBody(body),
+      body: body === undefined ? unreadBody(request) : journal.keepBody(body),
       operation,
       allowance,
       status: reply?.status,
@@ -139,6 +142,12 @@ function isInjected({ injection }: Exchange, reply: Reply | undefined): boolean 
   if (injection === undefined) return false
   if (reply === undefined) return injection.effect !== undefined
   return reply.injected === true || injection.rule.connection === 'truncate'
+}
+
+/** Of a body that was never read, as of one that is too large, the size is known where it was declared. */
+function unreadBody({ headers }: IncomingMessage): KeptBody | undefined {
+  const size = Number(headers['content-length'] ?? 0)
+  return size > 0 ? { bytes: NOTHING, size } : undefined
 }
 
 /** The draw knows the account. */

@@ -67,7 +67,17 @@ function message(fields: readonly string[], body: KeptBody | undefined, redact: 
   }
   const size = body?.size ?? 0
   const truncated = size > (body?.bytes.length ?? 0)
-  return { headers: { ...headers }, body: body === undefined ? null : text(body, redact), body_size: size, truncated }
+  return {
+    headers: { ...headers },
+    body: body === undefined || isUnread(body) ? null : text(body, redact),
+    body_size: size,
+    truncated,
+  }
+}
+
+/** Whether nothing is known of a body but its size. */
+export function isUnread({ bytes, size }: KeptBody): boolean {
+  return bytes.length === 0 && size > 0
 }
 
 /** Of what was cut off, the ellipsis shows that the last characters may be those of a secret. */

@@ -1,5 +1,5 @@
 import { isObject } from '../contract/json.ts'
-import { queryOf } from './description.ts'
+import { isUnread, queryOf } from './description.ts'
 import type { Entry } from './entry.ts'
 
 /** What a request must be like; all that is named must fit. */
@@ -79,7 +79,7 @@ function fieldOf({ headers }: Entry, name: string): string | undefined {
 }
 
 function bodyOf({ body }: Entry): unknown {
-  if (body === undefined) return undefined
+  if (body === undefined || isUnread(body)) return undefined
   try {
     return JSON.parse(body.bytes.toString())
   } catch {

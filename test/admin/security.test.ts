@@ -5,7 +5,6 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readLimits } from '../../src/admin/control.ts'
-import { protect } from '../../src/admin/dashboard.ts'
 import { isLoopback } from '../../src/admin/guard.ts'
 import { OptionError, startUnderstudy } from '../../src/index.ts'
 import { temporaryFolder } from '../store/temporary-folder.ts'
@@ -553,11 +552,5 @@ describe('the page', () => {
     expect(policy).not.toMatch(/script-src[^;]*unsafe/)
     expect(response.headers.get('referrer-policy')).toBe('no-referrer')
     expect(response.headers.get('cache-control')).toBe('no-store')
-  })
-
-  it('may run the scripts that it came with, and no other', () => {
-    const { 'Content-Security-Policy': policy } = protect('<script>a()</script><p><script type="module">b()\n</script>')
-    expect(policy).toContain("script-src 'self' 'sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4=' 'sha256-")
-    expect(policy?.match(/'sha256-/g)).toHaveLength(2)
   })
 })

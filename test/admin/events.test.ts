@@ -1,0 +1,175 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { RequestReport } from '../../src/library/reports.ts'
+import { withKey } from '../http/account.ts'
+import { CLOSE, requestBytes } from '../http/wire.ts'
+import { expectEntry, type ObservedService, startObserved } from '../journal/observed-service.ts'
+
+interface Event {
+  id: string
+  entry: RequestReport
+}
+
+/** A reader of a stream of events. */
+class Reader {
+  readonly events: AsyncGenerator<Event>
+  readonly #leaving: AbortController
+
+  private constructor(events: AsyncGenerator<Event>, leaving: AbortController) {
+    this.events = events
+    this.#leaving = leaving
+  }
+
+  static async open({ adminUrl }: ObservedService, path = '/events', lastEventId?: string): Promise<Reader> {
+    const leaving = new AbortController()
+    onTestFinished(() => leaving.abort())
+    const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+    const response = await fetch(adminUrl + path, { headers, signal: leaving.signal })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    if (response.body === null) throw new Error('There is no stream.')
+    // Locked at once: what is unread is cancelled when the response is collected as garbage.
+    return new Reader(eventsOf(response.body.pipeThrough(new TextDecoderStream())), leaving)
+  }
+
+  /** The next events, each held to the document of the control plane. */
+  async take(count: number): Promise<Event[]> {
+    const events: Event[] = []
+    while (events.length < count) {
+      const { value, done } = await this.events.next()
+      if (done) throw new Error(`The stream ended after ${events.length} events.`)
+      expectEntry(value.entry)
+      events.push(value)
+    }
+    return events
+  }
+
+  leave(): void {
+    this.#leaving.abort()
+  }
+}
+
+async function* eventsOf(stream: ReadableStream<string>): AsyncGenerator<Event> {
+  let rest = ''
+  for await (const chunk of stream) {
+    const blocks = (rest + chunk).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      if (block.startsWith(':')) continue
+      const [, id = '', data = ''] = /^id: (\d+)\nevent: request\ndata: (.*)$/.exec(block) ?? []
+      yield { id, entry: JSON.parse(data) }
+    }
+  }
+}
+
+const queries = (events: Event[]) => events.map(({ entry }) => entry.query)
+
+describe('a stream of events', () => {
+  it('brings each request of all accounts once, in order', async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    const reader = await Reader.open(service)
+    for (let number = 0; number < 20; number++) {
+      await service.send('GET', `/domains?n=${number}`, undefined, number % 2 === 0 ? {} : withKey('sandbox_other'))
+    }
+    const events = await reader.take(20)
+    expect(queries(events)).toEqual(Array.from({ length: 20 }, (_, number) => `n=${number}`))
+    expect(events.map(({ id }) => Number(id))).toEqual(events.map(({ entry }) => entry.ordinal))
+  })
+
+  it('brings those of one account alone, as they are listed', async () => {
+    const service = await startObserved()
+    const reader = await Reader.open(service, '/accounts/default/events')
+    await service.send('GET', '/domains', undefined, withKey('sandbox_other'))
+    await service.get('/domains')
+    const [event] = await reader.take(1)
+    expect([event?.entry]).toEqual(await service.requests())
+  })
+
+  it('resumes after the event that a reader saw last', async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    for (let number = 0; number < 5; number++) await service.get(`/domains?n=${number}`)
+    const reader = await Reader.open(service, '/accounts/default/events', '3')
+    await service.get('/domains?n=5')
+    expect(queries(await reader.take(3))).toEqual(['n=3', 'n=4', 'n=5'])
+  })
+
+  it.each(['', 'x', '-1', '1e999', '99999'])('begins now for the last event %j', async (lastEventId) => {
+    const service = await startObserved()
+    await service.get('/domains?n=0')
+    const reader = await Reader.open(service, '/events', lastEventId)
+    await service.get('/domains?n=1')
+    expect(queries(await reader.take(1))).toEqual(['n=1'])
+  })
+
+  it('brings a journal of many megabytes to a reader who keeps up', async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    const name = 'x'.repeat(9_000)
+    for (let number = 0; number < 300; number++) await service.send('POST', '/domaingroups', { name })
+    const reader = await Reader.open(service, '/events', '0')
+    expect((await reader.take(300)).map(({ id }) => Number(id))).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
+  })
+
+  it('goes on beside many others, which come and go', async () => {
+    const service = await startObserved()
+    const warnings: Error[] = []
+    const note = (warning: Error) => warnings.push(warning)
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+    const readers = await Promise.all(Array.from({ length: 30 }, () => Reader.open(service)))
+    for (const reader of readers.slice(0, 15)) reader.leave()
+    await service.get('/domains?n=1')
+    for (const reader of readers.slice(15)) expect(queries(await reader.take(1))).toEqual(['n=1'])
+    expect(warnings).toEqual([])
+  })
+
+  it('is cut for a reader who never reads, while others go on', async () => {
+    const service = await startObserved({ enforceQuotas: false, journal: 10 })
+    const { hostname, port } = new URL(service.adminUrl)
+    const idle = connect(Number(port), hostname)
+    onTestFinished(() => void idle.destroy())
+    idle.pause()
+    idle.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`)
+    const other = await Reader.open(service)
+    const target = `/api/v1/nothing?${'x'.repeat(7_000)}`
+    const requests = Array.from({ length: 100 }, (_, index) =>
+      requestBytes({ target, headers: index === 99 ? [CLOSE] : [] }),
+    )
+    let cut = false
+    idle.on('error', () => {})
+    idle.once('close', () => {
+      cut = true
+    })
+    let sent = 0
+    while (!cut && sent < 4_000) {
+      await service.sendRaw(Buffer.concat(requests))
+      sent += 100
+      await other.take(100)
+      // A paused socket learns of its end when it reads.
+      if (sent > 1_500) idle.resume()
+    }
+    if (!cut) await once(idle, 'close')
+    expect(sent).toBeLessThan(4_000)
+  }, 60_000)
+
+  it('ends when the server stops', async () => {
+    const service = await startObserved()
+    const reader = await Reader.open(service)
+    await service.get('/domains')
+    await reader.take(1)
+    await service.stop()
+    await expect(reader.events.next()).resolves.toMatchObject({ done: true })
+  })
+
+  it('has no body for HEAD', async () => {
+    const service = await startObserved()
+    const response = await fetch(`${service.adminUrl}/events`, { method: 'HEAD' })
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe('')
+  })
+
+  it('is not there for an unknown account', async () => {
+    const service = await startObserved()
+    expect((await service.ask('GET', '/accounts/nobody/events')).status).toBe(404)
+  })
+})

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { withKey } from '../http/account.ts'
+import { type ObservedService, startObserved } from '../journal/observed-service.ts'
+import { API_KEY } from '../service.ts'
+
+interface Sample {
+  name: string
+  labels: Record<string, string>
+  value: number
+}
+
+interface Metrics {
+  types: Map<string, string>
+  samples: Sample[]
+}
+
+/** Reads the text format of Prometheus and holds it to its grammar. */
+function parseMetrics(text: string): Metrics {
+  const types = new Map<string, string>()
+  const helps = new Set<string>()
+  const samples: Sample[] = []
+  expect(text.endsWith('\n')).toBe(true)
+  for (const line of text.split('\n').filter((each) => each !== '')) {
+    const [, keyword, subject = '', rest = ''] = /^# (HELP|TYPE) ([a-zA-Z_:][\w:]*) (.+)$/.exec(line) ?? []
+    if (keyword === 'HELP') {
+      expect(helps.has(subject), line).toBe(false)
+      helps.add(subject)
+    } else if (keyword === 'TYPE') {
+      expect(types.has(subject), line).toBe(false)
+      expect(rest).toMatch(/^(counter|gauge|histogram|summary|untyped)$/)
+      types.set(subject, rest)
+    } else {
+      const label = '[a-zA-Z_]\\w*="(?:[^"\\\\\\n]|\\\\["\\\\n])*"'
+      const [, name, labels = '', value] =
+        new RegExp(`^([a-zA-Z_:][\\w:]*)(?:\\{((?:${label},?)*)\\})? (\\S+)$`).exec(line) ?? []
+      if (name === undefined) throw new Error(`This is no sample: ${line}`)
+      const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', text = '']) => [key, text])
+      expect(types.has(name.replace(/_(bucket|sum|count)$/, '')) || types.has(name), line).toBe(true)
+      samples.push({ name, labels: Object.fromEntries(pairs), value: Number(value) })
+      expect(value, line).toMatch(/^(-?\d+(\.\d+)?(e[+-]?\d+)?|[+-]?Inf|nan)$/i)
+    }
+  }
+  return { types, samples }
+}
+
+async function read(service: ObservedService): Promise<Metrics & { text: string }> {
+  const { status, headers, text } = await service.ask('GET', '/metrics')
+  expect(status).toBe(200)
+  expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+  return { ...parseMetrics(text), text }
+}
+
+function total({ samples }: Metrics, name: string): number {
+  return samples.filter((each) => each.name === `dmarc_understudy_${name}`).reduce((sum, { value }) => sum + value, 0)
+}
+
+describe('the metrics', () => {
+  it('count answers by operation, status, code and whether they were injected', async () => {
+    const service = await startObserved()
+    await service.get('/domains')
+    await service.get('/domaingroups?id=0')
+    await service.send('GET', '/domains', undefined, { prefer: 'code=rate_limited' })
+    const { samples, types } = await read(service)
+    const requests = samples.filter(({ name }) => name === 'dmarc_understudy_requests_total')
+    expect(types.get('dmarc_understudy_requests_total')).toBe('counter')
+    expect(requests.map(({ labels, value }) => ({ ...labels, value }))).toEqual([
+      { operation: 'listDomains', status: '200', code: '', injected: 'false', value: 1 },
+      { operation: 'listDomains', status: '429', code: 'rate_limited', injected: 'true', value: 1 },
+      { operation: 'listDomainGroups', status: '404', code: 'not_found', injected: 'false', value: 1 },
+    ])
+  })
+
+  it('never decrease, whatever becomes of accounts and of the journal', async () => {
+    const service = await startObserved()
+    await service.ask('POST', '/accounts/default/faults', { respond: { status: 503 }, times: 1 })
+    await service.get('/domains').catch(() => {})
+    await service.get('/domains')
+    await service.send('GET', '/domains', undefined, withKey('sandbox_short'))
+    const names = ['requests_total', 'exchanges_total', 'request_seconds_total', 'fault_hits_total']
+    const before = await read(service)
+    expect(names.slice(0, 2).map((name) => total(before, name))).toEqual([3, 3])
+    expect(total(before, 'fault_hits_total')).toBe(1)
+    for (const [method, path] of [
+      ['DELETE', '/accounts/default/requests'],
+      ['DELETE', '/accounts/default/faults'],
+      ['DELETE', '/accounts/sandbox_short'],
+      ['POST', '/accounts/default/reset'],
+    ] as const) {
+      await service.ask(method, path)
+      const after = await read(service)
+      expect(
+        names.map((name) => total(after, name)),
+        path,
+      ).toEqual(names.map((name) => total(before, name)))
+    }
+    await service.get('/domains')
+    expect(total(await read(service), 'requests_total')).toBe(4)
+  })
+
+  it('name no account and no secret', async () => {
+    const service = await startObserved()
+    await service.send('GET', '/domains', undefined, withKey('sandbox_checkout'))
+    await service.get(`/${API_KEY}`)
+    const { text, samples } = await read(service)
+    expect(text).not.toMatch(/sandbox_checkout|key_TestKey1|default"/)
+    expect(samples.find(({ name }) => name === 'dmarc_understudy_accounts')?.value).toBe(2)
+  })
+
+  it('are the same, however often they are read, but for those of the process', async () => {
+    const service = await startObserved()
+    const own = async () => (await read(service)).samples.filter(({ name }) => name.startsWith('dmarc_'))
+    expect(await own()).toEqual(await own())
+  })
+})

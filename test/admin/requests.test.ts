@@ -1,0 +1,381 @@
+import { describe, expect, it } from 'vitest'
+import { ACCOUNT, DISABLED_KEY, withKey } from '../http/account.ts'
+import { Connection, requestBytes } from '../http/wire.ts'
+import { type ObservedService, startObserved } from '../journal/observed-service.ts'
+import { API_KEY, START } from '../service.ts'
+
+const KEY_ID = 'key_TestKey1'
+const CUSTOM_KEY = 'Correct-Horse+Battery/Staple'
+
+async function withFault(service: ObservedService, rule: object): Promise<void> {
+  expect((await service.ask('POST', '/accounts/default/faults', rule)).status).toBe(201)
+}
+
+describe('an exchange is listed', () => {
+  it('with all that came in and went out', async () => {
+    const service = await startObserved()
+    const sent = { name: 'Sales' }
+
+    const response = await service.send('POST', '/domaingroups?x=1', sent, { 'x-client': 'test' })
+
+    expect(await service.requests()).toEqual([
+      {
+        ordinal: 1,
+        request_id: response.headers['x-request-id'],
+        account: 'default',
+        key: KEY_ID,
+        at: new Date(START).toISOString().replace('.000Z', 'Z'),
+        method: 'POST',
+        path: '/api/v1/domaingroups',
+        query: 'x=1',
+        operation: 'createDomainGroup',
+        status: 200,
+        code: null,
+        injected: false,
+        fault: null,
+        problems: [],
+        violations: [],
+        quota: { limit: 100, remaining: 99, resets_at: '2026-01-15T10:00:00Z' },
+        duration_ms: expect.any(Number),
+        request: {
+          headers: expect.objectContaining({ authorization: `Bearer ${KEY_ID}.[redacted]`, 'x-client': 'test' }),
+          body: JSON.stringify(sent),
+          body_size: 16,
+          truncated: false,
+        },
+        response: {
+          headers: expect.objectContaining({ 'x-request-id': response.headers['x-request-id'] }),
+          body: response.text,
+          body_size: response.text.length,
+          truncated: false,
+        },
+      },
+    ])
+  })
+
+  it.each<[what: string, send: (service: ObservedService) => Promise<unknown>, expected: object]>([
+    [
+      'refused by its schema',
+      ({ send }) => send('POST', '/domains', { domains: ['no host', 'x'] }),
+      { status: 400, code: 'invalid_domain', problems: [{ field: '/domains/0' }, { field: '/domains/1' }] },
+    ],
+    [
+      'without a key',
+      ({ send }) => send('GET', '/dmarc', undefined, { authorization: null }),
+      { status: 401, code: 'unauthorized', account: null, key: null },
+    ],
+    [
+      'with a disabled key, as one of its account',
+      ({ send }) => send('GET', '/dmarc', undefined, withKey(DISABLED_KEY)),
+      { status: 401, code: 'unauthorized', account: 'default', key: 'key_TestKey3' },
+    ],
+    ['for an unknown path', ({ get }) => get('/nothing'), { status: 404, operation: null, path: '/api/v1/nothing' }],
+    ['with a wrong method', ({ send }) => send('PUT', '/domains'), { status: 405, method: 'PUT' }],
+    ['of HEAD', ({ send }) => send('HEAD', '/domains'), { status: 200, method: 'HEAD', operation: 'listDomains' }],
+    [
+      'with a body that was declared too large',
+      ({ send }) => send('POST', '/domains', ' '.repeat(1_048_577)),
+      { status: 413, request: { body: null, body_size: 1_048_577, truncated: true } },
+    ],
+    [
+      'that is not HTTP',
+      ({ sendRaw }) => sendRaw('GET /api/v1/dmarc?key=secret1234 HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n'),
+      { status: 400, code: 'invalid_request_body', account: null, method: 'GET', query: 'key=[redacted]' },
+    ],
+    ['that is no text', ({ sendRaw }) => sendRaw('\0\x01\x02\r\n\r\n'), { status: 400, method: '', path: '' }],
+    [
+      'without a Host',
+      ({ sendRaw }) => sendRaw('GET /api/v1/dmarc HTTP/1.1\r\nConnection: close\r\n\r\n'),
+      { status: 400, code: 'invalid_request_body' },
+    ],
+    [
+      'with bytes in its target that are no ASCII',
+      ({ sendRaw }) =>
+        sendRaw(Buffer.from('GET /api/v1/\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'latin1')),
+      { method: 'GET', operation: null },
+    ],
+    [
+      'with the absolute form of its target',
+      ({ sendRaw }) => sendRaw(requestBytes({ target: 'http://x/api/v1/domains', headers: [['Connection', 'close']] })),
+      { status: 401, path: '/api/v1/domains', operation: 'listDomains' },
+    ],
+    [
+      'with names of the prototype',
+      ({ sendRaw }) =>
+        sendRaw(
+          requestBytes({
+            target: '/api/v1/domains?__proto__=1&constructor=2',
+            headers: [
+              ['__proto__', 'x'],
+              ['constructor', 'y'],
+              ['Connection', 'close'],
+            ],
+          }),
+        ),
+      { query: '__proto__=1&constructor=2', request: { headers: { constructor: 'y' } } },
+    ],
+    [
+      'with as many headers as there can be',
+      ({ sendRaw }) =>
+        sendRaw(
+          requestBytes({
+            target: '/api/v1/domains',
+            headers: [
+              ...Array.from({ length: 900 }, (_, index) => [`x-${index}`, 'y'] as const),
+              ['Connection', 'close'],
+            ],
+          }),
+        ),
+      { status: 401, request: { headers: { 'x-899': 'y' } } },
+    ],
+  ])('%s', async (_, send, expected) => {
+    const service = await startObserved({ fixture: ACCOUNT })
+    await send(service)
+    expect(await service.latest()).toMatchObject(expected)
+  })
+
+  it('whose client left before its request was whole', async () => {
+    const service = await startObserved()
+    const connection = await Connection.open(service)
+    await connection.write(
+      `POST /api/v1/domains HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
+    )
+    // Only what has been admitted is waited for.
+    await expect
+      .poll(async () => (await service.ask('GET', '/accounts/default/quotas')).text)
+      .toContain('"remaining":29')
+    await connection.destroy()
+    await expect.poll(() => service.requests()).toMatchObject([{ status: null, code: null, operation: 'addDomains' }])
+    expect((await service.explain()).summary).toBe(
+      'The client left before its request was whole; there was nobody to answer.',
+    )
+  })
+
+  it.each<[connection: string, status: number | null, effect: RegExp]>([
+    ['reset', null, /reset/],
+    ['empty', null, /closed/],
+    ['truncate', 200, /middle/],
+  ])('whose answer a fault lost: %s', async (connection, status, effect) => {
+    const service = await startObserved()
+    await withFault(service, { connection, phase: connection === 'truncate' ? 'after' : 'before' })
+    await service.get('/domains').catch(() => {})
+    expect(await service.latest()).toMatchObject({
+      status,
+      injected: true,
+      fault: { source: 'rule', id: 'fault_1', effect: expect.stringMatching(effect) },
+    })
+  })
+
+  it('as injected when a preference answered, and as genuine when it was only delayed', async () => {
+    const service = await startObserved()
+    await service.send('GET', '/domains', undefined, { prefer: 'code=rate_limited' })
+    await service.send('GET', '/domains', undefined, { prefer: 'delay=1' })
+    expect(await service.requests()).toMatchObject([
+      { injected: true, code: 'rate_limited', fault: { source: 'prefer' } },
+      { injected: false, status: 200, fault: { source: 'prefer' } },
+    ])
+  })
+})
+
+describe('the journal', () => {
+  it('keeps the newest of each account, in their order', async () => {
+    const service = await startObserved({ journal: 3, enforceQuotas: false })
+    for (const number of [1, 2, 3, 4, 5]) await service.get(`/domains?n=${number}`)
+    expect((await service.requests()).map(({ query }) => query)).toEqual(['n=3', 'n=4', 'n=5'])
+  })
+
+  it('keeps nothing when it is off', async () => {
+    const service = await startObserved({ journal: 0 })
+    await service.get('/domains')
+    expect(await service.requests()).toEqual([])
+    expect((await service.ask('GET', '/accounts/default/coverage')).body.data.summary.operations.seen).toBe(1)
+  })
+
+  it('lists those of all accounts and of none, in the order of their arrival', async () => {
+    const service = await startObserved()
+    await service.get('/domains')
+    await service.send('GET', '/domains', undefined, withKey('sandbox_other'))
+    await service.send('GET', '/domains', undefined, { authorization: null })
+    const { body } = await service.ask('GET', '/requests')
+    expect(body.data.requests.map(({ account }: { account: string }) => account)).toEqual([
+      'default',
+      'sandbox_other',
+      null,
+    ])
+    expect(await service.requests()).toHaveLength(1)
+  })
+
+  it('forgets what it is told to, of this account alone', async () => {
+    const service = await startObserved()
+    await service.get('/domains')
+    await service.send('GET', '/domains', undefined, withKey('sandbox_other'))
+    expect((await service.ask('DELETE', '/accounts/default/requests')).status).toBe(200)
+    const { body } = await service.ask('GET', '/requests')
+    expect(body.data.requests).toMatchObject([{ account: 'sandbox_other' }])
+  })
+
+  it('keeps the beginning of a long body, and its size', async () => {
+    const service = await startObserved()
+    const text = `{"domains": [${' '.repeat(20_000)}"a.example"]}`
+    await service.send('POST', '/domains', text)
+    const [entry] = await service.requests()
+    expect(entry?.request).toMatchObject({ body: text.slice(0, 10_240), body_size: text.length, truncated: true })
+  })
+
+  it('keeps a hundred problems of a request that has more, and what stood in a long body in short', async () => {
+    const service = await startObserved()
+    await service.send('POST', '/domains', { domains: Array.from({ length: 20_000 }, () => 'no host') })
+    const [entry] = await service.requests()
+    expect(entry?.problems).toHaveLength(100)
+    expect(entry?.problems[0]?.received).not.toContain('no host, no host')
+    expect(JSON.stringify(entry).length).toBeLessThan(50_000)
+  })
+
+  it.each([
+    '['.repeat(100_000),
+    `{"domains": ${'['.repeat(9_000)}${']'.repeat(9_000)}}`,
+    `${'['.repeat(5_000)}${']'.repeat(5_000)}`,
+  ])('lists bodies that are nested deeply: %.20s', async (body) => {
+    const service = await startObserved()
+    await service.send('POST', '/domains', body)
+    expect(await service.requests()).toHaveLength(1)
+    const verified = await service.ask('POST', '/accounts/default/requests/verify', {
+      match: { method: 'POST', body: {} },
+    })
+    expect(verified.status).toBe(200)
+    expect((await service.explain()).correction).not.toBeNull()
+  })
+})
+
+describe('a filter', () => {
+  it.each<[query: string, paths: string[]]>([
+    ['?operation=addDomains', ['POST 200', 'POST 400', 'POST 429']],
+    ['?method=GET', ['GET 200', 'GET 404']],
+    ['?path=/domains', ['GET 200', 'POST 200', 'POST 400', 'POST 429']],
+    ['?path=/nothing', ['GET 404']],
+    ['?status=429', ['POST 429']],
+    ['?code=invalid_domain', ['POST 400']],
+    ['?violation=true', ['POST 400', 'GET 404']],
+    ['?violation=false&method=POST', ['POST 200', 'POST 429']],
+    ['?injected=true', ['POST 429']],
+    ['?injected=false&operation=addDomains', ['POST 200', 'POST 400']],
+    ['?limit=2', ['POST 429', 'GET 404']],
+    ['?limit=0', []],
+    ['?operation=__proto__', []],
+  ])('%s', async (query, expected) => {
+    const service = await startObserved()
+    await service.get('/domains')
+    await service.send('POST', '/domains', { domains: ['a.example'] })
+    await service.send('POST', '/domains', { domains: ['no host'] })
+    await service.send('POST', '/domains', { domains: ['b.example'] }, { prefer: 'code=rate_limited' })
+    await service.get('/nothing')
+    const listed =
+      query === '?path=/nothing' || query.includes('violation') || query.includes('limit') || query === '?method=GET'
+    const { body } = await service.ask('GET', (listed ? '/requests' : '/accounts/default/requests') + query)
+    const seen = body.data.requests.map(
+      ({ method, status }: { method: string; status: number }) => `${method} ${status}`,
+    )
+    expect(seen).toEqual(expected)
+  })
+
+  it('tells what the state forbids from what the contract forbids', async () => {
+    const service = await startObserved({ fixture: ACCOUNT })
+    await service.send('POST', '/domains', { domains: ['one.example'] })
+    expect(await service.latest()).toMatchObject({ code: 'invalid_domain' })
+    expect(await service.requests('?violation=true')).toEqual([])
+  })
+})
+
+describe('no secret is shown', () => {
+  it.each<[where: string, secret: string, send: (service: ObservedService) => Promise<unknown>]>([
+    ['in Authorization', API_KEY, ({ get }) => get('/domains')],
+    [
+      'after another scheme',
+      API_KEY,
+      ({ send }) => send('GET', '/domains', undefined, { authorization: `bearer  ${API_KEY}` }),
+    ],
+    ['without a scheme', API_KEY, ({ send }) => send('GET', '/domains', undefined, { authorization: API_KEY })],
+    [
+      'of Basic',
+      'dXNlcjpwYXNzd29yZA==',
+      ({ send }) => send('GET', '/domains', undefined, { authorization: 'Basic dXNlcjpwYXNzd29yZA==' }),
+    ],
+    ['of a few letters', 'abc', ({ send }) => send('GET', '/domains', undefined, { authorization: 'Bearer abc' })],
+    [
+      'of another header',
+      'hunter2hunter2',
+      ({ send }) => send('GET', '/domains', undefined, { 'x-api-key': 'hunter2hunter2' }),
+    ],
+    [
+      'of a cookie',
+      'hunter2hunter2',
+      ({ send }) => send('GET', '/domains', undefined, { cookie: 'sid=hunter2hunter2' }),
+    ],
+    ['in the query', API_KEY, ({ send }) => send('GET', `/domains?x=${API_KEY}`, undefined, { authorization: null })],
+    [
+      'in a parameter for keys',
+      'whatever12',
+      ({ send }) => send('GET', '/domains?api_key=whatever12', undefined, { authorization: null }),
+    ],
+    ['in the path', API_KEY, ({ send }) => send('GET', `/${API_KEY}`, undefined, { authorization: null })],
+    [
+      'in the body',
+      API_KEY,
+      ({ send }) => send('POST', '/domaingroups', { name: `my ${API_KEY}` }, withKey('sandbox_b')),
+    ],
+    ['in a message', API_KEY, ({ send }) => send('POST', '/domains', { domains: [API_KEY] }, withKey('sandbox_b'))],
+    [
+      'of a sandbox, in the body',
+      'sandbox_checkout',
+      ({ send }) => send('POST', '/domaingroups', { name: 'sandbox_checkout' }),
+    ],
+    [
+      'of its own shape, in the body',
+      CUSTOM_KEY,
+      ({ send }) => send('POST', '/domaingroups', { name: CUSTOM_KEY }, withKey('sandbox_b')),
+    ],
+    [
+      'of its own shape, in a query',
+      CUSTOM_KEY,
+      ({ send }) => send('GET', `/domains?x=${encodeURIComponent(CUSTOM_KEY)}`, undefined, { authorization: null }),
+    ],
+    [
+      'at the end of a body that was cut off',
+      CUSTOM_KEY.slice(0, 12),
+      ({ send }) =>
+        send('POST', '/domaingroups', `{"name": "${'x'.repeat(10_240 - 10 - 14)}${CUSTOM_KEY}"}`, withKey('sandbox_b')),
+    ],
+    [
+      'at the end of a message that was cut off',
+      CUSTOM_KEY.slice(0, 12),
+      ({ send }) => send('POST', '/domains', { domains: [`${'x'.repeat(80)}${CUSTOM_KEY}`] }, withKey('sandbox_b')),
+    ],
+  ])('%s', async (_, secret, send) => {
+    const service = await startObserved({
+      apiKey: secret === CUSTOM_KEY || CUSTOM_KEY.startsWith(secret) ? CUSTOM_KEY : API_KEY,
+    })
+    await send(service).catch(() => {})
+    const { request_id } = await service.latest()
+    const listed = await service.ask('GET', '/requests')
+    const explained = await service.ask('GET', `/explain/${request_id}`)
+    // Bodies of refusals quote what was sent back to the client; here they must not.
+    const word = new RegExp(`(?<![\\w])${secret.replaceAll(/[+/.]/g, '\\$&')}${secret.length < 8 ? '(?!\\w)' : ''}`)
+    expect(listed.text).not.toMatch(word)
+    expect(explained.text).not.toMatch(word)
+  })
+
+  it('in a near miss', async () => {
+    const service = await startObserved()
+    await service.send('POST', '/domaingroups', { name: API_KEY })
+    const match = { operation: 'createDomainGroup', headers: { authorization: 'Bearer other' }, body: { name: 'x' } }
+    const { body, text } = await service.ask('POST', '/accounts/default/requests/verify', { match })
+    expect(body.data.near_misses).toHaveLength(1)
+    expect(text).not.toContain(API_KEY)
+  })
+
+  it('and ordinary words that are somebody’s key stay within longer ones', async () => {
+    const service = await startObserved({ apiKey: 'test' })
+    await service.send('POST', '/domains', { domains: ['test.example'] }, withKey('test'))
+    expect((await service.latest()).request.body).toContain('test.example')
+  })
+})
