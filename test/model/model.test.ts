@@ -41,7 +41,7 @@ function openingFolder(): () => Promise<Store> {
 describe.each(GROUNDS)('the service with its accounts $name', ({ prepare, keeps }) => {
   it(`answers any ${RUNS} sequences of requests as the model does (seed ${SEED})`, { timeout: PATIENCE }, async () => {
     const rare = keeps ? [{ arbitrary: reopening, weight: 1 }] : []
-    const sequences = fc.noBias(fc.commands(allCommands(rare), { maxCommands: 80, size: 'max' }))
+    const sequences = fc.noBias(fc.commands(allCommands(rare), { maxCommands: 100, size: 'max' }))
     const property = fc.asyncProperty(sequences, async (commands) => {
       const model = new Model()
       const { real, stop } = await openService(prepare(), reach)
@@ -56,7 +56,11 @@ describe.each(GROUNDS)('the service with its accounts $name', ({ prepare, keeps 
         await stop()
       }
     })
-    await fc.assert(property, { numRuns: RUNS, seed: SEED })
+    await fc.assert(property, {
+      numRuns: RUNS,
+      seed: SEED,
+      ...(process.env['MODEL_END'] !== undefined && { endOnFailure: true }),
+    })
   })
 })
 
@@ -90,6 +94,32 @@ const TURNS = [
   'figures of a domain that was processed just in time',
   'figures that changed from one day to another',
   'the service was opened again',
+  'a record with fixed fields',
+  'updateAccount 400 invalid_value',
+  'updateClock 400 invalid_value',
+  'createKey 400 invalid_value',
+  'createKey 409 taken',
+  'updateKey 200',
+  'deleteKey 200',
+  'updateQuota 200',
+  'updateQuota 400 invalid_value',
+  'setFeatures 200',
+  'pinDmarc 400 invalid_value',
+  'unpinDmarc 200',
+  'takeSnapshot 409 taken',
+  'restoreSnapshot 200',
+  'deleteSnapshot 200',
+  'resetAccount 200',
+  'resetAccount 400 invalid_fixture',
+  'importState 200',
+  'importState 400 invalid_fixture',
+  'importState 409 taken',
+  'addFault 400 invalid_value',
+  'deleteFault 200',
+  ...['internal_error', 'rate_limited', 'unauthorized', 'not_found', 'duplicate_name'].flatMap((code) => [
+    `an injected ${code}, before`,
+    `an injected ${code}, after`,
+  ]),
 ]
 
 function reach(situation: string): void {
