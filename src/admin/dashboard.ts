@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { isObject, valueAt } from '../contract/json.ts'
+import { valueAt } from '../contract/json.ts'
 import { FIXTURE_NAMES } from '../seeding/fixture.ts'
 
 const PAGE = new URL('../../src/admin/dashboard.html', import.meta.url)
@@ -47,8 +47,7 @@ export async function readDashboard(contract: Contract, api: Api): Promise<Dashb
 
 /** What the page offers for choice and no operation of the control plane tells. */
 function describeContract({ basePath, operations, settings }: Contract, { document }: Api): object {
-  const schemas = valueAt(document.source, '/components/schemas')
-  const choices = (pointer: string) => valueAt(isObject(schemas) ? schemas : {}, `${pointer}/enum`)
+  const choices = (pointer: string) => valueAt(document.resolved, `/components/schemas${pointer}/enum`)
   return {
     basePath,
     plans: settings.plans.order,

@@ -1,0 +1,201 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
+
+/** A page in a browser context of its own. */
+export interface BrowserPage {
+  open(url: string): Promise<void>
+  /** The value of an expression, or of the promise that it is; as if a user had asked for it. */
+  evaluate<Value>(expression: string): Promise<Value>
+  /** Resolves as soon as the expression is true. */
+  until(expression: string): Promise<void>
+  click(selector: string): Promise<void>
+  /** Types into the field that has the focus, as a keyboard does. */
+  type(text: string): Promise<void>
+  press(key: string): Promise<void>
+  /** How it is shown. */
+  show(width: number, scheme: 'light' | 'dark'): Promise<void>
+  /** Roles and names as assistive technology meets them. */
+  controls(): Promise<{ role: string; name: string }[]>
+  /** What the console says of errors and of what the policy forbids. */
+  complaints(): string[]
+}
+
+export interface Browser {
+  newPage(): Promise<BrowserPage>
+  close(): Promise<void>
+}
+
+interface Message {
+  id?: number
+  sessionId?: string
+  method?: string
+  params?: Record<string, unknown>
+  result?: unknown
+  error?: { message: string }
+}
+
+/** The browser's path, or an error that says what to do. */
+function findChromium(): string {
+  const path = process.env['CHROME_PATH'] ?? NAMES.find((name) => spawnSync(name, ['--version']).status === 0)
+  if (path !== undefined) return path
+  throw new Error(
+    `No Chromium was found as ${NAMES.join(', ')}. Install one (apt-get install chromium), name it in CHROME_PATH, or set DMARC_UNDERSTUDY_NO_BROWSER=1 to go without these tests.`,
+  )
+}
+
+/** Starts a browser without a window, and speaks the DevTools protocol with it through a pipe. */
+export async function startChromium(): Promise<Browser> {
+  const profile = mkdtempSync(join(tmpdir(), 'understudy-chromium-'))
+  // Its sandbox does not work for root, which is whom containers run everything as.
+  const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  const switches = [
+    '--headless',
+    '--disable-gpu',
+    '--disable-dev-shm-usage',
+    '--no-first-run',
+    '--remote-debugging-pipe',
+  ]
+  const child = spawn(findChromium(), [...switches, ...sandbox, `--user-data-dir=${profile}`, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'exit')
+  const wire = createWire(child.stdio[3] as Writable, child.stdio[4] as Readable)
+  ended.then(
+    () => wire.end(new Error('The browser ended.')),
+    (error: Error) => wire.end(error),
+  )
+  return {
+    newPage: () => createPage(wire),
+    async close() {
+      child.kill('SIGKILL')
+      await ended
+      rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+type Wire = ReturnType<typeof createWire>
+
+/** Calls and events as JSON, each ended by a zero byte. */
+function createWire(input: Writable, output: Readable) {
+  const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
+  const listeners = new Set<(message: Message) => void>()
+  let calls = 0
+  let rest = ''
+  function take(message: Message): void {
+    if (message.id === undefined) for (const listener of listeners) listener(message)
+    else {
+      const call = waiting.get(message.id)
+      waiting.delete(message.id)
+      if (message.error) call?.reject(new Error(message.error.message))
+      else call?.resolve(message.result)
+    }
+  }
+  output.setEncoding('utf8')
+  output.on('data', (text: string) => {
+    const messages = (rest + text).split('\0')
+    rest = messages.pop() ?? ''
+    for (const message of messages) take(JSON.parse(message) as Message)
+  })
+  input.on('error', () => {})
+  return {
+    listen: (listener: (message: Message) => void) => listeners.add(listener),
+    call<Result>(method: string, params: object = {}, sessionId?: string): Promise<Result> {
+      calls += 1
+      const id = calls
+      input.write(`${JSON.stringify({ id, method, params, sessionId })}\0`)
+      return new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject })) as Promise<Result>
+    },
+    end(error: Error): void {
+      for (const { reject } of waiting.values()) reject(error)
+    },
+  }
+}
+
+async function createPage(wire: Wire): Promise<BrowserPage> {
+  const { browserContextId } = await wire.call<{ browserContextId: string }>('Target.createBrowserContext')
+  const target = { url: 'about:blank', browserContextId }
+  const { targetId } = await wire.call<{ targetId: string }>('Target.createTarget', target)
+  const { sessionId } = await wire.call<{ sessionId: string }>('Target.attachToTarget', { targetId, flatten: true })
+  const complaints: string[] = []
+  wire.listen(({ sessionId: from, method = '', params = {} }) => {
+    if (from !== sessionId) return
+    const entry = params['entry'] as { level: string; source: string } | undefined
+    // A connection that fails is what some tests are about, and no fault of the page.
+    const relevant = entry === undefined || (entry.level === 'error' && entry.source !== 'network')
+    if (['Runtime.exceptionThrown', 'Log.entryAdded'].includes(method) && relevant) {
+      complaints.push(JSON.stringify(params))
+    }
+  })
+  const call = <Result>(method: string, params?: object) => wire.call<Result>(method, params, sessionId)
+  for (const domain of ['Page', 'Runtime', 'Log', 'Accessibility']) await call(`${domain}.enable`)
+
+  async function evaluate<Value>(expression: string): Promise<Value> {
+    const options = { awaitPromise: true, returnByValue: true, userGesture: true }
+    const { result, exceptionDetails } = await call<{
+      result: { value: Value }
+      exceptionDetails?: { text: string; exception?: { description?: string } }
+    }>('Runtime.evaluate', { expression, ...options })
+    if (exceptionDetails === undefined) return result.value
+    throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text)
+  }
+
+  const until = (expression: string): Promise<void> =>
+    evaluate(`new Promise((resolve) => {
+      const look = () => ((${expression}) ? resolve() : setTimeout(look, 20))
+      look()
+    })`)
+
+  return {
+    evaluate,
+    until,
+    async open(url) {
+      await call('Page.navigate', { url })
+      await until(`location.href !== 'about:blank' && document.readyState === 'complete'`)
+    },
+    async click(selector) {
+      await evaluate(`document.querySelector(${JSON.stringify(selector)}).focus()`)
+      await evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+    },
+    async type(text) {
+      await call('Input.insertText', { text })
+    },
+    async press(key) {
+      const details = { key, code: key, ...(key === 'Enter' && { text: '\r' }), windowsVirtualKeyCode: KEY_CODES[key] }
+      await call('Input.dispatchKeyEvent', { type: 'keyDown', ...details })
+      await call('Input.dispatchKeyEvent', { type: 'keyUp', ...details })
+    },
+    async show(width, scheme) {
+      await call('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: false })
+      await call('Emulation.setEmulatedMedia', {
+        features: [
+          { name: 'prefers-color-scheme', value: scheme },
+          { name: 'prefers-reduced-motion', value: 'reduce' },
+        ],
+      })
+    },
+    async controls() {
+      const { nodes } = await call<{
+        nodes: { ignored: boolean; role?: { value: string }; name?: { value: string } }[]
+      }>('Accessibility.getFullAXTree')
+      return nodes
+        .filter(({ ignored }) => !ignored)
+        .map(({ role, name }) => ({ role: role?.value ?? '', name: name?.value ?? '' }))
+    },
+    complaints: () => complaints,
+  }
+}
+
+const KEY_CODES: Readonly<Record<string, number>> = {
+  Enter: 13,
+  Escape: 27,
+  ArrowLeft: 37,
+  ArrowRight: 39,
+  ArrowDown: 40,
+}
