@@ -219,7 +219,6 @@ export function createPipeline(
     const delivery = { status, headers, body }
     const bodiless = request.method === 'HEAD'
     const how = bodiless ? undefined : injection?.rule.connection
-    if (injection !== undefined && (how === 'truncate' || how === 'drip')) note(injection, EFFECTS[how])
     record(exchange, requestId(exchange), reply, headers)
     if (how === 'truncate') {
       severed.add(request.socket)
@@ -262,17 +261,15 @@ function cuts({ rule: { connection } }: Injection): boolean {
 }
 
 /** Whether the connection is cut in place of an answer. */
-function isCut(how: ConnectionFault): how is Exclude<ConnectionFault, 'truncate' | 'drip'> {
-  return how !== 'truncate' && how !== 'drip'
+function isCut(how: ConnectionFault): how is keyof typeof EFFECTS {
+  return Object.hasOwn(EFFECTS, how)
 }
 
 const EFFECTS = {
   reset: 'The connection was reset in place of an answer.',
   hang: 'No answer was sent; the connection was left open.',
   empty: 'The connection was closed in place of an answer.',
-  truncate: 'The connection was cut in the middle of the answer.',
-  drip: 'The answer was sent drop by drop.',
-} as const satisfies Record<ConnectionFault, string>
+} as const
 
 /** Notes that the contract itself, and nothing in the state, is what forbids the request. */
 function unlawful(exchange: Exchange, refusal: Refusal<string>): Refusal<string> {

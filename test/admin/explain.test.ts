@@ -164,7 +164,7 @@ describe('an explanation says in words', () => {
     [
       'that a change stays whose answer was replaced',
       { phase: 'after', respond: { status: 502 } },
-      /^addDomains succeeded, and what it changed stays changed\. Its answer was then spoilt by the fault rule fault_1\. The answer 502 was put in the place/,
+      /^addDomains succeeded, and what it changed stays changed\. Its answer was then spoilt by the fault rule fault_1\. The status 502 was answered in place/,
       true,
     ],
     [

@@ -144,7 +144,7 @@ const REFUSALS: Row[] = [
       withHeaders({ 'x-a': value }),
       'invalid_value',
       '/respond/headers/x-a',
-      `\`respond.headers.x-a\` must be a header value of visible ASCII characters, spaces and tabs, which ${JSON.stringify(value)} is not.`,
+      `\`respond.headers.x-a\` must be a header value of visible ASCII characters, spaces and tabs, which ${JSON.stringify(value).replace('\u007f', '\\u007f')} is not.`,
     ],
   ),
   [
@@ -175,8 +175,8 @@ const REFUSALS: Row[] = [
   [
     `{"respond":{"status":503,"body":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
     'invalid_value',
-    '/respond/body',
-    '`respond.body` is nested too deeply to be written.',
+    null,
+    'The body must not be nested more than 100 levels deep.',
   ],
   [
     { respond: { status: 199 } },
