@@ -291,7 +291,7 @@ describe.skipIf(process.env['DMARC_UNDERSTUDY_NO_BROWSER'])('the dashboard in a 
     const read = () => service.send('GET', '/domains', undefined, { authorization: `Bearer ${secret}` })
     expect((await read()).status).toBe(200)
     await press(page, 'dialog[open]', 'Close')
-    expect(await page.evaluate('document.documentElement.outerHTML')).not.toContain(secret)
+    await page.until(`!document.documentElement.outerHTML.includes('${secret}')`)
     await press(page, '#keys li:last-child', 'Disable')
     await page.until(contains('#keys li:last-child', 'disabled'))
     expect((await read()).status).toBe(401)
