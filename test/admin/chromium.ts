@@ -88,6 +88,7 @@ function createWire(input: Writable, output: Readable) {
   const listeners = new Set<(message: Message) => void>()
   let calls = 0
   let rest = ''
+  let over: Error | undefined
   function take(message: Message): void {
     if (message.id === undefined) for (const listener of listeners) listener(message)
     else {
@@ -107,12 +108,14 @@ function createWire(input: Writable, output: Readable) {
   return {
     listen: (listener: (message: Message) => void) => listeners.add(listener),
     call<Result>(method: string, params: object = {}, sessionId?: string): Promise<Result> {
+      if (over !== undefined) return Promise.reject(over)
       calls += 1
       const id = calls
       input.write(`${JSON.stringify({ id, method, params, sessionId })}\0`)
       return new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject })) as Promise<Result>
     },
     end(error: Error): void {
+      over = error
       for (const { reject } of waiting.values()) reject(error)
     },
   }
