@@ -5,7 +5,6 @@ import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import type { ConnectionFault } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
 import { type KeyEvidence, NO_KEY } from '../journal/coverage/observation.ts'
 import type { Entry, Injection } from '../journal/entry.ts'
@@ -20,6 +19,8 @@ import type { Exchange } from './exchange.ts'
 import { authenticate, type Caller, chargeRequest, checkPlan, rateLimited } from './gate.ts'
 import {
   actsAfter,
+  CUTS,
+  cutOf,
   dripOf,
   findInjection,
   findSimulation,
@@ -97,7 +98,7 @@ export function createPipeline(
         const { injection } = exchange
         if (injection && !actsAfter(injection)) {
           await holdBack(exchange, injection, stopping)
-          if (cuts(injection)) return undefined
+          if (cutOf(injection) !== undefined) return undefined
           reply = injectReply(exchange, injection, replier, contract)
         }
         reply ??= await run(exchange, caller, operation)
@@ -112,7 +113,7 @@ export function createPipeline(
     if (injection === undefined || !actsAfter(injection)) return reply
     // Whatever the request has changed stays changed; only its answer is lost or spoilt from here on.
     await holdBack(exchange, injection, stopping)
-    if (cuts(injection)) return undefined
+    if (cutOf(injection) !== undefined) return undefined
     return injectReply(exchange, injection, replier, contract) ?? spoilReply(exchange, injection, reply)
   }
 
@@ -187,9 +188,9 @@ export function createPipeline(
   /** Lets the connection go without an answer. */
   async function cutOff(exchange: Exchange): Promise<void> {
     const { request, injection } = exchange
-    const how = injection?.rule.connection
-    if (injection === undefined || how === undefined || !isCut(how)) throw new Error('Only a fault cuts a connection.')
-    note(injection, EFFECTS[how])
+    const how = injection && cutOf(injection)
+    if (injection === undefined || how === undefined) throw new Error('Only a fault cuts a connection.')
+    note(injection, CUTS[how])
     record(exchange, undefined, {})
     severed.add(request.socket)
     await cutConnection(request, how, stopping)
@@ -304,21 +305,6 @@ export function createPipeline(
     }
   }
 }
-
-function cuts({ rule: { connection } }: Injection): boolean {
-  return connection !== undefined && isCut(connection)
-}
-
-/** Whether the connection is cut in place of an answer. */
-function isCut(how: ConnectionFault): how is keyof typeof EFFECTS {
-  return Object.hasOwn(EFFECTS, how)
-}
-
-const EFFECTS = {
-  reset: 'The connection was reset in place of an answer.',
-  hang: 'No answer was sent; the connection was left open.',
-  empty: 'The connection was closed in place of an answer.',
-} as const
 
 function foremostFirst<Item>(items: readonly Item[], first: Item): Item[] {
   return [first, ...items.filter((item) => item !== first)]
