@@ -196,6 +196,18 @@ export function spoilReply(exchange: Exchange, injection: Injection, reply: Repl
   return spoilt === undefined ? reply : { ...reply, body: spoilt.body, injected: true }
 }
 
+/** What becomes of an answer whose connection is cut in its place. */
+export const CUTS = {
+  reset: 'The connection was reset in place of an answer.',
+  hang: 'No answer was sent; the connection was left open.',
+  empty: 'The connection was closed in place of an answer.',
+} as const
+
+/** How the connection is cut in place of an answer, if it is. */
+export function cutOf({ rule: { connection } }: Injection): keyof typeof CUTS | undefined {
+  return connection === 'truncate' || connection === 'drip' ? undefined : connection
+}
+
 /** Notes what became of the answer, for the journal. */
 export function note(injection: Injection, effect: string): void {
   injection.effect = injection.effect === undefined ? effect : `${injection.effect} ${effect}`

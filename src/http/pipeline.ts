@@ -5,8 +5,6 @@ import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import type { ConnectionFault } from '../domain/faults.ts'
-import type { Injection } from '../journal/entry.ts'
 import { StoreError } from '../store/store-error.ts'
 import { ClientGone } from '../wire/body.ts'
 import { conformRequest } from '../wire/conform.ts'
@@ -19,6 +17,8 @@ import type { Exchange } from './exchange.ts'
 import { authenticate, type Caller, chargeRequest, checkPlan, rateLimited } from './gate.ts'
 import {
   actsAfter,
+  CUTS,
+  cutOf,
   dripOf,
   findInjection,
   findSimulation,
@@ -103,7 +103,7 @@ export function createPipeline(
         const { injection } = exchange
         if (injection && !actsAfter(injection)) {
           await holdBack(exchange, injection, stopping)
-          if (cuts(injection)) return undefined
+          if (cutOf(injection) !== undefined) return undefined
           reply = injectReply(exchange, injection, replier, contract)
         }
         reply ??= await run(exchange, caller, operation)
@@ -120,7 +120,7 @@ export function createPipeline(
     // Whatever the request has changed stays changed; only its answer is lost or spoilt from here on.
     exchange.decided = { status: reply.status, code: reply.code }
     await holdBack(exchange, injection, stopping)
-    if (cuts(injection)) return undefined
+    if (cutOf(injection) !== undefined) return undefined
     return injectReply(exchange, injection, replier, contract) ?? spoilReply(exchange, injection, reply)
   }
 
@@ -182,7 +182,8 @@ export function createPipeline(
       const simulation = injectReply(exchange, simulated.injection, replier, contract, simulated.named)
       if (simulation !== undefined) return simulation
     }
-    const call = { ...caller, query: conforming.query, body, contract, store, simulator: deps.simulator }
+    const { account, key, now } = caller
+    const call = { account, key, now, query: conforming.query, body, contract, store, simulator: deps.simulator }
     return answer(exchange, await behaviourOf(operation)(call))
   }
 
@@ -199,9 +200,9 @@ export function createPipeline(
   /** Lets the connection go without an answer. */
   async function cutOff(exchange: Exchange): Promise<void> {
     const { request, injection } = exchange
-    const how = injection?.rule.connection
-    if (injection === undefined || how === undefined || !isCut(how)) throw new Error('Only a fault cuts a connection.')
-    note(injection, EFFECTS[how])
+    const how = injection && cutOf(injection)
+    if (injection === undefined || how === undefined) throw new Error('Only a fault cuts a connection.')
+    note(injection, CUTS[how])
     record(exchange, requestId(exchange), undefined, {})
     severed.add(request.socket)
     await cutConnection(request, how, stopping)
@@ -255,21 +256,6 @@ export function createPipeline(
     return headers
   }
 }
-
-function cuts({ rule: { connection } }: Injection): boolean {
-  return connection !== undefined && isCut(connection)
-}
-
-/** Whether the connection is cut in place of an answer. */
-function isCut(how: ConnectionFault): how is keyof typeof EFFECTS {
-  return Object.hasOwn(EFFECTS, how)
-}
-
-const EFFECTS = {
-  reset: 'The connection was reset in place of an answer.',
-  hang: 'No answer was sent; the connection was left open.',
-  empty: 'The connection was closed in place of an answer.',
-} as const
 
 /** Notes that the contract itself, and nothing in the state, is what forbids the request. */
 function unlawful(exchange: Exchange, refusal: Refusal<string>): Refusal<string> {

@@ -22,7 +22,7 @@ function unfit(name: string): string {
   return `\`respond.headers\` has the name ${JSON.stringify(name)}, which is not a header name, or is the server's own, such as Content-Length.`
 }
 
-type Row = [rule: unknown, code: string, field: string, message: string]
+type Row = [rule: unknown, code: string, field: string | null, message: string]
 
 const REFUSALS: Row[] = [
   // What does nothing, or two things at once.
