@@ -4,8 +4,7 @@ import { type AccountState, detachAccount } from './domain/account.ts'
 import { clockAt, timeOn } from './domain/clock.ts'
 import { Coverage, mergeCoverage } from './journal/coverage/coverage.ts'
 import type { Observation } from './journal/coverage/observation.ts'
-import type { Entry } from './journal/entry.ts'
-import type { Journal } from './journal/journal.ts'
+import type { Journal, NewEntry } from './journal/journal.ts'
 import { type AccountBirth, createAccount, type LoadedFixture, recreateAccount } from './seeding/fixture.ts'
 import type { Counters, Store } from './store/store.ts'
 import { StoreError } from './store/store-error.ts'
@@ -96,7 +95,7 @@ export class Worlds {
   }
 
   /** Takes note of an exchange, in the journal and for the coverage of the contract. */
-  record(entry: Omit<Entry, 'ordinal'>, query: Observation['query'], body: unknown): void {
+  record(entry: NewEntry, query: Observation['query'], body: unknown): void {
     const { account, operation, status, code, injected, allowance, at } = entry
     if (account !== undefined && this.#gone.has(account)) {
       // A later account of that id must not find the request in its own record.

@@ -3,7 +3,8 @@ import { type Clock, elapsed } from '../clock.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isInGrace } from '../domain/keys.ts'
 import { type KeyEvidence, NO_KEY } from '../journal/coverage/observation.ts'
-import type { Entry, Injection, KeptBody } from '../journal/entry.ts'
+import type { Injection, KeptBody } from '../journal/entry.ts'
+import type { NewEntry } from '../journal/journal.ts'
 import { redactKeys } from '../journal/redaction.ts'
 import type { Log } from '../wire/log.ts'
 import type { MalformedExchange } from '../wire/malformed.ts'
@@ -58,7 +59,7 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
     reply: Reply | undefined,
     responseHeaders: Headers,
     duration: number,
-  ): Omit<Entry, 'ordinal'> {
+  ): NewEntry {
     const { request, caller, holder, operation, allowance, body, problems, injection, decided } = exchange
     const { journal } = worlds
     const known = caller ?? holder
@@ -106,7 +107,7 @@ export function createMalformedRecorder({
   clock,
 }: Pick<RecorderDeps, 'worlds' | 'clock'>): (exchange: MalformedExchange) => void {
   return function record({ requestId, method, target, problem, status, headers, body }) {
-    const entry: Omit<Entry, 'ordinal'> = {
+    const entry: NewEntry = {
       requestId,
       at: clock(),
       duration: 0,

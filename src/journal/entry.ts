@@ -76,6 +76,8 @@ export interface Entry {
   group: DomainGroup | undefined
   /** Milliseconds of real time. */
   duration: number
+  /** About how many bytes it holds; set once, because to ask an old entry costs as much as to make a new one. */
+  weight: number
   /** What failed inside, when the answer is 500. */
   failure: unknown
 }

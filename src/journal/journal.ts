@@ -24,6 +24,9 @@ const SHARED = 8_192
 /** Characters kept of a value that stood in a body too long to be kept. */
 const VALUE = 500
 
+/** An exchange on its way into the journal. */
+export type NewEntry = Omit<Entry, 'ordinal' | 'weight'>
+
 /** The newest `limit` entries of one account. */
 class Ring {
   readonly #slots: (Entry | undefined)[] = []
@@ -78,7 +81,7 @@ export class Journal {
     return this.#duration / 1000
   }
 
-  record(exchange: Omit<Entry, 'ordinal'>): void {
+  record(exchange: NewEntry): void {
     const entry = exchange as Entry
     entry.ordinal = ++this.#ordinal
     this.#duration += entry.duration
@@ -128,7 +131,7 @@ export class Journal {
   }
 
   clear(account: string | undefined): void {
-    for (const entry of this.#rings.get(account)?.list() ?? []) this.#weight -= weightOf(entry)
+    for (const entry of this.#rings.get(account)?.list() ?? []) this.#weight -= entry.weight
     this.#rings.delete(account)
   }
 
@@ -154,7 +157,8 @@ export class Journal {
       this.#rings.set(entry.account, ring)
     }
     const former = ring.push(entry)
-    this.#weight += weightOf(entry) - (former === undefined ? 0 : weightOf(former))
+    entry.weight = weightOf(entry)
+    this.#weight += entry.weight - (former?.weight ?? 0)
     if (this.#weight > this.limits.total) this.#thin()
   }
 
@@ -166,7 +170,7 @@ export class Journal {
       const thinned = new Ring(this.limits.entries)
       for (const entry of entries.slice(Math.ceil(entries.length / 2))) {
         thinned.push(entry)
-        this.#weight += weightOf(entry)
+        this.#weight += entry.weight
       }
       if (entries.length > 1) this.#rings.set(account, thinned)
       else this.#rings.delete(account)
