@@ -1,9 +1,13 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
-export default defineConfig({
+const BROWSER = 'test/**/*.browser.test.ts'
+
+// The tests that need a browser run with `--mode browser`, so that `npm test` asks for nothing but Node.
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: mode === 'browser' ? [BROWSER] : ['test/**/*.test.ts'],
+    exclude: mode === 'browser' ? configDefaults.exclude : [...configDefaults.exclude, BROWSER],
     globalSetup: ['test/cli/build.ts'],
     testTimeout: 30_000,
   },
-})
+}))

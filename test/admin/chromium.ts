@@ -45,7 +45,7 @@ function findChromium(): string {
   const path = process.env['CHROME_PATH'] ?? NAMES.find((name) => spawnSync(name, ['--version']).status === 0)
   if (path !== undefined) return path
   throw new Error(
-    `No Chromium was found as ${NAMES.join(', ')}. Install one (apt-get install chromium), name it in CHROME_PATH, or set DMARC_UNDERSTUDY_NO_BROWSER=1 to go without these tests.`,
+    `No Chromium was found as ${NAMES.join(', ')}. Install one (apt-get install chromium) or name it in CHROME_PATH.`,
   )
 }
 

@@ -98,7 +98,7 @@ const FAINT_TEXTS = `(() => {
   return faint
 })()`
 
-describe.skipIf(process.env['DMARC_UNDERSTUDY_NO_BROWSER'])('the dashboard in a browser', () => {
+describe('the dashboard in a browser', () => {
   beforeAll(async () => {
     browser = await startChromium()
   }, 60_000)

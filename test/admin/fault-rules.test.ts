@@ -175,7 +175,7 @@ const REFUSALS: Row[] = [
   [
     `{"respond":{"status":503,"body":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
     'invalid_value',
-    null,
+    '',
     'The body must not be nested more than 100 levels deep.',
   ],
   [
