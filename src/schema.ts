@@ -27,7 +27,7 @@ export function findFault(schema: object, value: unknown): Fault | undefined {
 }
 
 function explain({ instancePath, keyword, params, message, data, parentSchema }: ErrorObject): Fault {
-  const value = parentSchema?.['writeOnly'] === true ? '"…"' : shorten(write(data))
+  const value = parentSchema?.['writeOnly'] === true && data !== '' ? '"…"' : shorten(write(data))
   const at = (reason: string, pointer = instancePath) => ({ pointer, reason })
   switch (keyword) {
     case 'additionalProperties': {

@@ -51,7 +51,7 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
     reason: keyword,
     field: pointerOf(error),
     // A message is no place for a secret, not even for one that cannot be.
-    value: parentSchema?.['writeOnly'] === true ? '…' : (params['propertyName'] ?? data),
+    value: parentSchema?.['writeOnly'] === true && data !== '' ? '…' : (params['propertyName'] ?? data),
     about,
   }
 }
