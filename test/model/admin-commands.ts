@@ -3,12 +3,13 @@ import { expect } from 'vitest'
 import { type Account, idOf, instant } from './account.ts'
 import { ask, learnGroups } from './admin-plane.ts'
 import { ADVANCES, type Deed, perform } from './control.ts'
-import type { Real } from './exchange.ts'
+import { type Real, send } from './exchange.ts'
 import { holdRecord } from './figures.ts'
 import { BAD_FIXTURES, FIXTURES } from './fixtures.ts'
 import type { Model } from './model.ts'
 import { records } from './operations.ts'
 import { BAD_DOMAINS, secretOf, USUAL_DOMAINS } from './pool.ts'
+import { readingOf } from './requests.ts'
 
 const SECOND = 1000
 const HOUR = 3600 * SECOND
@@ -19,7 +20,7 @@ const WEEK = 7 * DAY
 interface PlannedDeed {
   operation: string
   parameters?: Readonly<Record<string, string>>
-  /** Which key, rule or snapshot of the account is meant; none that there is by default. */
+  /** Which key, rule, snapshot or domain with fixed fields is meant; none that there is by default. */
   index?: number
   body?: unknown
   /** In place of a body: the state that was exported last. */
@@ -63,8 +64,8 @@ const newKey: Arbitrary<PlannedDeed> = fc.oneof(
     weight: 3,
   },
 )
-/** Seldom the first key, which most requests are made with. */
-const keyIndex = fc.constantFrom(0, 1, 1, 2, 2, 3, 4, 5, undefined)
+/** Often the last key, and seldom the first, which most requests are made with. */
+const keyIndex = fc.constantFrom(0, 1, 2, 2, 3, -1, -1, -1, undefined)
 const keyChange: Arbitrary<PlannedDeed> = fc.oneof(
   {
     arbitrary: fc.tuple(fc.boolean(), keyIndex).map(([disabled, index]) => plan('updateKey', { disabled }, index)),
@@ -98,6 +99,7 @@ const pin = fc.constantFrom<object>(
   { count: 0 },
   { count: 7, spf: 100 },
   { profile: 'enforced' },
+  { profile: 'spoofed' },
   { profile: 'parked', p: 'none' },
 )
 const contradiction = fc.constantFrom<object>({ dmarc: 10, dkim: 20 }, { count: 0, spf: 5 })
@@ -111,7 +113,7 @@ const domainChange: Arbitrary<PlannedDeed> = fc
     },
     { arbitrary: pin.map((body) => plan('pinDmarc', body)), weight: 3 },
     contradiction.map((body) => plan('pinDmarc', body)),
-    { arbitrary: fc.constant(plan('unpinDmarc')), weight: 2 },
+    { arbitrary: fc.constantFrom(0, 1, undefined).map((index) => plan('unpinDmarc', undefined, index)), weight: 2 },
   )
   .chain((deed) => domainName.map((domain) => ({ ...deed, parameters: { domain } })))
 
@@ -205,7 +207,7 @@ const look: Arbitrary<PlannedDeed> = fc
 const plannedDeed: Arbitrary<PlannedDeed> = fc.oneof(
   { arbitrary: clockChange, weight: 4 },
   { arbitrary: newKey, weight: 3 },
-  { arbitrary: keyChange, weight: 2 },
+  { arbitrary: keyChange, weight: 3 },
   { arbitrary: quotaChange, weight: 3 },
   { arbitrary: domainChange, weight: 6 },
   { arbitrary: snapshotDeed, weight: 7 },
@@ -247,7 +249,18 @@ class Control implements AsyncCommand<Model, Real> {
 
   async run(model: Model, real: Real): Promise<void> {
     const account = model.accounts.get(this.#account)
-    if (account !== undefined) await carryOut(account, settle(this.#deed, account, model), model, real)
+    if (account === undefined) return
+    const deed = settle(this.#deed, account, model)
+    const before = new Set(account.keys.keys())
+    await carryOut(account, deed, model, real)
+    if (!deed.operation.endsWith('Key')) return
+    // A key that comes, goes or changes is tried at once.
+    const [tried] = [...before].filter(
+      (key) => !account.keys.has(key) || account.keys.get(key)?.id === deed.parameters['key'],
+    )
+    const [added] = [...account.keys.keys()].filter((key) => !before.has(key))
+    const key = added ?? tried
+    if (key !== undefined) await send(readingOf('/domaingroups', key), 1, model, real)
   }
 
   toString(): string {
@@ -283,12 +296,14 @@ function settle(
   account: Account,
   model: Model,
 ): Deed {
-  const pick = (ids: readonly string[]) => (index === undefined ? undefined : ids[index % ids.length]) ?? 'none'
+  const pick = (ids: readonly string[]) => (index === undefined ? undefined : ids.at(index % ids.length)) ?? 'none'
   const key = pick([...account.keys.values()].map(({ id }) => id))
   const fault = pick(account.contents.faults.map(({ id }) => id))
   const snapshot = pick([...account.snapshots.keys()])
+  const pinned = [...account.domains].filter(([, domain]) => domain.pin !== undefined).map(([name]) => name)
+  const domain = index !== undefined && pinned.length > 0 ? pick(pinned) : (parameters?.['domain'] ?? 'none')
   const settled = takesExport === true ? account.exported : settleBody(body, account.clock(model.now), key)
-  return { operation, parameters: { ...parameters, key, fault, snapshot }, body: settled }
+  return { operation, parameters: { key, fault, snapshot, domain }, body: settled }
 }
 
 function settleBody(body: unknown, now: number, key: string): unknown {
