@@ -1,222 +1,18 @@
 import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
 import { expect } from 'vitest'
-import { type Account, idOf, instant } from './account.ts'
+import type { Account } from './account.ts'
+import type { Deed } from './admin-expected.ts'
 import { ask, learnGroups } from './admin-plane.ts'
-import { ADVANCES, type Deed, perform } from './control.ts'
-import type { Real } from './exchange.ts'
+import { perform } from './control.ts'
+import { type PlannedDeed, plannedDeed, settleDeed } from './deeds.ts'
+import { type Real, send } from './exchange.ts'
 import { holdRecord } from './figures.ts'
-import { BAD_FIXTURES, FIXTURES } from './fixtures.ts'
 import type { Model } from './model.ts'
 import { records } from './operations.ts'
-import { BAD_DOMAINS, secretOf, USUAL_DOMAINS } from './pool.ts'
+import { readingOf } from './requests.ts'
 
-const SECOND = 1000
-const HOUR = 3600 * SECOND
-const DAY = 24 * HOUR
-const WEEK = 7 * DAY
+const DAY = 86_400_000
 
-/** What to ask of the control plane; what depends on the moment is found when it is asked. */
-interface PlannedDeed {
-  operation: string
-  parameters?: Readonly<Record<string, string>>
-  /** Which key, rule or snapshot of the account is meant; none that there is by default. */
-  index?: number
-  body?: unknown
-  /** In place of a body: the state that was exported last. */
-  takesExport?: boolean
-}
-
-/** A moment in a planned body: so many milliseconds after what the account's clock shows. */
-interface Moment {
-  after: number
-}
-
-const after = (milliseconds: number): Moment => ({ after: milliseconds })
-function plan(operation: string, body?: unknown, index?: number): PlannedDeed {
-  return { operation, body, ...(index !== undefined && { index }) }
-}
-
-const clockChange: Arbitrary<PlannedDeed> = fc
-  .oneof(
-    { arbitrary: fc.record({ advance: fc.constantFrom(...Object.keys(ADVANCES)) }), weight: 6 },
-    fc.record({ now: fc.constantFrom(0, 1, HOUR, DAY).map(after) }),
-    fc.record({ now: fc.constantFrom(-1, -HOUR, -DAY).map(after) }),
-    { arbitrary: fc.record({ frozen: fc.boolean() }), weight: 3 },
-    fc.record({ now: fc.constant(after(SECOND)), advance: fc.constant('PT1H'), frozen: fc.boolean() }),
-  )
-  .map((body) => plan('updateClock', body))
-
-const createdAt = fc.constantFrom(0, 0, -WEEK, -WEEK + 1, -WEEK + HOUR, -30 * DAY, 1).map(after)
-const newKey: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: fc.constant(plan('createKey')), weight: 1 },
-  {
-    arbitrary: fc
-      .record(
-        {
-          key: fc.constantFrom('late', 'late', 'spare', 'fixed', 'young').map(secretOf),
-          created_at: createdAt,
-          label: fc.constant('Later'),
-        },
-        { requiredKeys: [] },
-      )
-      .map((body) => plan('createKey', body)),
-    weight: 3,
-  },
-)
-/** Seldom the first key, which most requests are made with. */
-const keyIndex = fc.constantFrom(0, 1, 1, 2, 2, 3, 4, 5, undefined)
-const keyChange: Arbitrary<PlannedDeed> = fc.oneof(
-  {
-    arbitrary: fc.tuple(fc.boolean(), keyIndex).map(([disabled, index]) => plan('updateKey', { disabled }, index)),
-    weight: 3,
-  },
-  keyIndex.map((index) => plan('deleteKey', undefined, index)),
-)
-
-const bucket = fc.constantFrom('dmarc', 'domains', 'domaingroups')
-const quotaChange: Arbitrary<PlannedDeed> = fc
-  .record({ bucket, remaining: fc.oneof(fc.nat(3), fc.constantFrom(10, 11, 30, 100, 1000)) })
-  .chain((body) =>
-    fc.oneof(
-      fc.constant(plan('updateQuota', body)),
-      keyIndex.map((index) => plan('updateQuota', { ...body, key: '' }, index)),
-    ),
-  )
-
-const domainName = fc.oneof(
-  { arbitrary: fc.constantFrom(...USUAL_DOMAINS, 'locked.example', 'just.example'), weight: 8 },
-  // A path with one of the first two would be another path.
-  fc.constantFrom(...BAD_DOMAINS.slice(2)),
-)
-const pin = fc.constantFrom<object>(
-  { p: 'reject' },
-  { p: 'quarantine', np: 'none', pct: 50 },
-  { sp: 'reject', testing: 'y' },
-  { dmarc: 99.9, dkim: 99.9, spf: 0 },
-  { dkim: 12.5 },
-  { dmarc: 0 },
-  { count: 0 },
-  { count: 7, spf: 100 },
-  { profile: 'enforced' },
-  { profile: 'parked', p: 'none' },
-)
-const contradiction = fc.constantFrom<object>({ dmarc: 10, dkim: 20 }, { count: 0, spf: 5 })
-const domainChange: Arbitrary<PlannedDeed> = fc
-  .oneof(
-    {
-      arbitrary: fc
-        .constantFrom([], ['mta-sts'], ['bimi', 'tls-rpt'])
-        .map((features) => plan('setFeatures', { features })),
-      weight: 3,
-    },
-    { arbitrary: pin.map((body) => plan('pinDmarc', body)), weight: 3 },
-    contradiction.map((body) => plan('pinDmarc', body)),
-    { arbitrary: fc.constant(plan('unpinDmarc')), weight: 2 },
-  )
-  .chain((deed) => domainName.map((domain) => ({ ...deed, parameters: { domain } })))
-
-const snapshotName = fc.constantFrom('one', 'two')
-const snapshotIndex = fc.constantFrom(0, 0, 0, 0, 0, 1, 1, 1, 1, undefined)
-const snapshotDeed: Arbitrary<PlannedDeed> = fc.oneof(
-  {
-    arbitrary: fc
-      .record({ name: snapshotName, replace: fc.constantFrom(true, true, false) }, { requiredKeys: ['name'] })
-      .map((body) => plan('takeSnapshot', body)),
-    weight: 4,
-  },
-  { arbitrary: snapshotIndex.map((index) => plan('restoreSnapshot', undefined, index)), weight: 5 },
-  snapshotIndex.map((index) => plan('deleteSnapshot', undefined, index)),
-)
-
-const beginning: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: fc.constant(plan('resetAccount')), weight: 2 },
-  fc
-    .record(
-      {
-        fixture: fc.constantFrom<unknown>('empty', ...FIXTURES),
-        seed: fc.constantFrom(42, 7, 1),
-        now: fc.constantFrom(-DAY, 0, DAY).map(after),
-        frozen: fc.boolean(),
-      },
-      { requiredKeys: [] },
-    )
-    .map((body) => plan('resetAccount', body)),
-)
-const stateTransfer: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: fc.constant(plan('exportState')), weight: 3 },
-  { arbitrary: fc.constant({ operation: 'importState', takesExport: true }), weight: 3 },
-  fc.constantFrom(...FIXTURES).map((body) => plan('importState', body)),
-)
-const badFixture: Arbitrary<PlannedDeed> = fc
-  .tuple(fc.constantFrom(...BAD_FIXTURES), fc.boolean())
-  .map(([fixture, resets]) => (resets ? plan('resetAccount', { fixture }) : plan('importState', fixture)))
-
-const match = fc.constantFrom<object>(
-  {},
-  {},
-  {},
-  { path: '/domaingroups' },
-  { path: '/domains' },
-  { path: '/dmarc' },
-  { method: 'POST' },
-  { method: 'GET' },
-  { method: 'HEAD' },
-  { operation: 'createDomainGroup' },
-  { operation: 'addDomains' },
-  { operation: 'deleteDomains' },
-  { operation: 'updateDomainGroup', method: 'PATCH' },
-  { key: idOf(secretOf('main')) },
-)
-const respond = fc.constantFrom<object>(
-  { error: 'internal_error' },
-  { error: 'internal_error' },
-  { error: 'rate_limited' },
-  { error: 'unauthorized' },
-  { error: 'unauthorized', status: 403 },
-  { error: 'not_found' },
-  { error: 'duplicate_name' },
-  { error: 'domain_delete_failed' },
-)
-const newFault: Arbitrary<PlannedDeed> = fc
-  .record(
-    {
-      match,
-      respond,
-      times: fc.constantFrom(1, 1, 1, 2),
-      skip: fc.nat(2),
-      phase: fc.constantFrom('before', 'after', 'after'),
-      expires_after: fc.constantFrom('PT1H', 'P1D'),
-    },
-    { requiredKeys: ['match', 'respond', 'times'] },
-  )
-  .map((body) => plan('addFault', body))
-const faultRemoval: Arbitrary<PlannedDeed> = fc.oneof(
-  fc.constant(plan('clearFaults')),
-  fc.constantFrom(0, 0, 1, undefined).map((index) => plan('deleteFault', undefined, index)),
-)
-
-const planChange = fc
-  .constantFrom('stone', 'stone', 'above-stone', 'above-stone', 'below-stone', 'gold')
-  .map((name) => plan('updateAccount', { plan: name }))
-const look: Arbitrary<PlannedDeed> = fc
-  .constantFrom('getAccount', 'getClock', 'getQuotas', 'listKeys', 'listFaults', 'listSnapshots', 'exportState')
-  .map((operation) => plan(operation))
-
-const plannedDeed: Arbitrary<PlannedDeed> = fc.oneof(
-  { arbitrary: clockChange, weight: 4 },
-  { arbitrary: newKey, weight: 3 },
-  { arbitrary: keyChange, weight: 2 },
-  { arbitrary: quotaChange, weight: 3 },
-  { arbitrary: domainChange, weight: 6 },
-  { arbitrary: snapshotDeed, weight: 7 },
-  { arbitrary: beginning, weight: 1 },
-  { arbitrary: stateTransfer, weight: 3 },
-  { arbitrary: badFixture, weight: 1 },
-  { arbitrary: newFault, weight: 5 },
-  { arbitrary: faultRemoval, weight: 1 },
-  { arbitrary: planChange, weight: 1 },
-  { arbitrary: look, weight: 6 },
-)
 const accountId = fc.oneof(
   { arbitrary: fc.constant('default'), weight: 12 },
   { arbitrary: fc.constant('other'), weight: 3 },
@@ -247,7 +43,18 @@ class Control implements AsyncCommand<Model, Real> {
 
   async run(model: Model, real: Real): Promise<void> {
     const account = model.accounts.get(this.#account)
-    if (account !== undefined) await carryOut(account, settle(this.#deed, account, model), model, real)
+    if (account === undefined) return
+    const deed = settleDeed(this.#deed, account, model)
+    const before = new Set(account.keys.keys())
+    await carryOut(account, deed, model, real)
+    if (!deed.operation.endsWith('Key')) return
+    // A key that comes, goes or changes is tried at once.
+    const [tried] = [...before].filter(
+      (key) => !account.keys.has(key) || account.keys.get(key)?.id === deed.parameters['key'],
+    )
+    const [added] = [...account.keys.keys()].filter((key) => !before.has(key))
+    const key = added ?? tried
+    if (key !== undefined) await send(readingOf('/domaingroups', key), 1, model, real)
   }
 
   toString(): string {
@@ -276,32 +83,4 @@ export async function carryOut(account: Account, deed: Deed, model: Model, real:
   const now = account.clock(model.now)
   const wanted = records(account, now).find(({ domain }) => domain === data.domain)
   if (wanted !== undefined) holdRecord(data.record, wanted, Math.floor(now / DAY), real.records)
-}
-
-function settle(
-  { operation, parameters, index, body, takesExport }: PlannedDeed,
-  account: Account,
-  model: Model,
-): Deed {
-  const pick = (ids: readonly string[]) => (index === undefined ? undefined : ids[index % ids.length]) ?? 'none'
-  const key = pick([...account.keys.values()].map(({ id }) => id))
-  const fault = pick(account.contents.faults.map(({ id }) => id))
-  const snapshot = pick([...account.snapshots.keys()])
-  const settled = takesExport === true ? account.exported : settleBody(body, account.clock(model.now), key)
-  return { operation, parameters: { ...parameters, key, fault, snapshot }, body: settled }
-}
-
-function settleBody(body: unknown, now: number, key: string): unknown {
-  if (typeof body !== 'object' || body === null) return body
-  const isOpen = Object.entries(body).some(([name, value]) => name === 'key' || isMoment(value))
-  if (!isOpen) return body
-  const fields = Object.entries(body).map(([name, value]) => {
-    if (isMoment(value)) return [name, instant(now + value.after)]
-    return [name, name === 'key' && value === '' ? key : value]
-  })
-  return Object.fromEntries(fields)
-}
-
-function isMoment(value: unknown): value is Moment {
-  return typeof value === 'object' && value !== null && 'after' in value
 }

@@ -1,48 +1,29 @@
 import { expect } from 'vitest'
 import {
   type Account,
-  beginAnew,
   type Domain,
   type Fault,
   type FaultRule,
   idOf,
   instant,
   type Key,
-  keysOf,
-  monitored,
   nextVersion,
   type Pin,
 } from './account.ts'
+import { type AdminExpected, type Deed, done, invalid, notFound, type Perform, taken } from './admin-expected.ts'
 import { ANSWERED_BY, stateOf } from './faults.ts'
-import { BAD_FIXTURES, type Fixture } from './fixtures.ts'
 import { isInGrace, limitOf, type Model, PATHS, quotaOf, windowOf } from './model.ts'
 import { keptForm } from './pool.ts'
-
-/** What is asked of the control plane about one account. */
-export interface Deed {
-  operation: string
-  parameters: Readonly<Record<string, string>>
-  // biome-ignore lint/suspicious/noExplicitAny: the commands send what the document asks for
-  body: any
-}
-
-/** What the control plane must answer. */
-export interface AdminExpected {
-  status: number
-  code?: string
-  data?: unknown
-  /** Takes note of what is the service's to choose. */
-  // biome-ignore lint/suspicious/noExplicitAny: the data whose shape the document has just proved
-  learn?(data: any): void
-}
-
-type Perform = (account: Account, deed: Deed, model: Model) => AdminExpected
-
-const done = (data: unknown = {}): AdminExpected => ({ status: 200, data })
-const refused = (status: number, code: string): AdminExpected => ({ status, code })
-const notFound = refused(404, 'not_found')
-const invalid = refused(400, 'invalid_value')
-const taken = refused(409, 'taken')
+import {
+  clockOf,
+  describe,
+  exportState,
+  importState,
+  reset,
+  restoreSnapshot,
+  snapshotOf,
+  takeSnapshot,
+} from './worlds.ts'
 
 /** Does to an account what the control plane says that it does, and says what it must answer. */
 export function perform(account: Account, deed: Deed, model: Model): AdminExpected {
@@ -114,98 +95,6 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
 }
 
 const PLANS = ['below-stone', 'stone', 'above-stone']
-
-function describe(account: Account, model: Model): AdminExpected {
-  const { plan, seed, origin, createdAt, domains, groups, keys, faults } = account.contents
-  return done({
-    account: {
-      id: account.id,
-      plan,
-      seed,
-      fixture: origin.name,
-      created_at: instant(createdAt),
-      ...clockOf(account, model),
-      domains: domains.size,
-      groups: groups.length,
-      keys: keys.size,
-      faults: faults.length,
-      snapshots: account.snapshots.size,
-    },
-  })
-}
-
-/** "The keys that came with it work on, later ones are gone; faults and pins are cleared; snapshots stay." */
-function reset(account: Account, { body = {} }: Deed, model: Model): AdminExpected {
-  const { fixture, ...chosen } = body
-  if (isBad(fixture)) return refused(400, 'invalid_fixture')
-  const { origin } = account.contents
-  const ready = typeof fixture === 'string'
-  const made = fixture === undefined ? {} : { fixture: ready ? {} : fixture, name: ready ? fixture : null }
-  const contents = beginAnew({ ...origin, ...made, ...chosen }, model.now)
-  if (holdsOthersKeys(account, contents.keys, model)) return taken
-  account.contents = contents
-  account.beginnings += 1
-  account.requests = 0
-  return describe(account, model)
-}
-
-function exportState(account: Account, _: Deed, model: Model): AdminExpected {
-  const { plan, seed, keys, domains, groups, groupsCreated } = account.contents
-  const fixture = {
-    description: expect.any(String),
-    plan,
-    seed,
-    clock: clockOf(account, model),
-    keys: [...keys.values()].slice(1).map(({ label, createdAt, disabled }) => ({
-      ...(label !== null && { label }),
-      created_at: instant(createdAt),
-      disabled,
-    })),
-    domains: [...domains].map(([name, { addedAt, features, pin = {} }]) => {
-      const { profile, ...record } = pin
-      return {
-        name,
-        added_at: instant(addedAt),
-        ...(features.length > 0 && { features }),
-        ...(profile !== undefined && { profile }),
-        ...(Object.keys(record).length > 0 && { record }),
-      }
-    }),
-    groups: groups.map((group) => ({ ...group })),
-    groups_created: groupsCreated,
-  }
-  return {
-    ...done(fixture),
-    learn: (data: Fixture) => {
-      account.exported = data
-    },
-  }
-}
-
-/** "The account's keys work on, keys with a secret in the fixture join them. Quotas and faults stay." */
-function importState(account: Account, { body: fixture }: Deed, model: Model): AdminExpected {
-  if (isBad(fixture)) return refused(400, 'invalid_fixture')
-  const { contents } = account
-  const { clock, plan = contents.plan, seed = contents.seed }: Fixture = fixture
-  const now = clock === undefined ? account.clock(model.now) : Date.parse(clock.now)
-  const keys = new Map([...keysOf(fixture, now), ...contents.keys])
-  if (holdsOthersKeys(account, keys, model)) return taken
-  const frozen = clock?.frozen ?? account.frozen
-  const joined = [...keys].filter(([key]) => !contents.keys.has(key))
-  account.contents = {
-    ...contents,
-    plan,
-    seed,
-    keys: new Map([...contents.keys, ...joined]),
-    ...monitored(fixture, now),
-  }
-  account.setClock(now, frozen, model.now)
-  return describe(account, model)
-}
-
-function clockOf(account: Account, model: Model): { now: string; frozen: boolean } {
-  return { now: instant(account.clock(model.now)), frozen: account.frozen }
-}
 
 /** "First `now`, then `advance`, then `frozen`. Never backwards." */
 function updateClock(account: Account, { body }: Deed, model: Model): AdminExpected {
@@ -298,33 +187,6 @@ function isContradiction({ dmarc, dkim = 0, spf = 0, count }: Pin): boolean {
   return dmarc !== undefined && Number(dmarc) < Math.max(Number(dkim), Number(spf))
 }
 
-function snapshotOf({ snapshots }: Account, name: string): object | undefined {
-  const snapshot = snapshots.get(name)
-  if (snapshot === undefined) return undefined
-  const { takenAt, contents } = snapshot
-  return { name, taken_at: instant(takenAt), domains: contents.domains.size, groups: contents.groups.length }
-}
-
-function takeSnapshot(account: Account, { body }: Deed, model: Model): AdminExpected {
-  if (account.snapshots.has(body.name) && body.replace !== true) return taken
-  // "From the oldest to the newest."
-  account.snapshots.delete(body.name)
-  const takenAt = account.clock(model.now)
-  account.snapshots.set(body.name, { takenAt, contents: structuredClone(account.contents) })
-  return { status: 201, data: { snapshot: snapshotOf(account, body.name) } }
-}
-
-/** "State, keys, pins, features, clock, quotas and faults"; requests go on being counted. */
-function restoreSnapshot(account: Account, { parameters }: Deed, model: Model): AdminExpected {
-  const snapshot = account.snapshots.get(parameters['snapshot'] ?? '')
-  if (snapshot === undefined) return notFound
-  const { takenAt, contents } = snapshot
-  if (holdsOthersKeys(account, contents.keys, model)) return taken
-  account.contents = structuredClone(contents)
-  account.setClock(takenAt, account.frozen, model.now)
-  return describe(account, model)
-}
-
 function faultOf(fault: Fault, account: Account, model: Model): object {
   const { id, createdAt, rule, matched, hits } = fault
   const state = stateOf(fault, account.clock(model.now))
@@ -345,13 +207,4 @@ function addFault(account: Account, { body: rule }: Deed, model: Model): AdminEx
       faults.push({ ...fault, id })
     },
   }
-}
-
-function isBad(fixture: unknown): boolean {
-  return BAD_FIXTURES.some((bad) => bad === fixture)
-}
-
-function holdsOthersKeys(account: Account, keys: ReadonlyMap<string, Key>, model: Model): boolean {
-  const others = [...model.accounts.values()].filter((other) => other !== account)
-  return others.some((other) => [...other.keys.keys()].some((key) => keys.has(key)))
 }
