@@ -142,7 +142,7 @@ export function createMalformedRecorder({
 function isInjected({ injection }: Exchange, reply: Reply | undefined): boolean {
   if (injection === undefined) return false
   if (reply === undefined) return injection.effect !== undefined
-  return reply.injected === true || injection.rule.connection === 'truncate'
+  return reply.injected === true
 }
 
 /** Of a body that was never read, as of one that is too large, the size is known where it was declared. */

@@ -541,7 +541,9 @@ describe('What was injected', () => {
     const { headers } = await service.get('/dmarc')
     const { data } = await control(service, 'GET', `/explain/${headers['x-request-id']}`)
     expect(data).toMatchObject({
-      summary: "A fault struck: The error rate_limited was answered in place of the service's own answer.",
+      summary:
+        'Nothing was done, because the fault rule fault_1 struck before the service read the request. ' +
+        "The error rate_limited was answered in place of the service's own answer.",
       documented: false,
       correction: null,
       fault: { source: 'rule', id: 'fault_1' },
