@@ -1,17 +1,7 @@
 import { expect } from 'vitest'
-import {
-  type Account,
-  type Domain,
-  type Fault,
-  type FaultRule,
-  idOf,
-  instant,
-  type Key,
-  nextVersion,
-  type Pin,
-} from './account.ts'
+import { type Account, type Domain, type Fault, idOf, instant, type Key, nextVersion, type Pin } from './account.ts'
 import { type AdminExpected, type Deed, done, invalid, notFound, type Perform, taken } from './admin-expected.ts'
-import { ANSWERED_BY, stateOf } from './faults.ts'
+import { canStrike, stateOf } from './faults.ts'
 import { isInGrace, limitOf, type Model, PATHS, quotaOf, windowOf } from './model.ts'
 import { keptForm } from './pool.ts'
 import {
@@ -194,9 +184,7 @@ function faultOf(fault: Fault, account: Account, model: Model): object {
 }
 
 function addFault(account: Account, { body: rule }: Deed, model: Model): AdminExpected {
-  const { match = {}, respond }: FaultRule = rule
-  const answering = ANSWERED_BY[respond.error] ?? []
-  if (match.operation !== undefined && !answering.includes(match.operation)) return invalid
+  if (!canStrike(rule)) return invalid
   const fault: Fault = { id: '', createdAt: account.clock(model.now), rule, matched: 0, hits: 0 }
   const { faults } = account.contents
   return {

@@ -1,4 +1,4 @@
-import type { Account, Fault } from './account.ts'
+import type { Account, Fault, FaultRule } from './account.ts'
 import { type Expected, refusal } from './expected.ts'
 
 /** A request that was admitted. */
@@ -26,7 +26,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 const ANY = Object.values(OPERATIONS)
 
 /** Which operations ever answer with a code: "only operations that ever answer it are struck". */
-export const ANSWERED_BY: Readonly<Record<string, readonly string[]>> = {
+const ANSWERED_BY: Readonly<Record<string, readonly string[]>> = {
   unauthorized: ANY,
   rate_limited: ANY,
   internal_error: ANY,
@@ -69,6 +69,19 @@ function isFor({ rule }: Fault, { method, path, key }: Admitted): boolean {
     (match.key ?? key) === key &&
     ANSWERED_BY[respond.error]?.includes(operation) === true
   )
+}
+
+/** Whether there is a request that the rule could strike. */
+export function canStrike({ match = {}, respond }: FaultRule): boolean {
+  return Object.entries(OPERATIONS).some(([request, operation]) => {
+    const [method, path] = request.split(' ')
+    return (
+      (match.operation ?? operation) === operation &&
+      (match.method ?? method) === method &&
+      (match.path ?? path) === path &&
+      ANSWERED_BY[respond.error]?.includes(operation) === true
+    )
+  })
 }
 
 /** What a rule answers in the place of the service, which has meant to answer `meant` if it was asked at all. */
