@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { it, ROOT, runShell } from '../cli/program.ts'
+import { HAS_CURL } from '../curl.ts'
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const plane = readFileSync(join(ROOT, 'docs/control-plane.md'), 'utf8')
@@ -20,7 +21,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 
 describe('the README', () => {
-  it('has commands that work one after the other, as they stand', async ({ serve }) => {
+  it.skipIf(!HAS_CURL)('has commands that work one after the other, as they stand', async ({ serve }) => {
     expect(commands.length).toBeGreaterThan(20)
     const { baseUrl, apiKey, origin } = await serve(['--no-quotas'])
     expect(readme).toContain(`KEY=${apiKey}\n`)
@@ -37,7 +38,7 @@ describe('the README', () => {
     }
   })
 
-  it('streams events as it says', async ({ serve }) => {
+  it.skipIf(!HAS_CURL)('streams events as it says', async ({ serve }) => {
     const command = commands.find((each) => each.startsWith('curl -N'))
     const { apiKey, baseUrl, origin, request } = await serve()
     const environment = { KEY: apiKey, API: baseUrl, ADMIN: `${origin}/__admin` }
