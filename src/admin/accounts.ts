@@ -76,24 +76,27 @@ export const exportState: AccountVerb = ({ account, now, contract }) => {
 }
 
 export const importState: AccountVerb = async (call) => {
-  const { contract, account, now, clock, store } = call
   const fixture = await loadFixture(call.body as Fixture)
+  // As the account is now: while the fixture was read, others may have changed it.
+  return changed(call, (account) => replaceContents(account, fixture, call))
+}
+
+/** The account with what a fixture describes in the place of its contents. @throws FixtureError */
+function replaceContents(account: AccountState, fixture: LoadedFixture, call: AccountCall): AccountState {
   const birth = {
     id: account.id,
-    real: clock(),
+    real: call.clock(),
     apiKey: account.origin.key,
     plan: fixture.plan ?? account.plan,
     seed: fixture.seed ?? account.seed,
-    now: fixture.clock?.now ?? new Date(now).toISOString(),
+    now: fixture.clock?.now ?? new Date(call.worlds.now(account)).toISOString(),
     frozen: fixture.clock?.frozen ?? 'frozenAt' in account.clock,
   }
-  const imported = birthAccount(fixture, birth, contract)
+  const imported = birthAccount(fixture, birth, call.contract)
   const usable = new Set((fixture.keys ?? []).map(({ key, hash }) => (key === undefined ? hash : hashKey(key))))
-  const joined = imported.keys.filter(({ hash }) => usable.has(hash)).reduce(addKey, account).keys
+  const { keys } = imported.keys.filter(({ hash }) => usable.has(hash)).reduce(addKey, account)
   const { origin, createdAt, keysCreated, faults, faultsCreated } = account
-  const state = { ...imported, origin, createdAt, keysCreated, faults, faultsCreated, keys: joined }
-  await store.replace(account.id, state, await store.counters(account.id))
-  return done({ account: describeAccount(call, state) })
+  return { ...imported, origin, createdAt, keysCreated, faults, faultsCreated, keys }
 }
 
 export const listSnapshots: AccountVerb = ({ account, worlds }) => {
