@@ -90,7 +90,7 @@ export const updateQuota: AccountVerb = async (call) => {
   const { quotas } = await store.counters(account.id)
   for (const { quota, limit, counter } of counted) {
     const { startedAt } = currentHits(quotas.get(counter), windowOf(call, quota), now)
-    await store.setHits(account.id, counter, { startedAt, used: limit - remaining })
+    await store.count(account.id, (_, { quotas }) => quotas.set(counter, { startedAt, used: limit - remaining }))
   }
   return describeQuotas(call)
 }

@@ -10,11 +10,6 @@ export interface ApiKey {
   disabled: boolean
 }
 
-/** The key with this hash, unless it is disabled. Source: "A key can be disabled or deleted at any time." */
-export function findUsableKey(keys: readonly ApiKey[], hash: string): ApiKey | undefined {
-  return keys.find((key) => key.hash === hash && !key.disabled)
-}
-
 /** Adds a key; one that the account has already is returned as it is. Source: "An account may hold several keys." */
 export function addKey<State extends { keys: readonly ApiKey[] }>(state: State, key: ApiKey): State {
   return state.keys.some(({ hash }) => hash === key.hash) ? state : { ...state, keys: [...state.keys, key] }

@@ -3,13 +3,16 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
+import { type Counting, chargeBucket, countRequest, countStrike } from '../domain/counting.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import { type ApiKey, findUsableKey, isInGrace } from '../domain/keys.ts'
+import type { FaultStrike } from '../domain/faults.ts'
+import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { type Allowance, bucketOf, limitOf } from '../domain/quotas.ts'
 import { hashKey } from '../seeding/secrets.ts'
 import type { Store } from '../store/store.ts'
 import type { Worlds } from '../worlds.ts'
+import { drawFor, targetOf } from './strike.ts'
 
 /** Who asks, and when by the clock of their account. */
 export interface Caller {
@@ -28,55 +31,100 @@ export interface GateDeps {
   enforceQuotas: boolean
 }
 
+/** What the gate asks of a request. */
+export interface Visit {
+  authorization: string | undefined
+  method: string
+  /** Absent for a path or a method that the service has not. */
+  operation: Operation | undefined
+  /** Whether the account's fault rules may strike it. */
+  strikable: boolean
+}
+
+/** What becomes of a request at the gate. */
+export interface Admission {
+  refusal?: Refusal
+  caller?: Caller
+  /** Whose disabled key it carries. */
+  holder?: Caller
+  /** How many requests the account was asked, this one included. */
+  ordinal?: number
+  allowance?: Allowance
+  strike?: FaultStrike | undefined
+}
+
 const EXACT_SCHEME = /^Bearer (\S+)$/
 const ANY_CASE_SCHEME = /^Bearer (\S+)$/i
+const STRANGER: Admission = { refusal: refuse({ code: 'unauthorized' }) }
 
-/** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
-export async function authenticate(
-  authorization: string | undefined,
-  { contract, store, clock, worlds }: GateDeps,
-): Promise<Caller | (Refusal & { holder?: Caller })> {
+/**
+ * Lets a request in, or not: key, plan and quota, in the order that `x-settings` says, and what is counted on the way.
+ * Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
+ */
+export async function admit(visit: Visit, deps: GateDeps): Promise<Admission> {
+  const { contract, store, worlds } = deps
   const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
-  const secret = scheme.exec(authorization ?? '')?.[1]
-  if (secret === undefined) return refuse({ code: 'unauthorized' })
+  const secret = scheme.exec(visit.authorization ?? '')?.[1]
+  if (secret === undefined) return STRANGER
   const hash = hashKey(secret)
-  const accountId = (await store.accountOf(hash)) ?? (await worlds.openSandbox(secret))
-  if (accountId === undefined) return refuse({ code: 'unauthorized' })
-  const account = await store.read(accountId)
-  worlds.touch(accountId)
-  const now = timeOn(account.clock, clock())
-  const key = findUsableKey(account.keys, hash)
-  if (key !== undefined) return { account, key, now }
-  const disabled = account.keys.find((each) => each.hash === hash)
-  return { ...refuse({ code: 'unauthorized' }), ...(disabled && { holder: { account, key: disabled, now } }) }
+  // All in one visit to the store, so that nothing comes between, and nobody waits more than once.
+  const enter = (account: AccountState, counting: Counting) => admitTo(account, counting, hash, visit, deps)
+  const admission = await store.enter(hash, enter)
+  if (admission !== undefined) return admission
+  if ((await worlds.openSandbox(secret)) === undefined) return STRANGER
+  return (await store.enter(hash, enter)) ?? STRANGER
+}
+
+function admitTo(account: AccountState, counting: Counting, hash: string, visit: Visit, deps: GateDeps): Admission {
+  const { contract, clock, worlds } = deps
+  const { operation, method, strikable } = visit
+  worlds.touch(account.id)
+  const key = account.keys.find((each) => each.hash === hash)
+  if (key === undefined) return STRANGER
+  const caller = { account, key, now: timeOn(account.clock, clock()) }
+  if (key.disabled) return { ...STRANGER, holder: caller }
+  const admission: Admission = { caller, ordinal: countRequest(counting) }
+  if (operation === undefined) return admission
+  for (const check of contract.settings.gateOrder) {
+    const refusal =
+      check === 'plan'
+        ? checkPlan(account, contract)
+        : check === 'quota'
+          ? charge(admission, caller, counting, operation, deps)
+          : undefined
+    if (refusal) return { ...admission, refusal }
+  }
+  if (strikable && account.faults.length > 0) {
+    const target = targetOf(operation, method, key)
+    admission.strike = countStrike(counting, account.faults, target, caller.now, drawFor(account))
+  }
+  return admission
 }
 
 /** Source: "API access is limited to the plan tier named Stone and higher tiers." */
-export function checkPlan({ account }: Caller, { contract }: GateDeps): Refusal | undefined {
-  const { plans } = contract.settings
-  if (includesApiAccess(account.plan, plans)) return undefined
-  return refuse({
-    code: 'unauthorized',
-    reason: 'plan',
-    value: account.plan,
-    about: { plan: account.plan, lowest: plans.lowest },
-  })
+function checkPlan({ plan }: AccountState, { settings: { plans } }: Contract): Refusal | undefined {
+  if (includesApiAccess(plan, plans)) return undefined
+  return refuse({ code: 'unauthorized', reason: 'plan', value: plan, about: { plan, lowest: plans.lowest } })
 }
 
-/** Charges the request to the quota of its path; `undefined` where the path has none. */
-export async function chargeRequest(
-  { account, key, now }: Caller,
+/** Charges the request to the quota of its path, if that has one. */
+function charge(
+  admission: Admission,
+  { key, now }: Caller,
+  counting: Counting,
   { quota, path }: Operation,
-  { contract, store, enforceQuotas }: GateDeps,
-): Promise<Allowance | undefined> {
+  { contract, enforceQuotas }: GateDeps,
+): Refusal | undefined {
   if (quota === undefined) return undefined
   const { quotaScope, quotaWindow, gracePeriod } = contract.settings
   const limit = limitOf(quota, isInGrace(key, now, gracePeriod))
-  const charge = { limit, window: quota.window, start: quotaWindow, enforced: enforceQuotas }
-  return store.hit(account.id, bucketOf(key.hash, path, quotaScope), charge, now)
+  const terms = { limit, window: quota.window, start: quotaWindow, enforced: enforceQuotas }
+  const allowance = chargeBucket(counting, bucketOf(key.hash, path, quotaScope), terms, now)
+  admission.allowance = allowance
+  return allowance.allowed ? undefined : rateLimited(allowance, path)
 }
 
-export function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {
+function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {
   const until = new Date(resetAt * 1000).toISOString().replace('.000Z', 'Z')
   return refuse({ code: 'rate_limited', about: { limit, path, until } })
 }

@@ -5,17 +5,17 @@ import type { Json } from '../contract/json.ts'
 import { type FaultRule, phaseOf } from '../domain/faults.ts'
 import { failuresOf, mayBeSimulated } from '../domain/simulator.ts'
 import type { Injection } from '../journal/entry.ts'
-import { fraction, scramble, wordsOf } from '../seeding/chance.ts'
 import { ClientGone } from '../wire/body.ts'
 import type { Replier, Reply } from '../wire/reply.ts'
 import { corruptBody } from './corruption/corruption.ts'
 import { DRIPPING, pause } from './delivery.ts'
 import type { Exchange } from './exchange.ts'
-import type { Caller, GateDeps } from './gate.ts'
 import { readPreference } from './preference.ts'
 import { type NamedDomain, sampleProblem } from './sample-problem.ts'
+import { answersWith } from './strike.ts'
 
-export interface InjectionDeps extends GateDeps {
+export interface InjectionDeps {
+  contract: Contract
   /** Whether `Prefer: code=…, delay=…` is honoured. */
   prefer: boolean
   /** Whether domains under understudy.test say how they want to be treated. */
@@ -28,41 +28,14 @@ interface Simulation {
   named: NamedDomain
 }
 
-/** Whether anything may be found for a request: most accounts have no faults, and their requests need not wait. */
-export function mayBeInjected({ request }: Exchange, { account }: Caller, { prefer }: InjectionDeps): boolean {
-  return account.faults.length > 0 || (prefer && request.headers['prefer'] !== undefined)
-}
-
-/**
- * What is to happen to an admitted request beside, or in place of, what the service would do. What the request itself
- * prefers comes before the rules of its account, which are then not asked.
- */
-export async function findInjection(
+/** What the request itself prefers to be answered with; it comes before the rules of its account, which are then not asked. */
+export function findPreference(
   { request }: Exchange,
-  caller: Caller,
   operation: Operation,
-  { store, prefer, contract }: InjectionDeps,
-): Promise<Injection | undefined> {
+  { prefer, contract }: InjectionDeps,
+): Injection | undefined {
   const header = prefer ? request.headers['prefer'] : undefined
-  const preferred = header === undefined ? undefined : preferredBy(String(header), operation, contract.catalogue)
-  if (preferred !== undefined) return preferred
-  const { account, key, now } = caller
-  if (account.faults.length === 0) return undefined
-  const target = {
-    operation: operation.id,
-    method: request.method ?? '',
-    path: operation.path,
-    key: key.id,
-    answersWith: (code: string) => answersWith(operation, code),
-  }
-  const wordsFor = (id: string, ordinal: number) => wordsOf(`${account.seed} ${account.id} ${id} ${ordinal}`)
-  const draw = (fault: { id: string }, ordinal: number) => fraction(wordsFor(fault.id, ordinal)[0])
-  const strike = await store.strike(account.id, target, now, draw)
-  if (strike === undefined) return undefined
-  const { id, rule } = strike.fault
-  const [, second] = wordsFor(id, strike.ordinal)
-  let draws = 0
-  return { source: 'rule', id, rule, draw: () => fraction(scramble(second + ++draws)) }
+  return header === undefined ? undefined : preferredBy(String(header), operation, contract.catalogue)
 }
 
 /** What a write is answered with because it names a domain that wants it so, and that domain. */
@@ -110,11 +83,6 @@ function answerFor(wanted: string, operation: Operation, catalogue: Catalogue): 
   const status = Number(wanted)
   const [code] = operation.responses.get(status)?.codes ?? []
   return code === undefined || catalogue.problemWith(code, status) === undefined ? { status } : { error: code, status }
-}
-
-function answersWith({ responses }: Operation, code: string): boolean {
-  for (const { codes } of responses.values()) if (codes.has(code)) return true
-  return false
 }
 
 /** Milliseconds before anything is sent. */

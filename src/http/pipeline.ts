@@ -14,25 +14,25 @@ import { requestIdOf } from '../wire/request-id.ts'
 import { createRouter, readTarget } from '../wire/router.ts'
 import { cutConnection, type Headers, replaceHeaders, send, sendDripping, sendHalf } from './delivery.ts'
 import type { Exchange } from './exchange.ts'
-import { authenticate, type Caller, chargeRequest, checkPlan, rateLimited } from './gate.ts'
+import { admit as admitVisit, type Caller, type GateDeps } from './gate.ts'
 import {
   actsAfter,
   CUTS,
   cutOf,
   dripOf,
-  findInjection,
+  findPreference,
   findSimulation,
   holdBack,
   type InjectionDeps,
   injectReply,
-  mayBeInjected,
   note,
   spoilReply,
 } from './injection.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
 import { createRecorder } from './recorder.ts'
+import { injectionOf } from './strike.ts'
 
-export interface PipelineDeps extends InjectionDeps {
+export interface PipelineDeps extends GateDeps, InjectionDeps {
   /** Names requests that belong to no account. */
   seed: number
   log: Log
@@ -97,9 +97,6 @@ export function createPipeline(
       if (refusal || operation === undefined || caller === undefined) {
         reply = answer(exchange, refusal ?? refuse({ code: 'internal_error' }))
       } else {
-        if (mayBeInjected(exchange, caller, deps)) {
-          exchange.injection = await findInjection(exchange, caller, operation, deps)
-        }
         const { injection } = exchange
         if (injection && !actsAfter(injection)) {
           await holdBack(exchange, injection, stopping)
@@ -142,32 +139,20 @@ export function createPipeline(
     else if (routed.allow !== undefined) exchange.allow = routed.allow
     if (!routed.ok && contract.settings.routing === 'before-key') return unlawful(exchange, routed)
 
-    const caller = await authenticate(request.headers.authorization, deps)
-    if ('ok' in caller) {
-      if (caller.holder) exchange.holder = caller.holder
-      return caller
-    }
+    const operation = routed.ok ? routed.operation : undefined
+    const preference = operation && findPreference(exchange, operation, deps)
+    const { authorization } = request.headers
+    const visit = { authorization, method: request.method ?? '', operation, strikable: preference === undefined }
+    const { refusal, caller, holder, ordinal = 0, allowance, strike } = await admitVisit(visit, deps)
+    if (holder) exchange.holder = holder
+    if (allowance) exchange.allowance = allowance
+    if (caller === undefined) return refusal
     exchange.caller = caller
-    exchange.requestId = requestIdOf(
-      `${caller.account.seed} ${caller.account.id}`,
-      await store.nextRequest(caller.account.id),
-      contract.requestIds,
-    )
-    return routed.ok ? admitCaller(exchange, caller, routed.operation) : unlawful(exchange, routed)
-  }
-
-  async function admitCaller(exchange: Exchange, caller: Caller, operation: Operation): Promise<Refusal | undefined> {
-    for (const check of contract.settings.gateOrder) {
-      if (check === 'plan') {
-        const refusal = checkPlan(caller, deps)
-        if (refusal) return refusal
-      } else if (check === 'quota') {
-        const allowance = await chargeRequest(caller, operation, deps)
-        if (allowance) exchange.allowance = allowance
-        if (allowance?.allowed === false) return rateLimited(allowance, operation.path)
-      }
-    }
-    return undefined
+    const { account } = caller
+    exchange.requestId = requestIdOf(`${account.seed} ${account.id}`, ordinal, contract.requestIds)
+    if (refusal) return refusal
+    exchange.injection = preference ?? (strike && injectionOf(strike, account))
+    return routed.ok ? undefined : unlawful(exchange, routed)
   }
 
   async function run(exchange: Exchange, caller: Caller, operation: Operation): Promise<Reply> {

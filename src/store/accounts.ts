@@ -1,8 +1,7 @@
 import type { Adapter } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
+import type { Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
-import { type Fault, type FaultStrike, type FaultTally, type FaultTarget, strikeFault } from '../domain/faults.ts'
-import { type Allowance, type Charge, chargeQuota, type Hits } from '../domain/quotas.ts'
 import { type AccountData, KeptAccount } from './kept-account.ts'
 import type { Counters, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
@@ -109,34 +108,16 @@ export class Accounts implements Store {
     return { quotas: new Map(quotas), tallies: new Map(tallies) }
   }
 
-  async setHits(accountId: string, bucket: string, hits: Hits): Promise<void> {
-    this.#find(accountId).unwritten.quotas.set(bucket, hits)
+  async enter<Value>(
+    keyHash: string,
+    visit: (account: AccountState, counting: Counting) => Value,
+  ): Promise<Value | undefined> {
+    const accountId = this.#holders.get(keyHash)
+    return accountId === undefined ? undefined : this.#visit(accountId, visit)
   }
 
-  async strike(
-    accountId: string,
-    target: FaultTarget,
-    now: number,
-    draw: Parameters<typeof strikeFault>[4],
-  ): Promise<FaultStrike | undefined> {
-    const { state, tallies } = this.#find(accountId).unwritten
-    const { counted, strike } = strikeFault(state.faults, tallies, target, now, draw)
-    for (const [id, tally] of counted) tallies.set(id, tally)
-    if (tallies.size > state.faults.length) forgetRemoved(tallies, state.faults)
-    return strike
-  }
-
-  async hit(accountId: string, bucket: string, charge: Charge, now: number): Promise<Allowance> {
-    const { quotas } = this.#find(accountId).unwritten
-    const { hits, allowance } = chargeQuota(quotas.get(bucket), charge, now)
-    quotas.set(bucket, hits)
-    return allowance
-  }
-
-  async nextRequest(accountId: string): Promise<number> {
-    const data = this.#find(accountId).unwritten
-    data.requests += 1
-    return data.requests
+  async count<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Promise<Value> {
+    return this.#visit(accountId, visit)
   }
 
   close(): Promise<void> {
@@ -149,6 +130,11 @@ export class Accounts implements Store {
     this.#options.release?.()
     const failure = outcomes.find(({ status }) => status === 'rejected')
     if (failure?.status === 'rejected') throw failure.reason
+  }
+
+  #visit<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Value {
+    const data = this.#find(accountId).unwritten
+    return visit(data.state, data)
   }
 
   #find(accountId: string): KeptAccount {
@@ -197,10 +183,4 @@ export class Accounts implements Store {
       this.#holders.delete(hash)
     }
   }
-}
-
-/** Drops the tallies of rules that are there no more. */
-function forgetRemoved(tallies: Map<string, FaultTally>, faults: readonly Fault[]): void {
-  const ids = new Set(faults.map(({ id }) => id))
-  for (const id of tallies.keys()) if (!ids.has(id)) tallies.delete(id)
 }

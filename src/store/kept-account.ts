@@ -1,14 +1,10 @@
 import { type Adapter, Low } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
-import type { FaultTally } from '../domain/faults.ts'
-import type { Hits } from '../domain/quotas.ts'
+import type { Counting } from '../domain/counting.ts'
 
 /** Everything that is kept of an account. */
-export interface AccountData {
+export interface AccountData extends Counting {
   state: AccountState
-  quotas: Map<string, Hits>
-  tallies: Map<string, FaultTally>
-  requests: number
 }
 
 /**

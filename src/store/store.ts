@@ -1,7 +1,8 @@
 import type { AccountState } from '../domain/account.ts'
+import type { Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
-import type { Fault, FaultStrike, FaultTally, FaultTarget } from '../domain/faults.ts'
-import type { Allowance, Charge, Hits } from '../domain/quotas.ts'
+import type { FaultTally } from '../domain/faults.ts'
+import type { Hits } from '../domain/quotas.ts'
 
 /** What is counted beside the state of an account: the quotas by bucket, and the fault rules by id. */
 export interface Counters {
@@ -42,25 +43,16 @@ export interface Store {
   /** Answers once the account and its keys are forgotten. */
   delete(accountId: string): Promise<void>
   /**
-   * Charges one request to a bucket of the account, atomically, at `now` (milliseconds on the account's clock).
-   * Kept with the account's next write and at `close`, not before it answers.
+   * Shows `visit` the account that holds the key with this hash, disabled or not, and lets it count, atomically: no
+   * other request is counted in between. `visit` must be pure but for the counting: it runs again when another
+   * replica counted first. What was counted is kept with the account's next write and at `close`, not before it
+   * answers. Resolves to `undefined` where no account holds the key.
    */
-  hit(accountId: string, bucket: string, charge: Charge, now: number): Promise<Allowance>
+  enter<Value>(keyHash: string, visit: (account: AccountState, counting: Counting) => Value): Promise<Value | undefined>
+  /** The same for the account of this id. */
+  count<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Promise<Value>
   /** The counters as they are, in maps of their own. */
   counters(accountId: string): Promise<Counters>
-  setHits(accountId: string, bucket: string, hits: Hits): Promise<void>
-  /**
-   * Finds the account's fault rule that strikes a request, and counts it, atomically; see `strikeFault`. Kept as
-   * quotas are.
-   */
-  strike(
-    accountId: string,
-    target: FaultTarget,
-    now: number,
-    draw: (fault: Fault, ordinal: number) => number,
-  ): Promise<FaultStrike | undefined>
-  /** How many requests the account was asked so far, this one included; kept as quotas are. */
-  nextRequest(accountId: string): Promise<number>
   /**
    * Writes what is pending and lets go of everything held, even when a write fails, and then rejects. The methods
    * above reject from now on where they would read or change an account.

@@ -59,7 +59,7 @@ describe('A refusal', () => {
 describe('A failure of the stand-in', () => {
   it.each(ALL)('is answered 500 `internal_error` when %s finds no store to read', async (operation) => {
     const log = recordingLog()
-    const { store, fail } = failingStore('read')
+    const { store, fail } = failingStore('enter')
     const service = await startService({ fixture: ACCOUNT, store, log })
     const sent = ACCEPTED[operation] ?? {}
     fail()
@@ -77,19 +77,8 @@ describe('A failure of the stand-in', () => {
     },
   )
 
-  it.each(['accountOf', 'hit', 'nextRequest'] as const)(
-    'is answered 500 `internal_error` when the store cannot do `%s`',
-    async (method) => {
-      const log = recordingLog()
-      const { store, fail } = failingStore(method)
-      const service = await startService({ fixture: ACCOUNT, store, log })
-      fail()
-      expectInternalError(await service.get('/domains'), log)
-    },
-  )
-
   it('is over when the store is back', async () => {
-    const { store, fail, recover } = failingStore('read')
+    const { store, fail, recover } = failingStore('enter')
     const service = await startService({ fixture: ACCOUNT, store })
     fail()
     expect((await service.get('/domains')).status).toBe(500)
@@ -151,9 +140,7 @@ describe('A response that violates the contract', () => {
   /** A store that returns a domain in a form in which none is kept. */
   function misspellingStore(): Store {
     return overMemory((memory) => ({
-      async read(accountId) {
-        return misspelt(await memory.read(accountId))
-      },
+      enter: (keyHash, visit) => memory.enter(keyHash, (account, counting) => visit(misspelt(account), counting)),
     }))
   }
 

@@ -14,10 +14,8 @@ export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
     replace: (...given) => memory.replace(...given),
     delete: (accountId) => memory.delete(accountId),
     counters: (accountId) => memory.counters(accountId),
-    setHits: (...given) => memory.setHits(...given),
-    strike: (...given) => memory.strike(...given),
-    hit: (...charge) => memory.hit(...charge),
-    nextRequest: (accountId) => memory.nextRequest(accountId),
+    enter: (keyHash, visit) => memory.enter(keyHash, visit),
+    count: (accountId, visit) => memory.count(accountId, visit),
     close: () => memory.close(),
   }
   return { ...own, ...replace(memory) }
@@ -26,7 +24,7 @@ export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
 export const LOST = new Error('the disk is gone')
 
 /** A store in which one method can be made to fail. */
-export function failingStore(method: 'read' | 'update' | 'accountOf' | 'hit' | 'nextRequest') {
+export function failingStore(method: 'update' | 'enter') {
   let failing = false
   const store = overMemory((memory) => ({
     [method]: (...given: unknown[]) => (failing ? Promise.reject(LOST) : Reflect.apply(memory[method], memory, given)),

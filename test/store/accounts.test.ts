@@ -5,6 +5,7 @@ import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import { Accounts } from '../../src/store/accounts.ts'
 import type { AccountData } from '../../src/store/kept-account.ts'
+import { hit, nextRequest } from './counting.ts'
 import { exampleAccount, holdKeys, watch } from './example-account.ts'
 
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
@@ -242,8 +243,8 @@ describe('accounts on a slow disk', () => {
 
   it('keeps quotas and the request number with the next write, and through a failed one', async () => {
     await create('acme')
-    await accounts.hit('acme', 'dmarc', charge, 0)
-    await accounts.nextRequest('acme')
+    await hit(accounts, 'acme', 'dmarc', charge, 0)
+    await nextRequest(accounts, 'acme')
     expect(disk('acme').writes).toEqual([])
     const lost = accounts.update('acme', watch('a')).catch(() => undefined)
     await disk('acme').fail()
@@ -256,7 +257,7 @@ describe('accounts on a slow disk', () => {
 
   it('writes at `close` only the accounts that have something to keep', async () => {
     await Promise.all([create('acme'), create('other')])
-    await accounts.nextRequest('acme')
+    await nextRequest(accounts, 'acme')
     const closed = accounts.close()
     await disk('acme').finish()
     await closed
@@ -266,7 +267,7 @@ describe('accounts on a slow disk', () => {
 
   it('writes at `close` what a failed write did not keep', async () => {
     await create('acme')
-    await accounts.nextRequest('acme')
+    await nextRequest(accounts, 'acme')
     const lost = accounts.update('acme', watch('a')).catch(() => undefined)
     await disk('acme').fail()
     await lost
@@ -278,7 +279,7 @@ describe('accounts on a slow disk', () => {
 
   it('lets go at `close` of the folder even when an account cannot be written, and writes the others', async () => {
     await Promise.all([create('acme'), create('other')])
-    await Promise.all([accounts.nextRequest('acme'), accounts.nextRequest('other')])
+    await Promise.all([nextRequest(accounts, 'acme'), nextRequest(accounts, 'other')])
     const closed = accounts.close()
     const outcome = expect(closed).rejects.toThrow('disk full')
     await disk('acme').fail()

@@ -3,6 +3,7 @@ import { recordAccount } from '../../src/domain/account.ts'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import type { Store } from '../../src/store/store.ts'
+import { hit, nextRequest, strike } from './counting.ts'
 import { exampleAccount, holdKeys, watch } from './example-account.ts'
 
 export interface OpenStore {
@@ -75,8 +76,8 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
       const error = { problem: 'unknown-account', message: 'There is no account "acme"' }
       await expect(store.read('acme')).rejects.toMatchObject(error)
       await expect(store.update('acme', watch('a.example'))).rejects.toMatchObject(error)
-      await expect(store.hit('acme', 'dmarc', charge, 0)).rejects.toMatchObject(error)
-      await expect(store.nextRequest('acme')).rejects.toMatchObject(error)
+      await expect(hit(store, 'acme', 'dmarc', charge, 0)).rejects.toMatchObject(error)
+      await expect(nextRequest(store, 'acme')).rejects.toMatchObject(error)
     })
 
     it('rejects an account whose id is taken, and keeps the first', async () => {
@@ -198,7 +199,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
     it('allows exactly as many of 50 requests at the same time as the limit says', async () => {
       await store.create(exampleAccount('acme'))
-      const allowances = await Promise.all(Array.from({ length: 50 }, () => store.hit('acme', 'dmarc', charge, HOUR)))
+      const allowances = await Promise.all(Array.from({ length: 50 }, () => hit(store, 'acme', 'dmarc', charge, HOUR)))
       const allowed = allowances.filter((allowance) => allowance.allowed)
       expect(allowed.map(({ remaining }) => remaining).toSorted((a, b) => b - a)).toEqual(
         Array.from({ length: 20 }, (_, index) => 19 - index),
@@ -207,25 +208,25 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
     it('counts anew in the next window', async () => {
       await store.create(exampleAccount('acme'))
-      for (let request = 0; request < 20; request++) await store.hit('acme', 'dmarc', charge, HOUR)
-      expect(await store.hit('acme', 'dmarc', charge, 2 * HOUR - 1)).toMatchObject({ allowed: false, resetAt: 7200 })
-      expect(await store.hit('acme', 'dmarc', charge, 2 * HOUR)).toMatchObject({ allowed: true, remaining: 19 })
+      for (let request = 0; request < 20; request++) await hit(store, 'acme', 'dmarc', charge, HOUR)
+      expect(await hit(store, 'acme', 'dmarc', charge, 2 * HOUR - 1)).toMatchObject({ allowed: false, resetAt: 7200 })
+      expect(await hit(store, 'acme', 'dmarc', charge, 2 * HOUR)).toMatchObject({ allowed: true, remaining: 19 })
     })
 
     it('counts each bucket of each account by itself', async () => {
       await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
-      await store.hit('acme', 'dmarc', charge, 0)
-      expect(await store.hit('acme', 'dmarc', charge, 0)).toMatchObject({ remaining: 18 })
-      expect(await store.hit('acme', 'domains', charge, 0)).toMatchObject({ remaining: 19 })
-      expect(await store.hit('acme', '__proto__', charge, 0)).toMatchObject({ remaining: 19 })
-      expect(await store.hit('other', 'dmarc', charge, 0)).toMatchObject({ remaining: 19 })
+      await hit(store, 'acme', 'dmarc', charge, 0)
+      expect(await hit(store, 'acme', 'dmarc', charge, 0)).toMatchObject({ remaining: 18 })
+      expect(await hit(store, 'acme', 'domains', charge, 0)).toMatchObject({ remaining: 19 })
+      expect(await hit(store, 'acme', '__proto__', charge, 0)).toMatchObject({ remaining: 19 })
+      expect(await hit(store, 'other', 'dmarc', charge, 0)).toMatchObject({ remaining: 19 })
     })
 
     it('numbers the requests of each account from 1 on', async () => {
       await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
-      const numbers = await Promise.all(Array.from({ length: 50 }, () => store.nextRequest('acme')))
+      const numbers = await Promise.all(Array.from({ length: 50 }, () => nextRequest(store, 'acme')))
       expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
-      expect(await store.nextRequest('other')).toBe(1)
+      expect(await nextRequest(store, 'other')).toBe(1)
     })
 
     describe('asked to delete an account', () => {
@@ -245,13 +246,13 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
       it('takes another of the same id for a new one', async () => {
         await store.create(exampleAccount('acme', ['k1']))
         await store.update('acme', watch('a.example'))
-        await store.hit('acme', 'dmarc', charge, 0)
-        await store.nextRequest('acme')
+        await hit(store, 'acme', 'dmarc', charge, 0)
+        await nextRequest(store, 'acme')
         await store.delete('acme')
         await store.create(exampleAccount('acme', ['k1']))
         expect((await store.read('acme')).domains.size).toBe(0)
-        expect(await store.hit('acme', 'dmarc', charge, 0)).toMatchObject({ remaining: 19 })
-        expect(await store.nextRequest('acme')).toBe(1)
+        expect(await hit(store, 'acme', 'dmarc', charge, 0)).toMatchObject({ remaining: 19 })
+        expect(await nextRequest(store, 'acme')).toBe(1)
       })
 
       it('forgets it for good, also while a change of it is on its way', async () => {
@@ -276,26 +277,26 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
       it('puts state and counters in its place, and goes on counting requests', async () => {
         await store.create({ ...exampleAccount('acme', ['k1']), ...always })
         const before = await store.read('acme')
-        await store.hit('acme', 'dmarc', charge, 0)
-        await store.strike('acme', target, 0, () => 0)
+        await hit(store, 'acme', 'dmarc', charge, 0)
+        await strike(store, 'acme', target, 0)
         const counters = await store.counters('acme')
         await store.update('acme', watch('a.example'))
-        await store.hit('acme', 'dmarc', charge, 0)
-        await store.strike('acme', target, 0, () => 0)
-        await store.nextRequest('acme')
+        await hit(store, 'acme', 'dmarc', charge, 0)
+        await strike(store, 'acme', target, 0)
+        await nextRequest(store, 'acme')
         await store.replace('acme', before, counters)
         if (opened.reopen !== undefined) store = await opened.reopen()
         expect((await store.read('acme')).domains.size).toBe(0)
         expect(await store.counters('acme')).toEqual(counters)
         expect([...counters.tallies]).toEqual([['fault_1', { matched: 1, hits: 1 }]])
-        expect(await store.nextRequest('acme')).toBe(2)
+        expect(await nextRequest(store, 'acme')).toBe(2)
       })
 
       it('counts requests from the number that it is given', async () => {
         await store.create(exampleAccount('acme'))
-        await store.nextRequest('acme')
+        await nextRequest(store, 'acme')
         await store.replace('acme', await store.read('acme'), { quotas: new Map(), tallies: new Map(), requests: 0 })
-        expect(await store.nextRequest('acme')).toBe(1)
+        expect(await nextRequest(store, 'acme')).toBe(1)
       })
 
       it('lets go of the keys that it has no more, and takes none of another', async () => {
@@ -313,10 +314,10 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
     it('gives counters out in maps of their own', async () => {
       await store.create(exampleAccount('acme'))
       const counters = await store.counters('acme')
-      await store.hit('acme', 'dmarc', charge, 0)
+      await hit(store, 'acme', 'dmarc', charge, 0)
       expect(counters.quotas.size).toBe(0)
-      await store.setHits('acme', 'dmarc', { startedAt: 0, used: 20 })
-      expect(await store.hit('acme', 'dmarc', charge, 0)).toMatchObject({ allowed: false, remaining: 0 })
+      await store.count('acme', (_, { quotas }) => quotas.set('dmarc', { startedAt: 0, used: 20 }))
+      expect(await hit(store, 'acme', 'dmarc', charge, 0)).toMatchObject({ allowed: false, remaining: 0 })
     })
 
     it('rejects what comes after `close`, which may be called twice', async () => {

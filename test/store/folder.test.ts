@@ -7,6 +7,7 @@ import type { Charge } from '../../src/domain/quotas.ts'
 import { openFolderStore } from '../../src/store/folder.ts'
 import type { Store } from '../../src/store/store.ts'
 import { describeStore } from './conformance.ts'
+import { hit, nextRequest, strike } from './counting.ts'
 import { exampleAccount, exampleRecord, revive, watch } from './example-account.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -72,11 +73,11 @@ describe('a folder of accounts', () => {
     const folder = temporaryFolder()
     const store = await open(folder)
     await store.create(revive(fullRecord))
-    await store.hit('acme', 'key_1/dmarc', charge, 0)
-    await store.hit('acme', 'key_1/dmarc', charge, 0)
+    await hit(store, 'acme', 'key_1/dmarc', charge, 0)
+    await hit(store, 'acme', 'key_1/dmarc', charge, 0)
     const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'key_1', answersWith: () => true }
-    for (let struck = 0; struck < 4; struck++) await store.strike('acme', target, 0, () => 0)
-    for (let request = 0; request < 9; request++) await store.nextRequest('acme')
+    for (let struck = 0; struck < 4; struck++) await strike(store, 'acme', target, 0)
+    for (let request = 0; request < 9; request++) await nextRequest(store, 'acme')
     await store.close()
     expect(readdirSync(folder)).toEqual(['account-acme.json'])
     expect(JSON.parse(readFileSync(join(folder, 'account-acme.json'), 'utf8'))).toEqual(JSON.parse(fullFile))
@@ -88,8 +89,8 @@ describe('a folder of accounts', () => {
     const store = await open(folder)
     expect(recordAccount(await store.read('acme'))).toEqual(fullRecord)
     expect(await store.accountOf('k1')).toBe('acme')
-    expect(await store.hit('acme', 'key_1/dmarc', charge, 0)).toMatchObject({ remaining: 17 })
-    expect(await store.nextRequest('acme')).toBe(10)
+    expect(await hit(store, 'acme', 'key_1/dmarc', charge, 0)).toMatchObject({ remaining: 17 })
+    expect(await nextRequest(store, 'acme')).toBe(10)
   })
 
   it('has an account on disk once it is created, and a change once it is answered', async () => {
@@ -287,11 +288,11 @@ describe('a folder of accounts', () => {
     const first = await open(folder)
     const ids = Array.from({ length: 300 }, (_, index) => `account-${index}`)
     await Promise.all(ids.map((id) => first.create(revive(exampleRecord(id, [id])))))
-    await Promise.all(ids.map((id) => first.nextRequest(id)))
+    await Promise.all(ids.map((id) => nextRequest(first, id)))
     await first.close()
     const second = await open(folder)
     expect((await second.list()).toSorted()).toEqual(ids.toSorted())
-    expect(await second.nextRequest('account-299')).toBe(2)
+    expect(await nextRequest(second, 'account-299')).toBe(2)
   })
 })
 
