@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Operation } from '../contract/api.ts'
 import type { DomainGroup } from '../domain/account.ts'
-import type { Problem } from '../domain/errors.ts'
+import type { Problem, Refusal } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Decided, Injection } from '../journal/entry.ts'
 import type { ReceivedBody } from '../wire/conform.ts'
@@ -23,6 +23,8 @@ export interface Exchange extends ReceivedBody {
   /** The group that the query names, as it was before. */
   group?: DomainGroup | undefined
   allowance?: Allowance
+  /** Why it has no operation, where that is told only to those with a key. */
+  misrouted?: Refusal<string>
   /** The methods of the path, when the request's is none of them. */
   allow?: string
   problems: readonly Problem<string>[]

@@ -61,18 +61,29 @@ const STRANGER: Admission = { refusal: refuse({ code: 'unauthorized' }) }
  * Lets a request in, or not: key, plan and quota, in the order that `x-settings` says, and what is counted on the way.
  * Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
  */
-export async function admit(visit: Visit, deps: GateDeps): Promise<Admission> {
-  const { contract, store, worlds } = deps
+export function admit(visit: Visit, deps: GateDeps): Admission | Promise<Admission> {
+  const { contract, store } = deps
   const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   const secret = scheme.exec(visit.authorization ?? '')?.[1]
   if (secret === undefined) return STRANGER
   const hash = hashKey(secret)
   // All in one visit to the store, so that nothing comes between, and nobody waits more than once.
   const enter = (account: AccountState, counting: Counting) => admitTo(account, counting, hash, visit, deps)
-  const admission = await store.enter(hash, enter)
+  const admission = store.enter(hash, enter)
+  if (admission !== undefined && !(admission instanceof Promise)) return admission
+  return admitLater(admission, secret, () => store.enter(hash, enter), deps)
+}
+
+/** Where the store takes its time, or the key opens an account. */
+async function admitLater(
+  first: Promise<Admission | undefined> | undefined,
+  secret: string,
+  enter: () => Admission | undefined | Promise<Admission | undefined>,
+  { worlds }: GateDeps,
+): Promise<Admission> {
+  const admission = await first
   if (admission !== undefined) return admission
-  if ((await worlds.openSandbox(secret)) === undefined) return STRANGER
-  return (await store.enter(hash, enter)) ?? STRANGER
+  return (await worlds.openSandbox(secret)) === undefined ? STRANGER : ((await enter()) ?? STRANGER)
 }
 
 function admitTo(account: AccountState, counting: Counting, hash: string, visit: Visit, deps: GateDeps): Admission {

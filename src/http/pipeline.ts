@@ -7,14 +7,14 @@ import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { StoreError } from '../store/store-error.ts'
 import { ClientGone } from '../wire/body.ts'
-import { conformRequest } from '../wire/conform.ts'
+import { type Conformity, conformRequest } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
 import { Replier, type Reply, type ResponseValidation } from '../wire/reply.ts'
 import { requestIdOf } from '../wire/request-id.ts'
 import { createRouter, readTarget } from '../wire/router.ts'
 import { cutConnection, type Headers, replaceHeaders, send, sendDripping, sendHalf } from './delivery.ts'
 import type { Exchange } from './exchange.ts'
-import { admit as admitVisit, type Caller, type GateDeps } from './gate.ts'
+import { type Admission, admit, type Caller, type GateDeps } from './gate.ts'
 import {
   actsAfter,
   CUTS,
@@ -72,8 +72,10 @@ export function createPipeline(
     try {
       const reply = await replyTo(exchange)
       if (reply === undefined) await cutOff(exchange)
-      else if (!response.destroyed) await deliver(exchange, reply)
-      else {
+      else if (!response.destroyed) {
+        const delivery = deliver(exchange, reply)
+        if (delivery !== undefined) await delivery
+      } else {
         // A client that left while it was kept waiting gets no answer either.
         exchange.decided ??= { status: reply.status, code: reply.code }
         record(exchange, requestId(exchange), undefined, {})
@@ -92,7 +94,11 @@ export function createPipeline(
   async function replyTo(exchange: Exchange): Promise<Reply | undefined> {
     let reply: Reply | undefined
     try {
-      const refusal = await admit(exchange)
+      let refusal = findOperation(exchange)
+      if (refusal === undefined) {
+        const admission = visitGate(exchange)
+        refusal = enter(exchange, admission instanceof Promise ? await admission : admission)
+      }
       const { operation, caller } = exchange
       if (refusal || operation === undefined || caller === undefined) {
         reply = answer(exchange, refusal ?? refuse({ code: 'internal_error' }))
@@ -103,7 +109,10 @@ export function createPipeline(
           if (cutOf(injection) !== undefined) return undefined
           reply = injectReply(exchange, injection, replier, contract)
         }
-        reply ??= await run(exchange, caller, operation)
+        if (reply === undefined) {
+          const running = run(exchange, caller, operation)
+          reply = running instanceof Promise ? await running : running
+        }
       }
     } catch (error) {
       if (error instanceof ClientGone) throw error
@@ -128,38 +137,63 @@ export function createPipeline(
     return answer(exchange, refuse({ code: 'unauthorized' }))
   }
 
-  /** The order of checks; the specification does not show it, so `x-settings` can change it. */
-  async function admit(exchange: Exchange): Promise<Refusal<string> | undefined> {
+  /** Finds the operation; a refusal is one that needs no key to be told. */
+  function findOperation(exchange: Exchange): Refusal<string> | undefined {
     const { request, path } = exchange
     // RFC 9112 §3.2. Node would refuse it as well, but without the envelope.
     if (request.headers.host === undefined && request.httpVersion === '1.1')
       return unlawful(exchange, refuse({ code: 'invalid_request_body', reason: 'malformed' }))
     const routed = route(request.method ?? '', path)
-    if (routed.ok) exchange.operation = routed.operation
-    else if (routed.allow !== undefined) exchange.allow = routed.allow
-    if (!routed.ok && contract.settings.routing === 'before-key') return unlawful(exchange, routed)
-
-    const operation = routed.ok ? routed.operation : undefined
-    const preference = operation && findPreference(exchange, operation, deps)
-    const { authorization } = request.headers
-    const visit = { authorization, method: request.method ?? '', operation, strikable: preference === undefined }
-    const { refusal, caller, holder, ordinal = 0, allowance, strike } = await admitVisit(visit, deps)
-    if (holder) exchange.holder = holder
-    if (allowance) exchange.allowance = allowance
-    if (caller === undefined) return refusal
-    exchange.caller = caller
-    const { account } = caller
-    exchange.requestId = requestIdOf(`${account.seed} ${account.id}`, ordinal, contract.requestIds)
-    if (refusal) return refusal
-    exchange.injection = preference ?? (strike && injectionOf(strike, account))
-    return routed.ok ? undefined : unlawful(exchange, routed)
+    if (routed.ok) {
+      exchange.operation = routed.operation
+      return undefined
+    }
+    if (routed.allow !== undefined) exchange.allow = routed.allow
+    if (contract.settings.routing === 'before-key') return unlawful(exchange, routed)
+    exchange.misrouted = routed
+    return undefined
   }
 
-  async function run(exchange: Exchange, caller: Caller, operation: Operation): Promise<Reply> {
+  function visitGate(exchange: Exchange): Admission | Promise<Admission> {
+    const { request, operation } = exchange
+    const preference = operation && findPreference(exchange, operation, deps)
+    if (preference) exchange.injection = preference
+    const { authorization } = request.headers
+    return admit({ authorization, method: request.method ?? '', operation, strikable: preference === undefined }, deps)
+  }
+
+  function enter(exchange: Exchange, admission: Admission): Refusal<string> | undefined {
+    const { refusal, caller, holder, ordinal = 0, allowance, strike } = admission
+    if (holder) exchange.holder = holder
+    if (allowance) exchange.allowance = allowance
+    if (caller) {
+      const { account } = caller
+      exchange.caller = caller
+      exchange.requestId = requestIdOf(`${account.seed} ${account.id}`, ordinal, contract.requestIds)
+      if (strike) exchange.injection = injectionOf(strike, account)
+    }
+    // What is refused at the gate is no request that a preference could be honoured for.
+    if (refusal) exchange.injection = undefined
+    return refusal ?? (exchange.misrouted && unlawful(exchange, exchange.misrouted))
+  }
+
+  function run(exchange: Exchange, caller: Caller, operation: Operation): Reply | Promise<Reply> {
     const { request, query } = exchange
-    const conforming = await conformRequest(request, query, operation, contract.settings, exchange)
+    const conforming = conformRequest(request, query, operation, contract.settings, exchange)
+    // What is there is not waited for: each wait costs as much as all that is decided here.
+    return conforming instanceof Promise
+      ? conforming.then((settled) => perform(exchange, caller, operation, settled))
+      : perform(exchange, caller, operation, conforming)
+  }
+
+  function perform(
+    exchange: Exchange,
+    caller: Caller,
+    operation: Operation,
+    conforming: Conformity,
+  ): Reply | Promise<Reply> {
     if (!conforming.ok) return answer(exchange, unlawful(exchange, conforming))
-    const { body } = conforming
+    const { query, body } = conforming
     exchange.group = caller.account.groups.get(query['id'] ?? '')
     const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation, contract) : undefined
     if (simulated !== undefined) {
@@ -168,8 +202,9 @@ export function createPipeline(
       if (simulation !== undefined) return simulation
     }
     const { account, key, now } = caller
-    const call = { account, key, now, query: conforming.query, body, contract, store, simulator: deps.simulator }
-    return answer(exchange, await behaviourOf(operation)(call))
+    const call = { account, key, now, query, body, contract, store, simulator: deps.simulator }
+    const outcome = behaviourOf(operation)(call)
+    return outcome instanceof Promise ? outcome.then((settled) => answer(exchange, settled)) : answer(exchange, outcome)
   }
 
   function answer(exchange: Exchange, outcome: Outcome | Refusal<string>): Reply {
@@ -198,7 +233,8 @@ export function createPipeline(
     return exchange.requestId
   }
 
-  async function deliver(exchange: Exchange, reply: Reply): Promise<void> {
+  /** The promise, where there is one, of a delivery that a fault draws out. */
+  function deliver(exchange: Exchange, reply: Reply): Promise<void> | undefined {
     const { request, response, injection } = exchange
     const headers = headersOf(exchange, reply)
     const { status, body } = reply
@@ -208,10 +244,13 @@ export function createPipeline(
     record(exchange, requestId(exchange), reply, headers)
     if (how === 'truncate') {
       severed.add(request.socket)
-      await sendHalf(request, response, delivery, stopping)
-    } else if (how === 'drip' && injection !== undefined) {
-      await sendDripping(request, response, delivery, dripOf(injection), stopping)
-    } else send(response, delivery, bodiless)
+      return sendHalf(request, response, delivery, stopping)
+    }
+    if (how === 'drip' && injection !== undefined) {
+      return sendDripping(request, response, delivery, dripOf(injection), stopping)
+    }
+    send(response, delivery, bodiless)
+    return undefined
   }
 
   function headersOf(exchange: Exchange, reply: Reply): Headers {

@@ -108,10 +108,10 @@ export class Accounts implements Store {
     return { quotas: new Map(quotas), tallies: new Map(tallies) }
   }
 
-  async enter<Value>(
+  enter<Value extends object>(
     keyHash: string,
     visit: (account: AccountState, counting: Counting) => Value,
-  ): Promise<Value | undefined> {
+  ): Value | undefined {
     const accountId = this.#holders.get(keyHash)
     return accountId === undefined ? undefined : this.#visit(accountId, visit)
   }

@@ -46,9 +46,12 @@ export interface Store {
    * Shows `visit` the account that holds the key with this hash, disabled or not, and lets it count, atomically: no
    * other request is counted in between. `visit` must be pure but for the counting: it runs again when another
    * replica counted first. What was counted is kept with the account's next write and at `close`, not before it
-   * answers. Resolves to `undefined` where no account holds the key.
+   * answers. `undefined` where no account holds the key. A store that has it at hand answers at once.
    */
-  enter<Value>(keyHash: string, visit: (account: AccountState, counting: Counting) => Value): Promise<Value | undefined>
+  enter<Value extends object>(
+    keyHash: string,
+    visit: (account: AccountState, counting: Counting) => Value,
+  ): Value | undefined | Promise<Value | undefined>
   /** The same for the account of this id. */
   count<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Promise<Value>
   /** The counters as they are, in maps of their own. */

@@ -19,25 +19,37 @@ export interface ConformingRequest {
   body: Json
 }
 
+export type Conformity = ConformingRequest | Refusal<string>
+
 /** What an API lets pass and what it does not. */
 export type RequestSettings = Pick<Settings, 'bodyLimit' | 'contentType' | 'nullFields' | 'unknownQueryParameters'>
 
 /**
- * Holds a request to its operation's parameters and schema. A refusal names everything that is wrong: which of it is
- * answered, the catalogue says. `received` takes note of the body.
+ * Holds a request to its operation's parameters and schema; at once, where there is no body to wait for. A refusal
+ * names everything that is wrong: which of it is answered, the catalogue says. `received` takes note of the body.
  */
-export async function conformRequest(
+export function conformRequest(
   request: IncomingMessage,
   query: Record<string, string>,
   operation: Operation,
   settings: RequestSettings,
   received: ReceivedBody = {},
-): Promise<ConformingRequest | Refusal<string>> {
-  const unknown = settings.unknownQueryParameters === 'refused' ? unknownParameters(query, operation) : []
-  const inQuery = [...operation.checkQuery(query), ...unknown]
-  if (!operation.readsBody) return refusalOf(inQuery) ?? { ok: true, query, body: {} }
+): Conformity | Promise<Conformity> {
+  const inQuery = operation.checkQuery(query)
+  if (settings.unknownQueryParameters === 'refused') inQuery.push(...unknownParameters(query, operation))
+  const reads = operation.readsBody && !(operation.bodyOptional && !hasBody(request))
+  if (reads) return conformBody(request, query, operation, settings, received, inQuery)
+  return refusalOf(inQuery) ?? { ok: true, query, body: {} }
+}
 
-  if (operation.bodyOptional && !hasBody(request)) return refusalOf(inQuery) ?? { ok: true, query, body: {} }
+async function conformBody(
+  request: IncomingMessage,
+  query: Record<string, string>,
+  operation: Operation,
+  settings: RequestSettings,
+  received: ReceivedBody,
+  inQuery: readonly Problem<string>[],
+): Promise<Conformity> {
   const read = await readBody(request, settings.bodyLimit, settings.contentType === 'required', (bytes) => {
     received.body = bytes
   })
