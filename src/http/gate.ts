@@ -43,19 +43,26 @@ export interface Visit {
 
 /** What becomes of a request at the gate. */
 export interface Admission {
-  refusal?: Refusal
-  caller?: Caller
+  refusal: Refusal | undefined
+  caller: Caller | undefined
   /** Whose disabled key it carries. */
-  holder?: Caller
+  holder: Caller | undefined
   /** How many requests the account was asked, this one included. */
-  ordinal?: number
-  allowance?: Allowance
-  strike?: FaultStrike | undefined
+  ordinal: number
+  allowance: Allowance | undefined
+  strike: FaultStrike | undefined
 }
 
 const EXACT_SCHEME = /^Bearer (\S+)$/
 const ANY_CASE_SCHEME = /^Bearer (\S+)$/i
-const STRANGER: Admission = { refusal: refuse({ code: 'unauthorized' }) }
+const STRANGER: Admission = {
+  refusal: refuse({ code: 'unauthorized' }),
+  caller: undefined,
+  holder: undefined,
+  ordinal: 0,
+  allowance: undefined,
+  strike: undefined,
+}
 
 /**
  * Lets a request in, or not: key, plan and quota, in the order that `x-settings` says, and what is counted on the way.
@@ -94,7 +101,14 @@ function admitTo(account: AccountState, counting: Counting, hash: string, visit:
   if (key === undefined) return STRANGER
   const caller = { account, key, now: timeOn(account.clock, clock()) }
   if (key.disabled) return { ...STRANGER, holder: caller }
-  const admission: Admission = { caller, ordinal: countRequest(counting) }
+  const admission: Admission = {
+    refusal: undefined,
+    caller,
+    holder: undefined,
+    ordinal: countRequest(counting),
+    allowance: undefined,
+    strike: undefined,
+  }
   if (operation === undefined) return admission
   for (const check of contract.settings.gateOrder) {
     const refusal =
@@ -103,7 +117,10 @@ function admitTo(account: AccountState, counting: Counting, hash: string, visit:
         : check === 'quota'
           ? charge(admission, caller, counting, operation, deps)
           : undefined
-    if (refusal) return { ...admission, refusal }
+    if (refusal) {
+      admission.refusal = refusal
+      return admission
+    }
   }
   if (strikable && account.faults.length > 0) {
     const target = targetOf(operation, method, key)

@@ -11,9 +11,10 @@ import { type Conformity, conformRequest } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
 import { Replier, type Reply, type ResponseValidation } from '../wire/reply.ts'
 import { requestIdOf } from '../wire/request-id.ts'
-import { createRouter, readTarget } from '../wire/router.ts'
+import { createRouter } from '../wire/router.ts'
+import { writeDate } from './date.ts'
 import { cutConnection, type Headers, replaceHeaders, send, sendDripping, sendHalf } from './delivery.ts'
-import type { Exchange } from './exchange.ts'
+import { type Exchange, openExchange } from './exchange.ts'
 import { type Admission, admit, type Caller, type GateDeps } from './gate.ts'
 import {
   actsAfter,
@@ -67,8 +68,7 @@ export function createPipeline(
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (severed.has(request.socket)) return
-    const { path, query } = readTarget(request.url ?? '')
-    const exchange: Exchange = { request, response, started: elapsed(), path, query, problems: [] }
+    const exchange = openExchange(request, response, elapsed())
     try {
       const reply = await replyTo(exchange)
       if (reply === undefined) await cutOff(exchange)
@@ -78,11 +78,11 @@ export function createPipeline(
       } else {
         // A client that left while it was kept waiting gets no answer either.
         exchange.decided ??= { status: reply.status, code: reply.code }
-        record(exchange, requestId(exchange), undefined, {})
+        record(exchange, requestId(exchange), undefined, [])
       }
     } catch (error) {
       if (error instanceof ClientGone) {
-        record(exchange, requestId(exchange), undefined, {})
+        record(exchange, requestId(exchange), undefined, [])
         return
       }
       log.error({ request_id: exchange.requestId, err: error }, 'The response could not be sent.')
@@ -132,8 +132,8 @@ export function createPipeline(
 
   /** The account was deleted under the request, so its key is nobody's any more. */
   function refuseOrphan(exchange: Exchange): Reply {
-    delete exchange.allowance
-    delete exchange.injection
+    exchange.allowance = undefined
+    exchange.injection = undefined
     return answer(exchange, refuse({ code: 'unauthorized' }))
   }
 
@@ -163,9 +163,9 @@ export function createPipeline(
   }
 
   function enter(exchange: Exchange, admission: Admission): Refusal<string> | undefined {
-    const { refusal, caller, holder, ordinal = 0, allowance, strike } = admission
-    if (holder) exchange.holder = holder
-    if (allowance) exchange.allowance = allowance
+    const { refusal, caller, holder, ordinal, allowance, strike } = admission
+    exchange.holder = holder
+    exchange.allowance = allowance
     if (caller) {
       const { account } = caller
       exchange.caller = caller
@@ -223,7 +223,7 @@ export function createPipeline(
     const how = injection && cutOf(injection)
     if (injection === undefined || how === undefined) throw new Error('Only a fault cuts a connection.')
     note(injection, CUTS[how])
-    record(exchange, requestId(exchange), undefined, {})
+    record(exchange, requestId(exchange), undefined, [])
     severed.add(request.socket)
     await cutConnection(request, how, stopping)
   }
@@ -255,28 +255,26 @@ export function createPipeline(
 
   function headersOf(exchange: Exchange, reply: Reply): Headers {
     const { allowance, operation, caller, allow, injection } = exchange
-    const usual: Headers = {
-      'Content-Type': 'application/json',
-      'Content-Length': reply.body.length,
-      // The account's, as everything else that tells the time; Node would put the machine's.
-      Date: new Date(caller?.now ?? deps.clock()).toUTCString(),
-      'X-Request-Id': requestId(exchange),
+    const { foreign, injected, status, body } = reply
+    const documented = operation?.responses.get(status)
+    const limits = injected && (foreign || !documented?.showsQuota) ? undefined : allowance
+    // The account's time, as everything else that tells one; Node would put the machine's.
+    const date = writeDate(caller?.now ?? deps.clock())
+    const type = 'application/json'
+    const id = requestId(exchange)
+    const secondsLeft = limits && caller ? Math.max(1, Math.ceil(limits.resetAt - caller.now / 1000)) : 0
+    const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
+    const usual: Headers = ['Content-Type', type, 'Content-Length', body.length, 'Date', date, 'X-Request-Id', id]
+    if (limits !== undefined) {
+      usual.push('X-RateLimit-Limit', limits.limit, 'X-RateLimit-Remaining', limits.remaining)
+      usual.push('X-RateLimit-Reset', reset)
     }
-    const headers = reply.foreign
-      ? replaceHeaders(usual, reply.headers, reply.status)
-      : Object.assign(usual, reply.headers)
-    const documented = operation?.responses.get(reply.status)
-    const showsQuota = !reply.injected || (!reply.foreign && documented?.showsQuota)
-    if (allowance !== undefined && caller !== undefined && showsQuota) {
-      const secondsLeft = Math.max(1, Math.ceil(allowance.resetAt - caller.now / 1000))
-      headers['X-RateLimit-Limit'] = allowance.limit
-      headers['X-RateLimit-Remaining'] = allowance.remaining
-      headers['X-RateLimit-Reset'] = contract.settings.rateLimitReset === 'unix-time' ? allowance.resetAt : secondsLeft
-      if (reply.code === 'rate_limited' && documented?.retryAfter) headers['Retry-After'] = secondsLeft
-    }
-    if (allow !== undefined && reply.status === 405) headers['Allow'] = allow
-    const applied = injection?.applied?.(reply.status)
-    if (applied) headers['Preference-Applied'] = applied
+    const headers = foreign ? replaceHeaders(usual, reply) : usual
+    if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
+    if (reply.code === 'rate_limited' && documented?.retryAfter && limits) headers.push('Retry-After', secondsLeft)
+    if (allow !== undefined && status === 405) headers.push('Allow', allow)
+    const applied = injection?.applied?.(status)
+    if (applied) headers.push('Preference-Applied', applied)
     return headers
   }
 }

@@ -125,7 +125,7 @@ export function createMalformedRecorder({
       problems: [problem],
       unlawful: true,
       decided: undefined,
-      responseHeaders: headers,
+      responseHeaders: Object.entries(headers).flat(),
       responseBody: worlds.journal.keepBody(body),
       violations: [],
       injection: undefined,

@@ -6,7 +6,7 @@ import { type Redact, redactField, redactQuery, redactWithin } from './redaction
 
 /** An entry of the journal as the control plane tells it; its document describes every field. Without secrets. */
 export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact): Record<string, unknown> {
-  const responseHeaders = Object.entries(entry.responseHeaders).flatMap(([name, value]) => [name, String(value)])
+  const responseHeaders = entry.responseHeaders.map(String)
   return {
     ordinal: entry.ordinal,
     request_id: entry.requestId,

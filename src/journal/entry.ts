@@ -64,7 +64,8 @@ export interface Entry {
   unlawful: boolean
   /** What the service had decided, where a fault put something else, or nothing, in the place of its answer. */
   decided: Decided | undefined
-  responseHeaders: Readonly<Record<string, string | number>>
+  /** Names and values in turns, as sent. */
+  responseHeaders: readonly (string | number)[]
   responseBody: KeptBody | undefined
   /** Where the answer departed from the contract. */
   violations: readonly Violation[]

@@ -8,7 +8,7 @@ import { readBody } from './body.ts'
 /** What was read of a body. */
 export interface ReceivedBody {
   /** As received. */
-  body?: Buffer
+  body?: Buffer | undefined
   /** Where it is JSON, be it lawful or not. */
   value?: unknown
 }
