@@ -264,11 +264,15 @@ export function createPipeline(
     const id = requestId(exchange)
     const secondsLeft = limits && caller ? Math.max(1, Math.ceil(limits.resetAt - caller.now / 1000)) : 0
     const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
-    const usual: Headers = ['Content-Type', type, 'Content-Length', body.length, 'Date', date, 'X-Request-Id', id]
-    if (limits !== undefined) {
-      usual.push('X-RateLimit-Limit', limits.limit, 'X-RateLimit-Remaining', limits.remaining)
-      usual.push('X-RateLimit-Reset', reset)
-    }
+    // Whole, not pushed together: it lives as long as the journal keeps it, and one that has grown keeps room for more.
+    // biome-ignore format: names and values side by side
+    const usual: Headers =
+      limits === undefined
+        ? ['Content-Type', type, 'Content-Length', body.length, 'Date', date, 'X-Request-Id', id]
+        : [
+            'Content-Type', type, 'Content-Length', body.length, 'Date', date, 'X-Request-Id', id,
+            'X-RateLimit-Limit', limits.limit, 'X-RateLimit-Remaining', limits.remaining, 'X-RateLimit-Reset', reset,
+          ]
     const headers = foreign ? replaceHeaders(usual, reply) : usual
     if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
     if (reply.code === 'rate_limited' && documented?.retryAfter && limits) headers.push('Retry-After', secondsLeft)
