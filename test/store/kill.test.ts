@@ -110,33 +110,29 @@ async function proveNothingLost(store: Store, acknowledged: ReadonlyMap<string, 
   }
 }
 
-it(
-  `has all that was acknowledged, and nothing by halves, after each of ${ROUNDS} kills at instants drawn from the seed ${SEED}`,
-  async () => {
-    const draw = drawFrom(SEED)
-    const rounds = Array.from({ length: ROUNDS }, (_, round) => ({
-      enough: Math.floor(draw() ** 2 * 400),
-      durability: round % 5 === 0 ? 'fsync' : 'rename',
-    }))
-    const lengths: number[] = []
-    async function play(): Promise<void> {
-      for (let round = rounds.pop(); round !== undefined; round = rounds.pop()) {
-        const folder = temporaryFolder()
-        const acknowledged = await writeUntilKilled(folder, round.durability, round.enough)
-        expect(readFileSync(join(folder, '.lock'), 'utf8')).toContain(hostname())
-        const store = await openFolderStore(folder, revive)
-        expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
-        await proveNothingLost(store, acknowledged)
-        await store.close()
-        lengths.push([...acknowledged.values()].reduce((sum, each) => sum + each, 0))
-      }
+it(`has all that was acknowledged, and nothing by halves, after each of ${ROUNDS} kills at instants drawn from the seed ${SEED}`, async () => {
+  const draw = drawFrom(SEED)
+  const rounds = Array.from({ length: ROUNDS }, (_, round) => ({
+    enough: Math.floor(draw() ** 2 * 400),
+    durability: round % 5 === 0 ? 'fsync' : 'rename',
+  }))
+  const lengths: number[] = []
+  async function play(): Promise<void> {
+    for (let round = rounds.pop(); round !== undefined; round = rounds.pop()) {
+      const folder = temporaryFolder()
+      const acknowledged = await writeUntilKilled(folder, round.durability, round.enough)
+      expect(readFileSync(join(folder, '.lock'), 'utf8')).toContain(hostname())
+      const store = await openFolderStore(folder, revive)
+      expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
+      await proveNothingLost(store, acknowledged)
+      await store.close()
+      lengths.push([...acknowledged.values()].reduce((sum, each) => sum + each, 0))
     }
-    await Promise.all([play(), play(), play()])
-    expect(lengths).toHaveLength(ROUNDS)
-    expect(Math.max(...lengths)).toBeGreaterThan(200)
-  },
-  120_000,
-)
+  }
+  await Promise.all([play(), play(), play()])
+  expect(lengths).toHaveLength(ROUNDS)
+  expect(Math.max(...lengths)).toBeGreaterThan(200)
+}, 120_000)
 
 it('opens a hundred accounts at once after a kill', async () => {
   const folder = temporaryFolder()
