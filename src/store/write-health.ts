@@ -23,7 +23,7 @@ export class WriteHealth {
 
   /** Marks the error as reported where somebody is told of it. */
   failed(path: string, error: StoreError): void {
-    const cause = codeOf(error.cause) ?? error.message
+    const cause = codeOf(error.cause) ?? (error.cause instanceof Error ? error.cause.message : error.message)
     const others = this.#failing.get(cause)
     const file = this.#known.has(path) ? path : ''
     for (const [other, files] of this.#failing) {

@@ -21,7 +21,7 @@ const store = await openFolderStore(folder, revive, { durability })
 await Promise.all(Array.from({ length: accounts }, (_, account) => store.create(emptyAccount(`account-${account}`))))
 writeSync(1, 'ready\n')
 for (let account = 0; account < accounts; account++) {
-  for (let client = 0; client < clients; client++) work(account, client)
+  for (let client = 0; client < clients; client++) void work(account, client)
 }
 
 async function work(account, client) {
