@@ -55,7 +55,9 @@ export async function openFolderStore(
     adapterFor(accountId) {
       const name = fileName(accountId)
       const damaged = skipped.get(name.toLowerCase())
-      if (damaged !== undefined) throw damaged
+      if (damaged !== undefined) {
+        throw new StoreError('damaged', `The account "${accountId}" is damaged: ${damaged.message}`)
+      }
       return new AccountFile(join(folder, name), keeping)
     },
     // Should the folder have been replaced unnoticed, all that is not in it has to be written.
