@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
@@ -870,6 +870,18 @@ describe.concurrent('a data folder', () => {
     writeFileSync(path, '')
     const message = `The account "default" is damaged: ${path}: is empty`
     await expectRefusal(['serve', '--port', '0', '--data', folder, '--skip-damaged'], 3, message)
+  })
+
+  it('that is gone at the stop makes the program end with exit code 3 and one line', async ({ serve, folder }) => {
+    const accounts = join(folder, 'accounts')
+    const service = await serve(['--data', accounts, '--log-level', 'silent'])
+    // Something to keep at the stop: the request is counted.
+    expect((await service.request('/domains')).status).toBe(200)
+    rmSync(accounts, { recursive: true })
+    service.signal('SIGTERM')
+    const { code, stderr } = await service.ended
+    expect(stderr).toMatch(/^dmarc-understudy: .*account-default\.json cannot be written \(ENOENT: [^\n]+\n$/)
+    expect(code).toBe(3)
   })
 
   it('is made where it is missing, relative to where the program runs', async ({ serve, folder }) => {
