@@ -4,6 +4,7 @@ import type { Fixture } from './domain/fixture.ts'
 import { isInstant } from './domain/iso-8601.ts'
 import type { Settings } from './domain/settings.ts'
 import { nearestName } from './journal/correction/edit-distance.ts'
+import type { Durability } from './store/atomic-file.ts'
 import type { Store } from './store/store.ts'
 import type { Log } from './wire/log.ts'
 import type { ResponseValidation } from './wire/reply.ts'
@@ -16,6 +17,13 @@ export interface ServerOptions {
   host?: string | undefined
   /** Folder that keeps the accounts; without it they live in memory. */
   data?: string | undefined
+  /**
+   * What an acknowledged change in that folder survives: `rename` (default) the death of the process, `fsync` also that
+   * of the machine.
+   */
+  durability?: Durability | undefined
+  /** Whether a damaged account in that folder is left out, with a warning, instead of stopping the start; false by default. */
+  skipDamaged?: boolean | undefined
   /** A store of your own instead of the two; it is closed at the stop. */
   store?: Store | undefined
   /**
@@ -117,6 +125,11 @@ const DEMANDS: Readonly<Record<keyof ServerOptions, Demand>> = {
   port: integer(0, 65_535),
   host: text,
   data: text,
+  durability: {
+    fits: (value) => value === 'rename' || value === 'fsync',
+    remedy: 'must be one of rename, fsync',
+  },
+  skipDamaged: flag,
   store: withMethods('has', 'read', 'update', 'close'),
   fixture: {
     fits: (value) =>

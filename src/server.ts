@@ -23,7 +23,7 @@ import { openFolderStore } from './store/folder.ts'
 import { openMemoryStore } from './store/memory.ts'
 import type { Store } from './store/store.ts'
 import { closeServer, createHttpServer, listen } from './wire/http-server.ts'
-import { SILENT } from './wire/log.ts'
+import { type Log, SILENT } from './wire/log.ts'
 import { createMalformedReply } from './wire/malformed.ts'
 import { Worlds } from './worlds.ts'
 
@@ -37,6 +37,8 @@ export interface Understudy extends Library, AsyncDisposable {
   readonly adminUrl: string | undefined
   /** Whether the `default` account was kept from before, so that options for new accounts did not apply. */
   readonly kept: boolean
+  /** File and reason of each account that was left out because it is damaged; see `skipDamaged`. */
+  readonly skipped: readonly string[]
   /** What every request and answer is held to. */
   readonly contract: Contract
   /** Answers what is under way, saves, closes every connection. A second call waits for the first. */
@@ -57,7 +59,8 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
   checkPlan(options.plan, contract.settings)
   const fixture = await loadFixture(options.fixture ?? 'demo')
   const faultSets = await readFaultSets(options.faults ?? [], contract)
-  const store = options.store ?? (await openStore(options.data, contract, clock))
+  const skipped: string[] = []
+  const store = options.store ?? (await openStore(options, contract, { clock, log, skipped }))
   const stopping = new AbortController()
   // Whoever waits listens to it, and any number may.
   setMaxListeners(0, stopping.signal)
@@ -77,6 +80,8 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
     await worlds.takeIn()
     const kept = await store.has(DEFAULT_ACCOUNT)
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+    // Not before the account that must not be damaged is there: a start that fails says one thing.
+    for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
     const planes = { baseUrl: '', adminUrl: '' }
     const control = createControl({ contract, store, clock, worlds, faultSets, planes: () => planes })
     const service = createPipeline({
@@ -117,6 +122,7 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
       baseUrl: planes.baseUrl,
       adminUrl: admin ? planes.adminUrl : undefined,
       kept,
+      skipped,
       contract,
       ...openLibrary(control, { baseUrl: planes.baseUrl, apiKey, stopping: stopping.signal }),
       stop: stopOnce,
@@ -141,14 +147,22 @@ async function readFaultSets(sources: readonly string[], contract: Contract): Pr
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
 }
 
-function openStore(data: string | undefined, contract: Contract, clock: Clock): Promise<Store> {
+function openStore(
+  { data, durability, skipDamaged = false }: ServerOptions,
+  contract: Contract,
+  { clock, log, skipped }: { clock: Clock; log: Log; skipped: string[] },
+): Promise<Store> {
   const compared = (name: string) => comparedName(name, contract.settings.nameComparison)
   if (data === undefined) return Promise.resolve(openMemoryStore())
-  return openFolderStore(
-    data,
-    (record) => openAccount(record, compared),
-    (record) => findDamage(record, contract, clock()),
-  )
+  return openFolderStore(data, (record) => openAccount(record, compared), {
+    examine: (record) => findDamage(record, contract, clock()),
+    durability,
+    skip: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
+    troubles: {
+      began: (err) => log.error({ err }, 'Changes are refused, because they cannot be written.'),
+      ended: () => log.info({}, 'Changes can be written again.'),
+    },
+  })
 }
 
 /** Sees to it that the `default` account is there and has the key; returns the key where it is known. */

@@ -56,7 +56,7 @@ export class Worlds {
   readonly #coverages = new Map<string | undefined, Coverage>()
   /** That of accounts that are gone or began anew. */
   readonly #former: Coverage
-  readonly #opening = new Map<string, Promise<string>>()
+  readonly #opening = new Map<string, Promise<string | undefined>>()
   #struck = 0
   /** Those that there are, and those that are being created. */
   readonly #ids = new Set<string>()
@@ -147,7 +147,7 @@ export class Worlds {
     return coverage
   }
 
-  /** @throws StoreError `taken` or `full`, FixtureError. */
+  /** @throws StoreError `taken`, `full` or `damaged`, FixtureError. */
   async create({
     fixture,
     ...birth
@@ -240,13 +240,16 @@ export class Worlds {
     return this.#snapshots.get(accountId)?.delete(name) ?? false
   }
 
-  async #createSandbox(secret: string): Promise<string> {
+  async #createSandbox(secret: string): Promise<string | undefined> {
     try {
       await this.create({ id: secret, apiKey: secret })
       this.#sandboxes.add(secret)
     } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      // What the key opened is lost, and another account would hide that.
+      if (error.problem === 'damaged') return undefined
       // Somebody else's request opened it in the meantime.
-      if (!(error instanceof StoreError && error.problem === 'taken')) throw error
+      if (error.problem !== 'taken') throw error
     }
     return secret
   }

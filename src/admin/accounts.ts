@@ -8,7 +8,8 @@ import { addKey } from '../domain/keys.ts'
 import { exportFixture } from '../seeding/export.ts'
 import { createAccount as birthAccount, FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../seeding/fixture.ts'
 import { deriveKey, hashKey } from '../seeding/secrets.ts'
-import { SANDBOX, type Snapshot } from '../worlds.ts'
+import { StoreError } from '../store/store-error.ts'
+import { SANDBOX, type Snapshot, type Worlds } from '../worlds.ts'
 import { type AdminCode, type AdminRefusal, invalid, notFound, taken, tooMany } from './codes.ts'
 import { type AccountCall, type AccountVerb, type ControlCall, done, type Verb } from './verb.ts'
 
@@ -23,15 +24,7 @@ export const listAccounts: Verb = async (call) => {
 }
 
 export const createAccount: Verb = async (call) => {
-  const {
-    id = await call.worlds.freeId(),
-    plan,
-    fixture,
-    seed,
-    now,
-    frozen,
-    api_key,
-  } = call.body as {
+  const { id, plan, fixture, seed, now, frozen, api_key } = call.body as {
     [Name in 'id' | 'plan' | 'now' | 'api_key']?: string
   } & { fixture?: string | Fixture; seed?: number; frozen?: boolean }
   const loaded = await readFixture(fixture)
@@ -39,10 +32,22 @@ export const createAccount: Verb = async (call) => {
   const refusal = unknownPlan(call, plan) ?? impossibleInstant(now)
   if (refusal) return refusal
   // A sandbox that is made by name is one that its key would have opened.
-  const apiKey = api_key ?? (SANDBOX.test(id) ? id : undefined)
-  const account = await call.worlds.create({ id, plan, seed, now, frozen, apiKey, fixture: loaded })
+  const apiKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
+  const birth = { plan, seed, now, frozen, apiKey, fixture: loaded }
+  const account = await (id === undefined ? createNameless(call, birth) : call.worlds.create({ ...birth, id }))
   const secret = apiKey ?? deriveKey(account.seed, account.id)
   return done({ account: describeAccount(call, account), api_key: secret })
+}
+
+/** An account by the next id that is free; that of a damaged account looks so and is not. */
+async function createNameless({ worlds }: ControlCall, birth: Omit<Parameters<Worlds['create']>[0], 'id'>) {
+  for (;;) {
+    try {
+      return await worlds.create({ ...birth, id: await worlds.freeId() })
+    } catch (error) {
+      if (!(error instanceof StoreError && error.problem === 'damaged')) throw error
+    }
+  }
 }
 
 export const getAccount: AccountVerb = (call) => done({ account: describeAccount(call, call.account) })

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Operation } from '../contract/api.ts'
 import type { Refusal } from '../domain/errors.ts'
+import { isReported } from '../store/store-error.ts'
 import { ClientGone } from '../wire/body.ts'
 import { conformRequest, type RequestSettings } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
@@ -49,7 +50,11 @@ export function createControl(deps: ControlDeps): () => Promise<Control> {
     return new Control(await loadControlApi(), deps)
   }
   return () => {
-    control ??= load()
+    control ??= load().catch((error) => {
+      // What kept it from being loaded, such as too many open files, may go.
+      control = undefined
+      throw error
+    })
     return control
   }
 }
@@ -72,7 +77,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       return
     }
     try {
-      routing ??= load()
+      routing ??= load().catch((error) => {
+        routing = undefined
+        throw error
+      })
       const { control, route } = await routing
       const answer = await decide(request, response, control, route)
       if (answer === undefined) return
@@ -85,7 +93,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       }
     } catch (error) {
       if (error instanceof ClientGone) return
-      deps.log.error({ method, path: url.split('?')[0], err: error }, 'The control plane failed to answer.')
+      if (!isReported(error))
+        deps.log.error({ method, path: url.split('?')[0], err: error }, 'The control plane failed to answer.')
       if (response.headersSent) response.destroy()
       else send(request, response, 500, { 'Content-Type': 'application/json' }, FAILED)
     }

@@ -155,7 +155,8 @@ function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
   if (error instanceof FixtureError) return refusal({ code: 'invalid_fixture', about: { expected: error.message } })
   if (!(error instanceof StoreError)) throw error
   if (error.problem === 'unknown-account') return notFound('account', account ?? '')
-  if (error.problem === 'taken') return refusal({ code: 'taken', reason: 'stored', about: { expected: error.message } })
+  if (error.problem === 'taken' || error.problem === 'damaged')
+    return refusal({ code: 'taken', reason: 'stored', about: { expected: error.message } })
   if (error.problem === 'full')
     return refusal({ code: 'too_many', reason: 'accounts', about: { expected: error.message } })
   throw error

@@ -13,6 +13,12 @@ const OPTIONS = {
   port: integer('PORT', 'Port to listen on; 0 takes any free one.', { highest: 65_535 }, 4010),
   host: text('HOST', 'Address to listen on. Default: 127.0.0.1.'),
   data: text('DIR', 'Folder that keeps the accounts, one JSON file each. Default: memory.'),
+  durability: choice(
+    'What a change in that folder survives: the death of the process, or also that of the machine.',
+    ['rename', 'fsync'],
+    'rename',
+  ),
+  skipDamaged: flag('Leave out a damaged account of that folder instead of not starting.'),
   fixture: text(`${FIXTURE_NAMES.join('|')}|FILE`, 'What a new account holds. Default: demo.'),
   seed: integer('SEED', "What all chance derives from. Default: the fixture's, else 42.", {
     highest: Number.MAX_SAFE_INTEGER,
@@ -83,6 +89,7 @@ export const serve: Command = {
     for (const name of idle) {
       console.error(`${sources[name]}: is for new accounts; the one in ${values.data} stays as it is`)
     }
+    for (const reason of service.skipped) console.error(`${sources.skipDamaged}: leaves out ${reason}`)
     console.log(greeting(service, !noSandboxKeys))
     await stopped
     await service.stop()

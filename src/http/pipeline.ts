@@ -5,7 +5,7 @@ import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import { StoreError } from '../store/store-error.ts'
+import { isReported, StoreError } from '../store/store-error.ts'
 import { ClientGone } from '../wire/body.ts'
 import { type Conformity, conformRequest } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
@@ -118,7 +118,7 @@ export function createPipeline(
       if (error instanceof ClientGone) throw error
       if (error instanceof StoreError && error.problem === 'unknown-account') return refuseOrphan(exchange)
       exchange.failure = error
-      log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
+      if (!isReported(error)) log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
       reply = replier.refuse(undefined, [{ code: 'internal_error' }])
     }
     const { injection } = exchange

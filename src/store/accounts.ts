@@ -17,6 +17,8 @@ export interface AccountAdapter extends Adapter<AccountData> {
 
 export interface AccountsOptions {
   adapterFor(accountId: string): AccountAdapter
+  /** Called once, before the last writes. */
+  settle?(): Promise<void>
   /** Called once, when everything is written. */
   release?(): void
 }
@@ -40,6 +42,12 @@ export class Accounts implements Store {
   /** Takes in an account that is kept already. */
   load(data: AccountData): void {
     this.#add(data, data.state)
+  }
+
+  /** Writes every account, because what was kept is perhaps gone. Until that is done they count as unwritten. */
+  rewrite(): void {
+    // Whatever fails is tried again with the account's next change, and at the end.
+    for (const account of this.#accounts.values()) account.write().catch(() => {})
   }
 
   async list(): Promise<string[]> {
@@ -91,8 +99,8 @@ export class Accounts implements Store {
     this.#accounts.delete(accountId)
     this.#leaving.add(accountId)
     try {
-      // A write that is on its way would bring the file back.
-      await account.settle()
+      // A write that is on its way would bring the file back; one more would need room on a disk that is full.
+      await account.quiesce()
       await this.#options.adapterFor(accountId).remove?.()
     } catch (error) {
       this.#accounts.set(accountId, account)
@@ -126,6 +134,7 @@ export class Accounts implements Store {
   }
 
   async #close(): Promise<void> {
+    if (this.#options.settle !== undefined) await this.#options.settle()
     const outcomes = await Promise.allSettled([...this.#accounts.values()].map((account) => account.settle()))
     this.#options.release?.()
     const failure = outcomes.find(({ status }) => status === 'rejected')

@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /**
@@ -32,6 +32,16 @@ export async function replaceFile(path: string, content: string, durability: Dur
 export async function removeFile(path: string, durability: Durability): Promise<void> {
   await rm(path, { force: true })
   if (durability === 'fsync') await syncFolder(dirname(path))
+}
+
+/** Makes a folder, and those that it lies in, where they are missing. What stands in the way is found by its next use. */
+export async function makeFolder(path: string, durability: Durability): Promise<void> {
+  const made = await mkdir(path, { recursive: true }).catch(() => undefined)
+  if (made === undefined || durability !== 'fsync') return
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    await syncFolder(folder)
+    if (folder === dirname(made)) return
+  }
 }
 
 /** A rename is an entry of the folder, which has a cache of its own. */

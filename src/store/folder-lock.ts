@@ -2,7 +2,11 @@ import { lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, w
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { codeOf } from './error-code.ts'
 import { StoreError } from './store-error.ts'
+
+/** The name of the file that says who has the folder. */
+export const LOCK = '.lock'
 
 /** How long, in milliseconds, a process that has created its lock may take to write its name into it. */
 const WRITING = 100
@@ -10,29 +14,36 @@ const WRITING = 100
 interface Holder {
   pid: number
   host: string
+  /** When the process began, by the count of its system, where that tells: a pid is given again, that moment is not. */
+  began?: string
 }
 
 /** The folders that this process has locked, by their real paths: its pid alone cannot tell a second opening. */
 const lockedHere = new Set<string>()
+let name: string | undefined
 
 /**
  * Makes the folder when it is missing, and keeps other processes out until the function that it resolves to is
- * called. A lock is dead, and replaced, when its process no longer runs on this host; when it names our own pid
- * though we do not hold it, as in a container that was started again; and when it names nobody, because its writer
- * died at that. A process on another host cannot be asked and counts as running.
+ * called. A lock is dead, and replaced, when its process no longer runs on this host, even if another one has its pid
+ * by now; when it names our own pid though we do not hold it, as in a container that was started again; and when it
+ * names nobody, because its writer died at that. A process on another host cannot be asked and counts as running.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   const realFolder = makeFolder(folder)
   if (lockedHere.has(realFolder)) throw new StoreError('locked', `${folder} is open in this process already`)
   lockedHere.add(realFolder)
-  const path = join(folder, '.lock')
+  const path = join(folder, LOCK)
   try {
     await takeLock(path)
   } catch (error) {
     lockedHere.delete(realFolder)
     throw error instanceof StoreError ? error : unusable(folder, error)
   }
+  let released = false
   return () => {
+    // By a second time another may have it.
+    if (released) return
+    released = true
     lockedHere.delete(realFolder)
     if (isOurs(path)) rmSync(path)
   }
@@ -111,8 +122,29 @@ function isOurs(path: string): boolean {
   return readLock(path) === ourName()
 }
 
+/** The same always, also when there is no file descriptor left to ask the system with. */
 function ourName(): string {
-  return JSON.stringify({ pid: process.pid, host: hostname() } satisfies Holder)
+  if (name === undefined) {
+    const began = beginningOf(process.pid)
+    name = JSON.stringify({
+      pid: process.pid,
+      host: hostname(),
+      ...(began !== undefined && { began }),
+    } satisfies Holder)
+  }
+  return name
+}
+
+/** Where `/proc` tells: the boot of the machine and the ticks from then on; of any process that runs, and no other. */
+function beginningOf(pid: number): string | undefined {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    // The command's name stands in brackets and may hold anything, so fields are counted from behind it.
+    const ticks = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]
+    return ticks === undefined ? undefined : `${boot} ${ticks}`
+  } catch {
+    return undefined
+  }
 }
 
 function parseHolder(content: string): Holder | undefined {
@@ -127,15 +159,16 @@ function parseHolder(content: string): Holder | undefined {
 function isHolder(value: unknown): value is Holder {
   if (typeof value !== 'object' || value === null || !('pid' in value) || !('host' in value)) return false
   // Zero and negative numbers would ask about groups of processes.
+  if ('began' in value && typeof value.began !== 'string') return false
   return Number.isSafeInteger(value.pid) && Number(value.pid) > 0 && typeof value.host === 'string'
 }
 
-function isRunning({ pid, host }: Holder): boolean {
+function isRunning({ pid, host, began }: Holder): boolean {
   if (host !== hostname()) return true
   if (pid === process.pid) return false
   try {
     process.kill(pid, 0)
-    return true
+    return began === undefined || began === (beginningOf(pid) ?? began)
   } catch (error) {
     // Any other refusal means that it runs, but is not ours to signal.
     return codeOf(error) !== 'ESRCH'
@@ -155,8 +188,4 @@ function unusable(folder: string, cause: unknown): StoreError {
   const code = codeOf(cause)
   const problem = code === 'EEXIST' || code === 'ENOTDIR' ? 'is not a folder' : `cannot be written to (${code})`
   return new StoreError('unusable', `${folder} ${problem}`, { cause })
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -1,106 +1,111 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { TextFile } from 'lowdb/node'
 import { type AccountRecord, type AccountState, recordAccount } from '../domain/account.ts'
-import { damage, readAccountFile, writeAccountFile } from './account-file.ts'
-import { type AccountAdapter, Accounts } from './accounts.ts'
-import { lockFolder } from './folder-lock.ts'
+import { AccountFile, type FileKeeping } from './account-file.ts'
+import { Accounts } from './accounts.ts'
+import { type Durability, makeFolder } from './atomic-file.ts'
+import { damage } from './file-format.ts'
+import { FolderHold } from './folder-hold.ts'
 import type { AccountData } from './kept-account.ts'
 import type { Store } from './store.ts'
 import { StoreError } from './store-error.ts'
 import { Turns } from './turns.ts'
+import { type Troubles, WriteHealth } from './write-health.ts'
 
 /** How many files are written at the same time; each needs a file descriptor, and thousands may be asked for. */
 const WRITES = 64
+/** What a process that was killed while it wrote an account leaves behind. */
+const LEFTOVER = /^\.account[-~].*\.json\.tmp$/
+
+export interface FolderOptions {
+  /** Says what is wrong with an account that has the right shape. */
+  examine?(record: AccountRecord): string | undefined
+  /** What an acknowledged change survives; `rename` by default. */
+  durability?: Durability | undefined
+  /**
+   * Told of each damaged account, which is left out: its file stays as it is, and its id is nobody's. Without it, the
+   * first one stops the opening.
+   */
+  skip?: ((damaged: StoreError) => void) | undefined
+  /** Told when writes begin to fail and when they no longer do. */
+  troubles?: Troubles | undefined
+}
 
 /**
- * Accounts in a folder, one JSON file each, read once at opening. What is answered is safe from the process being
- * killed, because each write goes to a temporary file that takes the place of the old one; from a power cut as far
- * as the file system keeps what was not flushed. A file that is not an account stops the opening and stays as it is;
- * files whose names end otherwise, or start with a dot, are nobody's business. `examine` says what is wrong with an
- * account that has the right shape.
+ * Accounts in a folder, one JSON file each, read once at opening. Each write goes to a temporary file that takes the
+ * place of the old one, so that what is answered is safe from the process being killed. When the folder is deleted or
+ * replaced under the store, writes are refused until there is one again, and then all accounts are written anew. A file
+ * that is not an account stops the opening and stays as it is; files whose names end otherwise, or start with a dot,
+ * are nobody's business.
  */
 export async function openFolderStore(
   directory: string,
   revive: (record: AccountRecord) => AccountState,
-  examine: (record: AccountRecord) => string | undefined = () => undefined,
+  { examine, durability = 'rename', skip, troubles }: FolderOptions = {},
 ): Promise<Store> {
   const folder = resolve(directory)
-  const release = await lockFolder(folder)
-  const turns = new Turns(WRITES)
-  function adapterFor(accountId: string): AccountFile {
-    return new AccountFile(join(folder, fileName(accountId)), revive, turns)
-  }
-  try {
-    const accounts = new Accounts({ adapterFor, release })
-    const names = readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'))
-    for (const name of names.sort()) {
-      const path = join(folder, name)
-      if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw damage(path, 'is no file that can be read')
-      const data = await new AccountFile(path, revive, turns).read()
-      if (data === null) continue
-      const problem = examine(recordAccount(data.state))
-      if (problem !== undefined) throw damage(path, problem)
-      const { id, keys } = data.state
-      if (fileName(id) !== name) throw damage(path, `/account/id "${id}" belongs into ${fileName(id)}`)
-      for (const [index, { hash }] of keys.entries()) {
-        const holder = await accounts.accountOf(hash)
-        if (holder !== undefined) throw damage(path, `/account/keys/${index} belongs to the account "${holder}" too`)
+  await makeFolder(folder, durability)
+  const hold = await FolderHold.take(folder, () => accounts.rewrite())
+  const health = new WriteHealth(troubles)
+  const keeping: FileKeeping = { revive, durability, hold, health, turns: new Turns(WRITES) }
+  /** The files that are left out, in lower case, because some file systems take one case for the other. */
+  const skipped = new Map<string, StoreError>()
+  const accounts = new Accounts({
+    adapterFor(accountId) {
+      const name = fileName(accountId)
+      const damaged = skipped.get(name.toLowerCase())
+      if (damaged !== undefined) {
+        throw new StoreError('damaged', `The account "${accountId}" is damaged: ${damaged.message}`)
       }
-      accounts.load(data)
+      return new AccountFile(join(folder, name), keeping)
+    },
+    // Should the folder have been replaced unnoticed, all that is not in it has to be written.
+    settle: () => hold.renew().catch(() => {}),
+    release: () => hold.release(),
+  })
+
+  async function readAccount(name: string): Promise<AccountData | null> {
+    const path = join(folder, name)
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw damage(path, 'is no file that can be read')
+    const data = await new AccountFile(path, keeping).read()
+    if (data === null) return null
+    const problem = examine?.(recordAccount(data.state))
+    if (problem !== undefined) throw damage(path, problem)
+    const { id, keys } = data.state
+    if (fileName(id) !== name) throw damage(path, `/account/id "${id}" belongs into ${fileName(id)}`)
+    for (const [index, { hash }] of keys.entries()) {
+      const holder = await accounts.accountOf(hash)
+      if (holder !== undefined) throw damage(path, `/account/keys/${index} belongs to the account "${holder}" too`)
+    }
+    return data
+  }
+
+  try {
+    const names = readdirSync(folder)
+    for (const name of names.filter((each) => LEFTOVER.test(each))) removeLeftover(join(folder, name))
+    for (const name of names.filter((each) => each.endsWith('.json') && !each.startsWith('.')).sort()) {
+      try {
+        const data = await readAccount(name)
+        if (data !== null) accounts.load(data)
+      } catch (error) {
+        if (skip === undefined || !(error instanceof StoreError) || error.problem !== 'damaged') throw error
+        skipped.set(name.toLowerCase(), error)
+        skip(error)
+      }
     }
     return accounts
   } catch (error) {
-    release()
+    hold.release()
     throw error
   }
 }
 
-class AccountFile implements AccountAdapter {
-  readonly #path: string
-  readonly #file: TextFile
-  readonly #revive: (record: AccountRecord) => AccountState
-  readonly #turns: Turns
-
-  constructor(path: string, revive: (record: AccountRecord) => AccountState, turns: Turns) {
-    this.#path = path
-    this.#file = new TextFile(path)
-    this.#revive = revive
-    this.#turns = turns
-  }
-
-  async read(): Promise<AccountData | null> {
-    const content = await this.#file.read().catch((cause) => this.#fail('read', cause))
-    if (content === null) return null
-    const { account, quotas, tallies, requests } = await readAccountFile(this.#path, content)
-    return {
-      state: this.#revive(account),
-      quotas: new Map(Object.entries(quotas)),
-      tallies: new Map(Object.entries(tallies)),
-      requests,
-    }
-  }
-
-  async write({ state, quotas, tallies, requests }: AccountData): Promise<void> {
-    // Before its turn comes, because by then the data may have moved on.
-    const content = writeAccountFile({
-      account: recordAccount(state),
-      quotas: Object.fromEntries(quotas),
-      tallies: Object.fromEntries(tallies),
-      requests,
-    })
-    await this.#turns.take(() => this.#file.write(content)).catch((cause) => this.#fail('written', cause))
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.#path, { force: true }).catch((cause) => this.#fail('removed', cause))
-  }
-
-  #fail(deed: string, cause: unknown): never {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new StoreError('unusable', `${this.#path} cannot be ${deed} (${reason})`, { cause })
+function removeLeftover(path: string): void {
+  try {
+    rmSync(path)
+  } catch {
+    // The next write of that account says what is wrong with it.
   }
 }
 

@@ -77,6 +77,12 @@ export class KeptAccount {
     return this.#changed ? this.write() : this.#last
   }
 
+  /** Resolves when no write is under way, however it ended; from then on all of the account counts as unwritten. */
+  async quiesce(): Promise<void> {
+    await this.#last.catch(() => {})
+    this.#changed = true
+  }
+
   async #writeAfter(previous: Promise<void>): Promise<void> {
     // Fails with the previous write: what waits here was built on a state that is now lost.
     await previous

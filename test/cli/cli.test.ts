@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
@@ -19,6 +19,8 @@ const OPTIONS_OF_SERVE = [
   'port',
   'host',
   'data',
+  'durability',
+  'skip-damaged',
   'fixture',
   'seed',
   'now',
@@ -282,6 +284,9 @@ describe.concurrent('serve refuses', () => {
     [['--response-validation', 'on'], '--response-validation on: must be one of error, warn, off'],
     [['--no-admin=maybe'], '--no-admin maybe: must be true or false'],
     [['--no-quotas=2'], '--no-quotas 2: must be true or false'],
+    [['--durability', 'none'], '--durability none: must be one of rename, fsync'],
+    [['--durability'], '--durability needs a value: --durability rename|fsync'],
+    [['--skip-damaged=some'], '--skip-damaged some: must be true or false'],
     [['--frozen=still'], '--frozen still: must be true or false'],
     [['--frozen', '--now'], '--now needs a value: --now INSTANT'],
     [['--host='], '--host : needs a value'],
@@ -479,6 +484,8 @@ describe.concurrent('the environment', () => {
       DMARC_UNDERSTUDY_PORT: '0',
       DMARC_UNDERSTUDY_HOST: '0.0.0.0',
       DMARC_UNDERSTUDY_DATA: join(folder, 'accounts'),
+      DMARC_UNDERSTUDY_DURABILITY: 'fsync',
+      DMARC_UNDERSTUDY_SKIP_DAMAGED: 'true',
       DMARC_UNDERSTUDY_FIXTURE: 'empty',
       DMARC_UNDERSTUDY_SEED: '7',
       DMARC_UNDERSTUDY_NOW: '2026-01-15T09:30:00Z',
@@ -504,6 +511,9 @@ describe.concurrent('the environment', () => {
     })
     const sets = { gone: once('deleteDomains', 410), lost: once('addDomains', 504), never: once('listDmarc', 502) }
     writeFileSync(join(folder, 'own.json'), JSON.stringify(sets))
+    const broken = join(folder, 'accounts', 'account-broken.json')
+    mkdirSync(join(folder, 'accounts'))
+    writeFileSync(broken, '')
     const service = await ready(start(['serve'], { environment }))
     expect(service.apiKey).toBe('key_of_the_environment')
     const kept = JSON.parse(readFileSync(join(folder, 'accounts', 'account-default.json'), 'utf8'))
@@ -517,7 +527,8 @@ describe.concurrent('the environment', () => {
     expect((await service.request('/domaingroups', tooLong)).status).toBe(413)
     expect((await fetch(`${service.origin}/__admin/health`)).status).toBe(404)
     service.signal('SIGTERM')
-    expect(await service.ended).toMatchObject({ code: 0, stderr: '' })
+    const stderr = `DMARC_UNDERSTUDY_SKIP_DAMAGED true: leaves out ${broken}: is empty\n`
+    expect(await service.ended).toMatchObject({ code: 0, stderr })
   })
 
   it.for(['stone', 'below-stone'])(
@@ -559,6 +570,8 @@ describe.concurrent('the environment', () => {
     ['fixture', '', 'needs a value'],
     ['plan', 'gold', 'must be one of below-stone, stone, above-stone'],
     ['data', '', 'needs a value'],
+    ['durability', 'FSYNC', 'must be one of rename, fsync'],
+    ['skip-damaged', 'some', 'must be true or false'],
     ['api-key', '', 'needs a value'],
     ['overlay', '', 'needs a value'],
     ['host', '0.0.0.0', 'others can reach this address, so give --admin-token TOKEN or --no-admin'],
@@ -810,6 +823,65 @@ describe.concurrent('a data folder', () => {
     service.signal('SIGTERM')
     await service.ended
     expect(existsSync(join(folder, '.lock'))).toBe(false)
+  })
+
+  it.for(['SIGTERM', 'SIGINT'] as const)(
+    'is free again after %s, and after SIGKILL when it is asked for',
+    async (signal, { serve, folder }) => {
+      const first = await serve(['--data', folder])
+      first.signal('SIGKILL')
+      await first.ended
+      expect(existsSync(join(folder, '.lock'))).toBe(true)
+      const second = await serve(['--data', folder])
+      second.signal(signal)
+      expect(await second.ended).toMatchObject({ code: 0 })
+      expect(readdirSync(folder)).toEqual(['account-default.json'])
+    },
+  )
+
+  it.for(['rename', 'fsync'])(
+    'with --durability %s keeps what was answered from a kill',
+    async (durability, { serve, folder }) => {
+      const first = await serve(['--data', folder, '--durability', durability, '--fixture', 'empty'])
+      expect((await first.request('/domains', { method: 'POST', body: '{"domains":["a.example"]}' })).status).toBe(200)
+      first.signal('SIGKILL')
+      await first.ended
+      const second = await serve(['--data', folder])
+      expect((await second.request('/domains')).body).toMatchObject({ data: { domains: ['a.example'] } })
+    },
+  )
+
+  it('with --skip-damaged starts without a damaged account, and says which and why in one line', async ({
+    serve,
+    folder,
+  }) => {
+    const path = join(folder, 'account-broken.json')
+    writeFileSync(path, '{"format":')
+    const service = await serve(['--data', folder, '--skip-damaged', '--log-level', 'error'])
+    expect((await service.request('/domains')).status).toBe(200)
+    service.signal('SIGTERM')
+    const { stderr } = await service.ended
+    expect(stderr).toBe(`--skip-damaged true: leaves out ${path}: is not JSON, it was cut off or changed by hand\n`)
+    expect(readFileSync(path, 'utf8')).toBe('{"format":')
+  })
+
+  it('with --skip-damaged does not start without the account that everybody has', async ({ folder }) => {
+    const path = join(folder, 'account-default.json')
+    writeFileSync(path, '')
+    const message = `The account "default" is damaged: ${path}: is empty`
+    await expectRefusal(['serve', '--port', '0', '--data', folder, '--skip-damaged'], 3, message)
+  })
+
+  it('that is gone at the stop makes the program end with exit code 3 and one line', async ({ serve, folder }) => {
+    const accounts = join(folder, 'accounts')
+    const service = await serve(['--data', accounts, '--log-level', 'silent'])
+    // Something to keep at the stop: the request is counted.
+    expect((await service.request('/domains')).status).toBe(200)
+    rmSync(accounts, { recursive: true })
+    service.signal('SIGTERM')
+    const { code, stderr } = await service.ended
+    expect(stderr).toMatch(/^dmarc-understudy: .*account-default\.json cannot be written \(ENOENT: [^\n]+\n$/)
+    expect(code).toBe(3)
   })
 
   it('is made where it is missing, relative to where the program runs', async ({ serve, folder }) => {

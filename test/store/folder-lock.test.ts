@@ -7,7 +7,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { lockFolder } from '../../src/store/folder-lock.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-const ours = JSON.stringify({ pid: process.pid, host: hostname() })
+const ours = { pid: process.pid, host: hostname() }
+
+function lockOf(folder: string): unknown {
+  return JSON.parse(readFileSync(join(folder, '.lock'), 'utf8'))
+}
 
 async function lock(folder: string): Promise<() => void> {
   const release = await lockFolder(folder)
@@ -30,11 +34,18 @@ async function otherProcess(folder: string): Promise<ChildProcess> {
   return child
 }
 
+/** As the lock of that process would tell it. */
+function beginningOf({ pid }: ChildProcess): string {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  return `${boot} ${readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19]}`
+}
+
 describe('the lock of a folder', () => {
   it('names the process and its host', async () => {
     const folder = temporaryFolder()
     await lock(folder)
-    expect(readFileSync(join(folder, '.lock'), 'utf8')).toBe(ours)
+    expect(lockOf(folder)).toMatchObject(ours)
+    if (existsSync('/proc')) expect(lockOf(folder)).toHaveProperty('began')
   })
 
   it.each<[what: string, make: (path: string) => void]>([
@@ -68,7 +79,7 @@ describe('the lock of a folder', () => {
         message: `${path} is open in this process already`,
       })
     }
-    expect(readFileSync(join(folder, '.lock'), 'utf8')).toBe(ours)
+    expect(lockOf(folder)).toMatchObject(ours)
   })
 
   it('lets one of two openings at the same time through', async () => {
@@ -97,7 +108,7 @@ describe('the lock of a folder', () => {
     child.kill('SIGKILL')
     await once(child, 'exit')
     await lock(folder)
-    expect(readFileSync(join(folder, '.lock'), 'utf8')).toBe(ours)
+    expect(lockOf(folder)).toMatchObject(ours)
     expect(readdirSync(folder)).toEqual(['.lock'])
   })
 
@@ -128,17 +139,46 @@ describe('the lock of a folder', () => {
   })
 
   it.each([
-    ['names our own process, which does not hold it', ours],
+    ['names our own process, which does not hold it', JSON.stringify(ours)],
     ['is empty', ''],
-    ['was cut off', ours.slice(0, -1)],
+    ['was cut off', JSON.stringify(ours).slice(0, -1)],
     ['names no process', '{"pid":0,"host":"elsewhere"}'],
     ['names no host', '{"pid":1}'],
   ])('is taken over when it %s', async (_, content) => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, '.lock'), content)
     await lock(folder)
-    expect(readFileSync(join(folder, '.lock'), 'utf8')).toBe(ours)
+    expect(lockOf(folder)).toMatchObject(ours)
     expect(readdirSync(folder)).toEqual(['.lock'])
+  })
+
+  it.runIf(existsSync('/proc/self/stat'))('is taken over when another process has the pid by now', async () => {
+    const folder = temporaryFolder()
+    const child = await otherProcess(folder)
+    const path = join(folder, '.lock')
+    const began = beginningOf(child)
+    for (const [since, taken] of [
+      [began, false],
+      [began.replace(/\d+$/, (ticks) => `${Number(ticks) - 1}`), true],
+      [began.replace(/^./, 'x'), true],
+    ] as const) {
+      writeFileSync(path, JSON.stringify({ pid: child.pid, host: hostname(), began: since }))
+      const outcome = await lockFolder(folder).then(
+        (release) => release(),
+        (error) => error.problem,
+      )
+      expect([since, outcome]).toEqual([since, taken ? undefined : 'locked'])
+    }
+  })
+
+  it('is let go once, and not when another has it by then', async () => {
+    const folder = temporaryFolder()
+    const release = await lock(folder)
+    release()
+    await lock(folder)
+    release()
+    expect(lockOf(folder)).toMatchObject(ours)
+    await expect(lockFolder(folder)).rejects.toMatchObject({ problem: 'locked' })
   })
 
   it('is left alone at the release when it is no longer ours', async () => {

@@ -1,0 +1,81 @@
+// Writes to the accounts of a folder until it is killed, and says of each change that it was acknowledged.
+import { writeSync } from 'node:fs'
+import { openAccount } from '../../dist/domain/account.js'
+import { addDomains, deleteDomains } from '../../dist/domain/domains.js'
+import { comparedName, createGroup, updateGroup } from '../../dist/domain/groups.js'
+import { openFolderStore } from '../../dist/store/folder.js'
+
+const [, , folder, durability, plan] = process.argv
+const { accounts, clients } = JSON.parse(plan)
+const settings = {
+  nameComparison: 'unicode',
+  repeatedDomains: 'refused',
+  alreadyMonitored: 'refused',
+  repeatedMembers: 'refused',
+}
+const idFormat = { alphabet: '0123456789', length: 12 }
+const revive = (record) => openAccount(record, (name) => comparedName(name, 'unicode'))
+const target = { operation: 'addDomains', method: 'POST', path: '/domains', key: 'key', answersWith: () => true }
+
+const store = await openFolderStore(folder, revive, { durability })
+await Promise.all(Array.from({ length: accounts }, (_, account) => store.create(emptyAccount(`account-${account}`))))
+writeSync(1, 'ready\n')
+for (let account = 0; account < accounts; account++) {
+  for (let client = 0; client < clients; client++) void work(account, client)
+}
+
+async function work(account, client) {
+  const id = `account-${account}`
+  for (let step = 0; ; step++) {
+    const name = `${client}-${Math.floor(step / 6)}`
+    const spare = `spare-${account}-${name}`
+    switch (step % 6) {
+      case 0:
+        await change(id, (state) => addDomains(state, [`${name}.x`, `${name}.y`], 0, settings))
+        break
+      case 1:
+        await change(id, (state) =>
+          createGroup(state, { id: `id-${name}`, name, domains: [`${name}.x`, `${name}.y`] }, idFormat, settings),
+        )
+        break
+      case 2:
+        await change(id, (state) => deleteDomains(state, [`${name}.y`], settings))
+        break
+      case 3:
+        await change(id, (state) => updateGroup(state, `id-${name}`, { name: `${name} done` }, settings))
+        break
+      case 4:
+        await store.create(emptyAccount(spare))
+        break
+      case 5:
+        await store.delete(spare)
+    }
+    writeSync(1, `${account} ${client}\n`)
+  }
+}
+
+async function change(id, decide) {
+  await store.nextRequest(id)
+  await store.hit(id, 'bucket', { limit: 1e9, window: 3600, start: 'aligned', enforced: true }, 0)
+  await store.strike(id, target, 0, () => 0)
+  const decision = await store.update(id, decide)
+  if (!decision.ok) throw new Error(JSON.stringify(decision))
+}
+
+function emptyAccount(id) {
+  return revive({
+    id,
+    plan: 'stone',
+    seed: 42,
+    origin: { fixture: 'empty', key: { id: 'key', hash: 'hash' } },
+    createdAt: 0,
+    clock: { offset: 0 },
+    keys: [],
+    domains: [],
+    groups: [],
+    groupsCreated: 0,
+    keysCreated: 0,
+    faults: [{ id: 'fault_1', createdAt: 0, rule: { delay_ms: 1 } }],
+    faultsCreated: 1,
+  })
+}

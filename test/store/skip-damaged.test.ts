@@ -1,0 +1,148 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ServerOptions } from '../../src/options.ts'
+import { startUnderstudy } from '../../src/server.ts'
+import { SILENT } from '../../src/wire/log.ts'
+import { startService } from '../service.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const SOUND = 'sandbox_sound'
+const DAMAGED = 'sandbox_damaged'
+const as = (sandbox: string) => ({ authorization: `Bearer ${sandbox}` })
+
+function optionsFor(folder: string, more: ServerOptions = {}): ServerOptions {
+  return { data: folder, store: undefined, skipDamaged: true, ...more }
+}
+
+/** A folder with a `default` account and two sandboxes, each of which has a domain. */
+async function filledFolder(): Promise<string> {
+  const folder = temporaryFolder()
+  const service = await startService(optionsFor(folder))
+  for (const sandbox of [SOUND, DAMAGED]) {
+    const added = await service.send('POST', '/domains', { domains: ['kept.example'] }, as(sandbox))
+    expect(added.status).toBe(200)
+  }
+  await service.stop()
+  return folder
+}
+
+const pathIn = (folder: string, id: string) => join(folder, `account-${id}.json`)
+
+describe('with `skipDamaged`', () => {
+  it.each<[how: string, damage: (content: string) => string, reason: string]>([
+    ['is empty', () => '', 'is empty'],
+    ['was cut off', (content) => content.slice(0, -30), 'is not JSON, it was cut off or changed by hand'],
+    [
+      'is foreign',
+      () => '{"name":"x"}',
+      'is no account of dmarc-understudy: /format must be "dmarc-understudy/account"',
+    ],
+    [
+      'is newer',
+      (content) => content.replace('"version":1', '"version":99'),
+      'was written by a newer dmarc-understudy (version 99; this one reads 1)',
+    ],
+    ['has another shape', (content) => content.replace('"plan":"stone"', '"plan":7'), '/account/plan must be string'],
+    [
+      'means nothing',
+      (content) => content.replace('"name":"kept.example"', '"name":"NOT A DOMAIN"'),
+      expect.stringContaining('NOT A DOMAIN'),
+    ],
+    [
+      'belongs to another account',
+      (content) => content.replace(`"id":"${DAMAGED}"`, '"id":"other"'),
+      '/account/id "other" belongs into account-other.json',
+    ],
+  ])('an account whose file %s is left out with one warning, and the others work', async (_, damage, reason) => {
+    const folder = await filledFolder()
+    const path = pathIn(folder, DAMAGED)
+    const sound = readFileSync(path, 'utf8')
+    const content = damage(sound)
+    expect(content).not.toBe(sound)
+    writeFileSync(path, content)
+    const warnings: object[] = []
+    const service = await startService(
+      optionsFor(folder, { log: { ...SILENT, warn: (fields) => void warnings.push(fields) } }),
+    )
+    expect(warnings).toEqual([{ reason: expect.stringContaining(`${path}: `) }])
+    const { reason: said } = warnings[0] as { reason: string }
+    expect(said.slice(`${path}: `.length)).toEqual(reason)
+
+    const others = await service.send('POST', '/domains', { domains: ['more.example'] }, as(SOUND))
+    expect(others.status).toBe(200)
+    // Neither its key nor its id opens another account in its place.
+    const refused = await service.send('GET', '/domains', undefined, as(DAMAGED))
+    expect(refused).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } })
+    const admin = `${new URL(service.baseUrl).origin}/__admin/accounts`
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id: DAMAGED }),
+    }
+    const created = await fetch(admin, init)
+    expect(created.status).toBe(409)
+    const { error } = (await created.json()) as { error: { code: string; message: string } }
+    expect(error).toMatchObject({ code: 'taken', message: expect.stringContaining(path) })
+    expect((await fetch(`${admin}/${DAMAGED}`)).status).toBe(404)
+    await service.stop()
+    expect(readFileSync(path, 'utf8')).toBe(content)
+
+    writeFileSync(path, sound)
+    const mended = await startService(optionsFor(folder))
+    const kept = await mended.send('GET', '/domains', undefined, as(DAMAGED))
+    expect(kept.body.data.domains).toEqual(['kept.example'])
+  })
+
+  it('tells the library which accounts are left out', async () => {
+    const folder = await filledFolder()
+    writeFileSync(pathIn(folder, DAMAGED), '')
+    await using service = await startUnderstudy({ data: folder, skipDamaged: true })
+    expect(service.skipped).toEqual([`${pathIn(folder, DAMAGED)}: is empty`])
+  })
+
+  it('leaves out what is no file, and never puts one in its place', async () => {
+    const folder = await filledFolder()
+    mkdirSync(pathIn(folder, 'acme'))
+    const service = await startUnderstudy({ data: folder, skipDamaged: true })
+    await expect(service.createAccount({ id: 'acme' })).rejects.toMatchObject({ code: 'taken' })
+    await service.stop()
+    expect(readdirSync(pathIn(folder, 'acme'))).toEqual([])
+  })
+
+  it('gives an account that asks for no id another one than that of a damaged account', async () => {
+    const folder = await filledFolder()
+    writeFileSync(pathIn(folder, 'account-1'), '')
+    await using service = await startUnderstudy({ data: folder, skipDamaged: true })
+    expect((await service.createAccount()).id).toBe('account-2')
+  })
+
+  it('leaves out an account that has a key of another', async () => {
+    const folder = await filledFolder()
+    const content = readFileSync(pathIn(folder, SOUND), 'utf8')
+    const copy = pathIn(folder, 'zz')
+    writeFileSync(copy, content.replace(`"id":"${SOUND}"`, '"id":"zz"'))
+    await using service = await startUnderstudy({ data: folder, skipDamaged: true })
+    expect(service.skipped).toEqual([`${copy}: /account/keys/0 belongs to the account "${SOUND}" too`])
+  })
+
+  it('does not start without the account `default`, and warns of nothing', async () => {
+    const folder = await filledFolder()
+    for (const id of ['default', DAMAGED]) writeFileSync(pathIn(folder, id), '')
+    const warnings: object[] = []
+    const log = { ...SILENT, warn: (fields: object) => void warnings.push(fields) }
+    await expect(startUnderstudy({ data: folder, skipDamaged: true, log })).rejects.toMatchObject({
+      problem: 'damaged',
+      message: `The account "default" is damaged: ${pathIn(folder, 'default')}: is empty`,
+    })
+    expect(warnings).toEqual([])
+    expect(readdirSync(folder)).not.toContain('.lock')
+    expect(readFileSync(pathIn(folder, 'default'), 'utf8')).toBe('')
+  })
+})
+
+it('without `skipDamaged` stops the start at the first damaged account', async () => {
+  const folder = await filledFolder()
+  writeFileSync(pathIn(folder, DAMAGED), '')
+  await expect(startUnderstudy({ data: folder })).rejects.toMatchObject({ problem: 'damaged' })
+})
