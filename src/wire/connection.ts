@@ -9,6 +9,8 @@ const TURN = 100
  */
 const LINGER = 10_000
 
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
 const connections = new WeakMap<Socket, Connection>()
 
 /** What is known of a connection, and what keeps one client from taking what belongs to all. */
@@ -54,13 +56,27 @@ export class Connection {
    * Has a request dealt with in its turn. A client may send thousands without waiting for answers: they neither keep
    * other clients waiting nor fill the memory.
    */
-  take(request: IncomingMessage, response: ServerResponse, deal: () => void): void {
+  take(request: IncomingMessage, response: ServerResponse, deal: Handler): void {
     this.#request = request
-    if (this.#busy < TURN && this.#deferred.length === 0) this.#begin(response, deal)
-    else {
-      this.#deferred.push(() => this.#begin(response, deal))
-      this.#socket.pause()
+    if (this.#busy < TURN && this.#deferred.length === 0) {
+      this.#busy++
+      deal(request, response)
+      return
     }
+    this.#deferred.push(() => deal(request, response))
+    this.#socket.pause()
+  }
+
+  /** Takes note that a request has been answered. */
+  finish(request: IncomingMessage): void {
+    this.#busy--
+    if (this.#busy === 0 && this.#deferred.length > 0) setImmediate(() => this.#nextTurn())
+    if (request.complete || this.#socket.destroyed || this.lingers) return
+    this.#linger()
+    request.once('end', () => {
+      if (this.#socket.writable) this.#stopLingering()
+      else this.#socket.destroySoon()
+    })
   }
 
   /** Sends the last bytes and closes the connection: when the client does so as well, or else a little later. */
@@ -69,25 +85,12 @@ export class Connection {
     this.#linger()
   }
 
-  #begin(response: ServerResponse, deal: () => void): void {
-    this.#busy++
-    response.once('close', closeResponse)
-    deal()
-  }
-
-  finish(request: IncomingMessage): void {
-    this.#busy--
-    if (this.#busy === 0 && this.#deferred.length > 0) setImmediate(() => this.#nextTurn())
-    if (request.complete || this.#socket.destroyed || this.lingers) return
-    this.#linger()
-    request.once('end', () => {
-      if (this.#socket.writable) this.#stopLingering()
-    })
-  }
-
   #nextTurn(): void {
     if (this.#socket.destroyed) return
-    for (const begin of this.#deferred.splice(0, TURN)) begin()
+    for (const deal of this.#deferred.splice(0, TURN)) {
+      this.#busy++
+      deal()
+    }
     if (this.#deferred.length === 0) this.#socket.resume()
   }
 
@@ -99,9 +102,4 @@ export class Connection {
     clearTimeout(this.#lingering)
     this.#lingering = undefined
   }
-}
-
-/** One for all responses, because a listener of its own would cost each of them more. */
-function closeResponse(this: ServerResponse): void {
-  Connection.of(this.req.socket).finish(this.req)
 }

@@ -39,7 +39,13 @@ export function createHttpServer(
   // Express changes the prototype of every request and response, which makes the engine forget all it knew of them:
   // 60 % of the time of a small request. Those that are born with the right one are left alone (nodejs/node#37457).
   class AppRequest extends IncomingMessage {}
-  class AppResponse extends ServerResponse {}
+  class AppResponse extends ServerResponse {
+    // What Node calls when an answer is out; a listener would cost every request more.
+    override detachSocket(socket: Socket): void {
+      super.detachSocket(socket)
+      Connection.of(socket).finish(this.req)
+    }
+  }
   Object.setPrototypeOf(AppRequest.prototype, app.request)
   Object.setPrototypeOf(AppResponse.prototype, app.response)
   Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
@@ -52,7 +58,7 @@ export function createHttpServer(
   const sockets = new Set<Socket>()
   function handle(request: IncomingMessage, response: ServerResponse): void {
     sockets.delete(request.socket)
-    Connection.of(request.socket).take(request, response, () => run(request, response))
+    Connection.of(request.socket).take(request, response, run)
   }
   function run(request: IncomingMessage, response: ServerResponse): void {
     // Express would try to parse a target that is no path, in vain and with a warning, and answer with a page of HTML.
