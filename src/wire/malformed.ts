@@ -34,6 +34,7 @@ export function createMalformedReply(
     // The rest of what is refused already needs no refusal of its own; a client that is too slow with it has had its time.
     if (connection.lingers) {
       if (error.code === 'ECONNRESET' || error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
+      else if (socket.writable) connection.end()
       return
     }
     if (error.code === 'ECONNRESET' || !socket.writable) {
