@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject, type Format } from 'ajv/dist/2020.js'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Problem } from '../domain/errors.ts'
 import type { Quota } from '../domain/quotas.ts'
+import { boundErrors, type Validate } from './bounded-check.ts'
 import type { Catalogue } from './catalogue.ts'
 import { METHODS } from './codes.ts'
 import { ContractError } from './contract-error.ts'
@@ -42,6 +43,7 @@ export interface Operation {
   parameters: ReadonlySet<string>
   /** Their schemas without references, by name. */
   parameterSchemas: ReadonlyMap<string, Json>
+  /** All problems of a body, of very many the first and one of each kind. */
   checkBody(body: unknown): Problem<string>[]
   success: ResponseContract
   responses: ReadonlyMap<number, ResponseContract>
@@ -99,11 +101,6 @@ export function compileApi(document: ApiDocument, formats: Readonly<Record<strin
     routes,
     checkFailure: compiler.check(valueAt(resolved, '/components/schemas/Failure'), '/components/schemas/Failure'),
   }
-}
-
-interface Validate {
-  (value: unknown): boolean
-  errors?: ErrorObject[] | null | undefined
 }
 
 class Compiler {
@@ -219,9 +216,9 @@ class Compiler {
 
   #problems(schema: unknown, pointer: string): Operation['checkBody'] {
     if (schema === undefined) return () => []
-    const validate = this.#compile(schema, pointer)
+    const check = boundErrors(schema as Json, (part, at) => this.#compile(part, pointer + at))
     const defaults = this.#defaults()
-    return (body) => (validate(body) ? [] : problemsOf(validate.errors ?? [], defaults))
+    return (body) => problemsOf(check(body), defaults)
   }
 
   #response(status: string, response: Json, operation: string): ResponseContract {

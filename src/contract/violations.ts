@@ -25,6 +25,7 @@ const SUMMARIES = new Set(['anyOf', 'propertyNames'])
 
 /** The ajv errors (of `verbose` mode) in a request as problems, each said once. */
 export function problemsOf(errors: readonly ErrorObject[], defaults: CodeByKeyword): Problem<string>[] {
+  if (errors.length === 0) return []
   const summed = errors.filter(({ keyword }) => SUMMARIES.has(keyword)).map(({ schemaPath }) => `${schemaPath}/`)
   const told = errors.filter(({ schemaPath }) => !summed.some((path) => schemaPath.startsWith(path)))
   return told.map((error) => problemOf(error, defaults))

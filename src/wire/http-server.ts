@@ -3,6 +3,7 @@ import { createServer, IncomingMessage, type Server, ServerResponse } from 'node
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import express from 'express'
+import { Connection } from './connection.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
@@ -16,6 +17,11 @@ const TIMEOUTS = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
 }
+/**
+ * In milliseconds, how long nothing may pass on a connection in either direction, such as when a client never reads its
+ * answers. Longer than a fault may keep an answer back.
+ */
+const STALLED = 30 * 60_000
 /** Requests under way when a stop begins have this long, in milliseconds. */
 const STOP_PATIENCE = 1500
 
@@ -33,7 +39,13 @@ export function createHttpServer(
   // Express changes the prototype of every request and response, which makes the engine forget all it knew of them:
   // 60 % of the time of a small request. Those that are born with the right one are left alone (nodejs/node#37457).
   class AppRequest extends IncomingMessage {}
-  class AppResponse extends ServerResponse {}
+  class AppResponse extends ServerResponse {
+    // What Node calls when an answer is out; a listener would cost every request more.
+    override detachSocket(socket: Socket): void {
+      super.detachSocket(socket)
+      Connection.of(socket).finish(this.req)
+    }
+  }
   Object.setPrototypeOf(AppRequest.prototype, app.request)
   Object.setPrototypeOf(AppResponse.prototype, app.response)
   Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
@@ -46,6 +58,9 @@ export function createHttpServer(
   const sockets = new Set<Socket>()
   function handle(request: IncomingMessage, response: ServerResponse): void {
     sockets.delete(request.socket)
+    Connection.of(request.socket).take(request, response, run)
+  }
+  function run(request: IncomingMessage, response: ServerResponse): void {
     // Express would try to parse a target that is no path, in vain and with a warning, and answer with a page of HTML.
     if (!request.url?.startsWith('/')) void dispatch(request, response)
     else
@@ -62,11 +77,18 @@ export function createHttpServer(
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
+  server.timeout = STALLED
   // Node would drop fields beyond the thousandth without a word; the size of all is bounded anyway.
   server.maxHeadersCount = 0
   // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.
   server.on('checkExpectation', handle)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
+  // Without this, a client that takes the server for a proxy would be cut off without a word.
+  server.on('connect', ({ url }, socket: Duplex) => {
+    socket.on('error', () => {})
+    const rawPacket = Buffer.from(`CONNECT ${url} HTTP/1.1`)
+    refuseMalformed(Object.assign(new Error('No proxy.'), { rawPacket }), socket as Socket)
+  })
   return server
 }
 

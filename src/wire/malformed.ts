@@ -2,6 +2,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Contract } from '../contract/contract.ts'
 import type { Problem } from '../domain/errors.ts'
+import { Connection } from './connection.ts'
 import type { Log } from './log.ts'
 import { requestIdOf } from './request-id.ts'
 
@@ -29,6 +30,13 @@ export function createMalformedReply(
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   let ordinal = 0
   return function refuseMalformed(error, socket) {
+    const connection = Connection.of(socket)
+    // The rest of what is refused already needs no refusal of its own; a client that is too slow with it has had its time.
+    if (connection.lingers) {
+      if (error.code === 'ECONNRESET' || error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
+      else if (socket.writable) connection.end()
+      return
+    }
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
@@ -38,8 +46,10 @@ export function createMalformedReply(
     // same field.
     const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null }
     if (pending && (pending.headersSent || pending.req.complete)) {
-      pending.once('finish', () => socket.end())
-      pending.once('close', () => socket.destroy())
+      pending.once('finish', () => connection.end())
+      pending.once('close', () => {
+        if (!pending.writableFinished) socket.destroy()
+      })
       return
     }
     const problem = problemOf(error)
@@ -55,7 +65,7 @@ export function createMalformedReply(
     }
     record({ requestId, ...firstLineOf(error), problem, status, headers, body })
     const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields, '', body.toString()].join('\r\n'))
+    connection.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields, '', body.toString()].join('\r\n'))
   }
 }
 

@@ -97,9 +97,11 @@ describe('The method', () => {
     expect((await exchange(service, { method: 'OPTIONS', target: '*' })).status).toBe(404)
   })
 
-  it.each(['example.com:443', DOMAINS])('CONNECT %s opens no tunnel', async (target) => {
+  it.each(['example.com:443', DOMAINS])('CONNECT %s opens no tunnel, and says so', async (target) => {
     const service = await startService()
-    expect(await service.sendRaw(requestBytes({ method: 'CONNECT', target }))).toBe('')
+    const [response] = readResponses(await service.sendRaw(requestBytes({ method: 'CONNECT', target })))
+    expect([response?.status, response && codeOf(response)]).toEqual([400, 'invalid_request_body'])
+    if (response) expectLawful(service, { target: '/' }, response)
     await expectHealthy(service)
   })
 
