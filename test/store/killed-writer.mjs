@@ -1,6 +1,7 @@
 // Writes to the accounts of a folder until it is killed, and says of each change that it was acknowledged.
 import { writeSync } from 'node:fs'
 import { openAccount } from '../../dist/domain/account.js'
+import { chargeBucket, countRequest, countStrike } from '../../dist/domain/counting.js'
 import { addDomains, deleteDomains } from '../../dist/domain/domains.js'
 import { comparedName, createGroup, updateGroup } from '../../dist/domain/groups.js'
 import { openFolderStore } from '../../dist/store/folder.js'
@@ -55,9 +56,11 @@ async function work(account, client) {
 }
 
 async function change(id, decide) {
-  await store.nextRequest(id)
-  await store.hit(id, 'bucket', { limit: 1e9, window: 3600, start: 'aligned', enforced: true }, 0)
-  await store.strike(id, target, 0, () => 0)
+  await store.count(id, ({ faults }, counting) => {
+    countRequest(counting)
+    chargeBucket(counting, 'bucket', { limit: 1e9, window: 3600, start: 'aligned', enforced: true }, 0)
+    countStrike(counting, faults, target, 0, () => 0)
+  })
   const decision = await store.update(id, decide)
   if (!decision.ok) throw new Error(JSON.stringify(decision))
 }
