@@ -25,8 +25,8 @@ let name: string | undefined
 /**
  * Makes the folder when it is missing, and keeps other processes out until the function that it resolves to is
  * called. A lock is dead, and replaced, when its process no longer runs on this host, even if another one has its pid
- * by now; when it names our own pid though we do not hold it, as in a container that was started again; and when it
- * names nobody, because its writer died at that. A process on another host cannot be asked and counts as running.
+ * by now, or we have, as in a container that was started again; and when it names nobody, because its writer died at
+ * that. A process on another host cannot be asked and counts as running.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   const realFolder = makeFolder(folder)
@@ -165,7 +165,8 @@ function isHolder(value: unknown): value is Holder {
 
 function isRunning({ pid, host, began }: Holder): boolean {
   if (host !== hostname()) return true
-  if (pid === process.pid) return false
+  // Another thread, or another copy of this module, may have locked it; a process that had our pid before us has not.
+  if (pid === process.pid) return began !== undefined && began === beginningOf(pid)
   try {
     process.kill(pid, 0)
     return began === undefined || began === (beginningOf(pid) ?? began)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { lockFolder } from '../../src/store/folder-lock.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -170,6 +171,30 @@ describe('the lock of a folder', () => {
       expect([since, outcome]).toEqual([since, taken ? undefined : 'locked'])
     }
   })
+
+  it.runIf(existsSync('/proc/self/stat'))(
+    'refuses a second opening in another thread of the same process',
+    async () => {
+      const folder = temporaryFolder()
+      const release = await lock(folder)
+      const script = `
+      const { parentPort, workerData } = require('node:worker_threads')
+      import(workerData.module)
+        .then(({ lockFolder }) => lockFolder(workerData.folder))
+        .then((release) => release(), (error) => error.problem)
+        .then((outcome) => parentPort.postMessage(outcome ?? 'locked it'))`
+      const module = new URL('../../dist/store/folder-lock.js', import.meta.url).href
+      async function lockInThread(): Promise<unknown> {
+        const thread = new Worker(script, { eval: true, workerData: { module, folder } })
+        const [outcome] = await once(thread, 'message')
+        await thread.terminate()
+        return outcome
+      }
+      expect(await lockInThread()).toBe('locked')
+      release()
+      expect(await lockInThread()).toBe('locked it')
+    },
+  )
 
   it('is let go once, and not when another has it by then', async () => {
     const folder = temporaryFolder()
