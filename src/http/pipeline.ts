@@ -51,25 +51,32 @@ export function createPipeline(
   const replier = new Replier(contract, deps.responseValidation)
   const record = createRecorder(deps)
   contract.operations.forEach(behaviourOf)
-  const turns = new WeakMap<Socket, Promise<void>>()
+  const lines = new WeakMap<Socket, Line>()
   /** Connections that a fault has cut: what was sent on them without waiting is lost as well. */
   const severed = new WeakSet<Socket>()
   let strangers = 0
 
   return function serve(request, response) {
     const { socket } = request
-    const before = turns.get(socket)
+    let line = lines.get(socket)
+    if (line === undefined) {
+      line = { waiting: 0, last: undefined }
+      lines.set(socket, line)
+    }
+    const { last } = line
+    line.waiting += 1
     // RFC 9112 §9.3.2: of requests sent without waiting, none may overtake a change that was asked for before it.
-    const run = () => handle(request, response)
-    const turn = before === undefined ? run() : before.then(run, run)
-    turns.set(socket, turn)
-    return turn
+    line.last =
+      line.waiting === 1 || last === undefined
+        ? handle(request, response, line)
+        : last.then(() => handle(request, response, line))
+    return line.last
   }
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (severed.has(request.socket)) return
+  async function handle(request: IncomingMessage, response: ServerResponse, line: Line): Promise<void> {
     const exchange = openExchange(request, response, elapsed())
     try {
+      if (severed.has(request.socket)) return
       const reply = await replyTo(exchange)
       if (reply === undefined) await cutOff(exchange)
       else if (!response.destroyed) {
@@ -87,6 +94,8 @@ export function createPipeline(
       }
       log.error({ request_id: exchange.requestId, err: error }, 'The response could not be sent.')
       response.destroy()
+    } finally {
+      line.waiting -= 1
     }
   }
 
@@ -281,6 +290,12 @@ export function createPipeline(
     if (applied) headers.push('Preference-Applied', applied)
     return headers
   }
+}
+
+/** The requests of one connection that are not answered yet. */
+interface Line {
+  waiting: number
+  last: Promise<void> | undefined
 }
 
 /** Notes that the contract itself, and nothing in the state, is what forbids the request. */
