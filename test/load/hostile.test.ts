@@ -74,7 +74,7 @@ const CROWD: readonly [who: string, clients: number, attack: Attack][] = [
   ],
   [
     'send without waiting and never read',
-    20,
+    8,
     (socket) => {
       socket.pause()
       socket.write(repeat(READ, 2_000))
@@ -274,7 +274,7 @@ describe('What is at the edge of HTTP is answered', () => {
   const auth = `Authorization: ${AUTHORIZED[1]}\r\n`
 
   it.each<[what: string, bytes: string, status: number]>([
-    ['a folded header', `GET ${DOMAINS} HTTP/1.1\r\n${HEAD}${auth}X: a\r\n b\r\nConnection: close\r\n\r\n`, 200],
+    ['a folded header', `GET ${DOMAINS} HTTP/1.1\r\n${HEAD}${auth}X: a\r\n b\r\nConnection: close\r\n\r\n`, 400],
     [
       'lines that end with a bare line feed',
       `GET ${DOMAINS} HTTP/1.1\nHost: x\n${auth.trim()}\nConnection: close\n\n`,
@@ -283,7 +283,7 @@ describe('What is at the edge of HTTP is answered', () => {
     [
       'a thousand small headers',
       `GET ${DOMAINS} HTTP/1.1\r\n${HEAD}${auth}${'A:\r\n'.repeat(1_000)}Connection: close\r\n\r\n`,
-      400,
+      200,
     ],
     ['a header of 16 KB', `GET ${DOMAINS} HTTP/1.1\r\n${HEAD}X: ${'x'.repeat(16_384)}\r\n\r\n`, 431],
     [
