@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
 /** Requests of one connection that are dealt with before others have their turn. */
-const TURN = 100
+const TURN = 10
 /**
  * In milliseconds, how long what a client still sends is read past after its last answer. A connection that is closed
  * with bytes unread is reset, and the client may lose the answer.

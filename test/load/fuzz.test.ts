@@ -22,7 +22,7 @@ async function openRun(seed: number) {
   const log = recordingLog()
   const store = openMemoryStore()
   const understudy = await startUnderstudy({
-    ...{ fixture: 'demo', apiKey: API_KEY, seed, store, log, maxAccounts: 40, journal: 100, clock: () => time },
+    ...{ fixture: 'demo', apiKey: API_KEY, seed, store, log, maxAccounts: 5_000, journal: 100, clock: () => time },
   })
   const chance = new Chance(seed)
   const known: string[] = ['default']

@@ -1,0 +1,108 @@
+import type * as Http from 'node:http'
+import type { RequestListener, ServerOptions } from 'node:http'
+import { expect, it, vi } from 'vitest'
+import { AUTHORIZED, bodyOf, Connection, JSON_BODY, requestBytes } from '../http/wire.ts'
+import { startService } from '../service.ts'
+
+/** Everything that a server waits for is over so many times sooner. */
+const SOONER = 100
+const given: ServerOptions = {}
+
+vi.mock('node:http', async (importOriginal) => {
+  const http = await importOriginal<typeof Http>()
+  function createServer(options: ServerOptions, listener: RequestListener) {
+    Object.assign(given, options)
+    const { headersTimeout = 0, requestTimeout = 0, keepAliveTimeout = 0, connectionsCheckingInterval = 0 } = options
+    const server = http.createServer(
+      {
+        ...options,
+        headersTimeout: headersTimeout / SOONER,
+        requestTimeout: requestTimeout / SOONER,
+        keepAliveTimeout: keepAliveTimeout / SOONER,
+        connectionsCheckingInterval: connectionsCheckingInterval / SOONER,
+      },
+      listener,
+    )
+    let timeout = 0
+    return Object.defineProperty(server, 'timeout', {
+      get: () => timeout / (SOONER * 10),
+      set: (milliseconds: number) => {
+        timeout = milliseconds
+      },
+    })
+  }
+  return { ...http, createServer }
+})
+
+const UPLOAD = { method: 'POST', target: '/api/v1/domains', headers: [AUTHORIZED, JSON_BODY] }
+
+/** Sends a byte now and then, which must not give the client more time. */
+function drip({ socket }: Connection): void {
+  const timer = setInterval(() => socket.write('x'), 5)
+  socket.once('close', () => clearInterval(timer))
+}
+
+it('gives a client ten seconds for a header, a minute for a request, and keeps an idle connection for five', async () => {
+  await startService()
+  expect(given).toMatchObject({ headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5_000 })
+})
+
+it.each([
+  ['a header', 'GET /api/v1/domains HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+  ['a first line', 'GET /'],
+  ['a body', requestBytes({ ...UPLOAD, headers: [...UPLOAD.headers, ['Content-Length', '100000']], body: '{' })],
+  [
+    'a chunk',
+    requestBytes({ ...UPLOAD, headers: [...UPLOAD.headers, ['Transfer-Encoding', 'chunked']], body: 'ffff\r\n' }),
+  ],
+])('answers 408 to a client that sends %s byte by byte, and closes the connection', async (_, beginning) => {
+  const service = await startService()
+  const connection = await Connection.open(service)
+  await connection.write(beginning)
+  drip(connection)
+  const response = await connection.next()
+  expect([response.status, bodyOf(response)?.error?.code]).toEqual([408, 'invalid_request_body'])
+  await connection.closed
+})
+
+it('answers 408 to a client that connects and sends nothing', async () => {
+  const service = await startService()
+  const connection = await Connection.open(service)
+  expect((await connection.next()).status).toBe(408)
+  await connection.closed
+})
+
+it('closes a connection on which no further request comes', async () => {
+  const service = await startService()
+  const connection = await Connection.open(service)
+  await connection.write(requestBytes({ target: '/api/v1/domains' }))
+  expect((await connection.next()).status).toBe(200)
+  await connection.closed
+})
+
+it('sends no second answer to a refused upload that never ends, and closes the connection', async () => {
+  const service = await startService()
+  const connection = await Connection.open(service)
+  await connection.write(requestBytes({ ...UPLOAD, headers: [['Content-Length', '100000']], body: '{' }))
+  expect((await connection.next()).status).toBe(401)
+  drip(connection)
+  await expect(connection.next()).rejects.toThrow('closed after 0 bytes')
+})
+
+it('closes a connection whose client never reads its answers', async () => {
+  const service = await startService({ fixture: 'agency', enforceQuotas: false })
+  const connection = await Connection.open(service)
+  connection.socket.pause()
+  await connection.write(Buffer.concat(Array(2_000).fill(requestBytes({ target: '/api/v1/dmarc' }))).subarray(0, 1_000))
+  connection.socket.write(Buffer.concat(Array(2_000).fill(requestBytes({ target: '/api/v1/dmarc' }))))
+  const { port } = new URL(service.baseUrl)
+  expect(Number(port)).toBeGreaterThan(0)
+  await vi.waitUntil(() => countConnections() === 0, { timeout: 20_000, interval: 50 })
+  connection.socket.resume()
+  await connection.closed
+})
+
+/** Of this process, those of the server; the client's own is one of them as well. */
+function countConnections(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length - 1
+}
