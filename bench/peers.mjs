@@ -22,14 +22,20 @@ const PEERS = [
   { name: 'WireMock', package: 'wiremock', version: '3.13.2', slowToWarm: true, prepare: prepareWireMock },
 ]
 
-/** Installs those that are not there in their version. Answers whether that could be done. */
+/** Installs those that are not there in their version, with npm. Answers whether that could be done. */
 export function installPeers(folder) {
   const missing = PEERS.filter((peer) => installedVersion(folder, peer) !== peer.version)
   if (missing.length === 0) return true
-  mkdirSync(folder, { recursive: true })
-  if (!existsSync(join(folder, 'package.json'))) writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
   const packages = missing.map(({ package: name, version }) => `${name}@${version}`)
   console.log(`Installing ${packages.join(', ')} in ${folder}.`)
+  try {
+    mkdirSync(folder, { recursive: true })
+    // Without one, npm would take a folder further up.
+    if (!existsSync(join(folder, 'package.json'))) writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
+  } catch (error) {
+    console.error(error.message)
+    return false
+  }
   const settings = ['--no-audit', '--no-fund', '--ignore-scripts', '--save-exact', '--loglevel', 'error']
   return spawnSync('npm', ['install', ...settings, ...packages], { cwd: folder, stdio: 'inherit' }).status === 0
 }
@@ -53,7 +59,7 @@ export async function startPeers(folder, { folder: scratch, answersPath, workloa
 
 async function startPeer({ name, version, basePath = '/api/v1', slowToWarm, prepare }, folder, given) {
   const port = await freePort()
-  const { program, args } = prepare({ folder, port, ...given })
+  const { program, args } = prepare({ folder, version, port, ...given })
   // What they print is of no use here, and reading it would cost the core that makes the load.
   const child = startProgram(args, { program, stderr: 'ignore' })
   child.on('error', () => {})
@@ -152,7 +158,7 @@ function mockoonResponse(body, index) {
 }
 
 /** A stub with a fixed body for each request. It remembers as many requests as we do. */
-function prepareWireMock({ folder, port, scratch, answersPath, workloads }) {
+function prepareWireMock({ folder, version, port, scratch, answersPath, workloads }) {
   if (spawnSync('java', ['-version']).status !== 0) throw new Error('there is no Java on this machine')
   const answers = readAnswers(answersPath)
   const root = join(scratch, 'wiremock')
@@ -162,7 +168,7 @@ function prepareWireMock({ folder, port, scratch, answersPath, workloads }) {
     const mapping = { request: { method, url: `/api/v1${path}` }, response }
     writeFileSync(join(root, 'mappings', `${key}.json`), JSON.stringify(mapping))
   }
-  const jar = join(folder, 'node_modules/wiremock/build/wiremock-standalone-3.13.2.jar')
+  const jar = join(folder, `node_modules/wiremock/build/wiremock-standalone-${version}.jar`)
   const address = ['--bind-address', '127.0.0.1', '--port', `${port}`, '--root-dir', root]
   const settings = [
     '--use-chunked-encoding',

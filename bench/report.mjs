@@ -67,8 +67,13 @@ export function printResult(part, result) {
 export function printBars(bars, { quick }) {
   console.log(quick ? 'What a busy machine cannot miss:' : 'The bars:')
   printTable(
-    bars.map(({ work, measured, bar, met }) => ({ work, measured: figure(measured), bar, '': met ? 'met' : 'MISSED' })),
+    bars.map(({ work, measured, bar = '', met }) => ({ work, measured: figure(measured), bar, '': word(met) })),
   )
+}
+
+function word(met) {
+  if (met === undefined) return ''
+  return met ? 'met' : 'MISSED'
 }
 
 function throughputRow({ request, candidate, perSecond, perCpuSecond, p99, busy, loadShare }, rows) {

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXPRESS, HTTP, OURS, serveCommand, serverCommand, serviceRequest } from './candidates.mjs'
 import {
-  cpuSeconds,
   fineCpuSeconds,
   firstAnswer,
   freePort,
@@ -38,7 +37,7 @@ async function measureStart({ commandAt }) {
   child.stdout.resume()
   await firstAnswer(port, request, child)
   const milliseconds = performance.now() - began
-  const cpuMilliseconds = (fineCpuSeconds(child.pid) ?? cpuSeconds(child.pid) ?? Number.NaN) * 1000
+  const cpuMilliseconds = (fineCpuSeconds(child.pid) ?? Number.NaN) * 1000
   const mebibytes = residentMebibytes(child.pid)
   await stopProgram(child)
   return { milliseconds, cpuMilliseconds, mebibytes }

@@ -17,5 +17,5 @@ export function printTable(rows) {
 export function figure(value) {
   if (!Number.isFinite(value)) return '–'
   if (value >= 100) return Math.round(value).toLocaleString('en-US')
-  return value.toPrecision(value < 1 ? 2 : 3)
+  return value.toPrecision(Math.abs(value) < 0.995 ? 2 : 3)
 }

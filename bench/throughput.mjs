@@ -14,7 +14,7 @@ import {
 } from './candidates.mjs'
 import { always, ask, assembleRequest, drive } from './load.mjs'
 import { startPeers } from './peers.mjs'
-import { cpuSeconds, stopAll } from './processes.mjs'
+import { cpuSeconds, fineCpuSeconds, stopAll } from './processes.mjs'
 import { takeTurns } from './statistics.mjs'
 
 const [DOMAINS, GROUPS] = [1000, 200]
@@ -63,7 +63,7 @@ async function compare(plan, workload, candidates, skipped) {
   const able = await thoseOfSameLength(workload, candidates, skipped)
   const sequences = able.map((candidate) => always(requestTo(candidate, workload)))
   for (const [index, { port, slowToWarm }] of able.entries()) {
-    await drive(port, sequences[index], { seconds: plan.warmUp * (slowToWarm ? 2 : 1) })
+    await drive(port, sequences[index], { seconds: plan.warmUp * (slowToWarm ? 5 : 1) })
   }
   const results = await takeTurns([...able.entries()], plan.rounds, ([index, candidate]) =>
     measureLoad(candidate, sequences[index], plan.seconds),
@@ -104,11 +104,13 @@ async function thoseOfSameLength(workload, candidates, skipped) {
 }
 
 /** One round: what one core serves, and how far the figure can be trusted. */
-export async function measureLoad({ port, child }, sequences, seconds) {
-  const [serverBefore, loadBefore] = [cpuSeconds(child.pid), process.cpuUsage()]
+export async function measureLoad({ port, child, isPeer = false }, sequences, seconds) {
+  // Peers may end threads, whose time the finer figure forgets.
+  const spent = () => (isPeer ? cpuSeconds(child.pid) : fineCpuSeconds(child.pid))
+  const [serverBefore, loadBefore] = [spent(), process.cpuUsage()]
   const { answers, wall, p99 } = await drive(port, sequences, { seconds })
   const load = process.cpuUsage(loadBefore)
-  const serverCpu = serverBefore === undefined ? wall : cpuSeconds(child.pid) - serverBefore
+  const serverCpu = serverBefore === undefined ? wall : spent() - serverBefore
   return {
     perSecond: answers / wall,
     perCpuSecond: answers / serverCpu,
