@@ -1,9 +1,12 @@
 import { connect } from 'node:net'
 
 const HEADER_END = Buffer.from('\r\n\r\n')
-const LENGTH = Buffer.from('\r\nContent-Length: ')
-const OK = Buffer.from('HTTP/1.1 200 ')
+/** The spellings that servers use. */
+const LENGTHS = ['\r\nContent-Length: ', '\r\ncontent-length: '].map((name) => Buffer.from(name))
+/** Where the status begins in `HTTP/1.1 200 OK`, and how a success begins. */
+const [STATUS, SUCCESS] = [9, 50]
 const ZERO = 48
+const ENDLESS = Number.POSITIVE_INFINITY
 
 /**
  * A request as bytes, ready to be sent again and again. `{ordinal}` in the body becomes a number of ten digits that
@@ -46,20 +49,29 @@ export function ask(port, request) {
       const end = received.indexOf(HEADER_END)
       if (end < 0 || received.length < end + 4 + contentLength(received, end)) return
       socket.destroy()
-      if (received.indexOf(OK) === 0) resolve(received.subarray(end + 4))
+      if (received[STATUS] === SUCCESS) resolve(received.subarray(end + 4))
       else reject(new Error(`The answer was ${received.subarray(0, 2000)}`))
     })
   })
 }
 
+/** One request for so many connections to send over and over. */
+export function always(request, connections = CONNECTIONS) {
+  return Array.from({ length: connections }, () => [request])
+}
+
+/** How many connections make load, unless it is said otherwise. */
+export const CONNECTIONS = 32
+
 /**
- * Keeps `connections` connections busy for so many seconds, each with one request at a time, and counts the answers
- * that arrived whole. Headers are read only as far as counting needs, because what the load costs must be little
- * beside what the server costs.
+ * Keeps a connection busy for each of the sequences, which it sends in a circle, one request at a time: for so many
+ * seconds, or until so many answers have arrived. Counts the answers that arrived whole; any but a success is an error.
+ * Headers are read only as far as counting needs, because what the load costs must be little beside what the server
+ * costs.
  */
-export async function drive(port, request, connections, seconds) {
-  const counts = { answers: 0, latencies: [] }
-  const clients = await Promise.all(Array.from({ length: connections }, () => openClient(port, request, counts)))
+export async function drive(port, sequences, { seconds = ENDLESS, answers = ENDLESS }) {
+  const counts = { answers: 0, limit: answers, latencies: [] }
+  const clients = await Promise.all(sequences.map((sequence) => openClient(port, sequence, counts)))
   const began = performance.now()
   const until = began + seconds * 1000
   await Promise.all(clients.map((client) => client.run(until)))
@@ -69,8 +81,15 @@ export async function drive(port, request, connections, seconds) {
   return { answers: counts.answers, wall, p99: counts.latencies[Math.floor(counts.latencies.length * 0.99)] }
 }
 
-function openClient(port, { bytes, ordinalAt }, counts) {
-  const own = Buffer.from(bytes)
+/** Where each sequence goes on: one that adds and removes in turn must not add twice. */
+const positions = new WeakMap()
+
+function openClient(port, sequence, counts) {
+  const own = sequence.map(({ bytes, ordinalAt }) => ({
+    bytes: ordinalAt === undefined ? bytes : Buffer.from(bytes),
+    ordinalAt,
+  }))
+  let next = positions.get(sequence) ?? 0
   let missing = 0
   let partial
   let sentAt = 0
@@ -79,9 +98,12 @@ function openClient(port, { bytes, ordinalAt }, counts) {
   let fail
 
   function send() {
-    if (ordinalAt !== undefined) writeOrdinal(own, ordinalAt)
+    const { bytes, ordinalAt } = own[next]
+    next = next + 1 === own.length ? 0 : next + 1
+    positions.set(sequence, next)
+    if (ordinalAt !== undefined) writeOrdinal(bytes, ordinalAt)
     sentAt = performance.now()
-    socket.write(own)
+    socket.write(bytes)
   }
 
   function take(length, buffer) {
@@ -96,7 +118,7 @@ function openClient(port, { bytes, ordinalAt }, counts) {
         return true
       }
       partial = undefined
-      if (received.indexOf(OK) !== 0) fail(new Error(`The answer was ${received.subarray(0, 2000)}`))
+      if (received[STATUS] !== SUCCESS) fail(new Error(`The answer was ${received.subarray(0, 2000)}`))
       missing = end + 4 + contentLength(received, end) - received.length
     }
     if (missing === 0) complete()
@@ -107,7 +129,7 @@ function openClient(port, { bytes, ordinalAt }, counts) {
     const now = performance.now()
     counts.answers += 1
     counts.latencies.push(now - sentAt)
-    if (now < until) send()
+    if (now < until && counts.answers < counts.limit) send()
     else finish()
   }
 
@@ -139,11 +161,18 @@ function openClient(port, { bytes, ordinalAt }, counts) {
 }
 
 function contentLength(received, end) {
-  const at = received.indexOf(LENGTH)
-  if (at < 0 || at > end) throw new Error('The answer has no Content-Length.')
-  let length = 0
-  for (let place = at + LENGTH.length; received[place] >= ZERO && received[place] <= ZERO + 9; place++) {
-    length = length * 10 + received[place] - ZERO
+  const head = received.subarray(0, end)
+  for (const name of LENGTHS) {
+    const at = head.indexOf(name)
+    if (at >= 0) return readNumber(head, at + name.length)
   }
-  return length
+  throw new Error('The answer has no Content-Length.')
+}
+
+function readNumber(bytes, from) {
+  let number = 0
+  for (let place = from; bytes[place] >= ZERO && bytes[place] <= ZERO + 9; place++) {
+    number = number * 10 + bytes[place] - ZERO
+  }
+  return number
 }

@@ -1,0 +1,137 @@
+// Draws results.json as chart.svg and writes its figures into the section "Speed" of README.md.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { EXPRESS, HTTP, OURS, OURS_WITHOUT_JOURNAL } from './candidates.mjs'
+import { figure } from './table.mjs'
+
+const [RESULTS, CHART, README] = ['results.json', 'chart.svg', '../README.md'].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+)
+/** What stands between these in README.md is written anew. */
+const [BEGIN, END] = ['<!-- figures: written by node bench/chart.mjs -->', '<!-- /figures -->']
+
+/** Pixels. */
+const [WIDTH, MARGIN, LABELS, VALUES, BAR, GAP, TITLE] = [760, 16, 150, 76, 16, 6, 34]
+
+/** @throws Error when README.md has no place for the figures. */
+export function writeChart(results) {
+  writeFileSync(CHART, drawChart(results))
+  const readme = readFileSync(README, 'utf8')
+  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)]
+  if (begin < 0 || end < begin) throw new Error(`README.md has no lines ${BEGIN} and ${END}.`)
+  const figures = `${BEGIN}\n${describe(results)}\n`
+  writeFileSync(README, readme.slice(0, begin) + figures + readme.slice(end))
+}
+
+/** A panel for each request, a bar for each candidate, from the fastest to the slowest. */
+function drawChart({ throughput: { rows } }) {
+  const panels = requestsOf(rows).map((request) =>
+    rows
+      .filter((row) => row.request === request && row.candidate !== OURS_WITHOUT_JOURNAL)
+      .sort((one, other) => other.perCpuSecond - one.perCpuSecond),
+  )
+  const parts = []
+  let y = MARGIN
+  for (const panel of panels) {
+    parts.push(text(MARGIN, y + 16, escaped(panel[0].request), 'title'))
+    y += TITLE
+    for (const row of panel) {
+      parts.push(drawBar(row, panel[0].perCpuSecond, y))
+      y += BAR + GAP
+    }
+    y += MARGIN
+  }
+  return `${[
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" role="img">`,
+    '<title>Requests per second of one core’s time</title>',
+    '<style>',
+    'text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600 } .end { text-anchor: end }',
+    '.bar { fill: #8c959f } .ours { fill: #0969da }',
+    '@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .bar { fill: #6e7681 } .ours { fill: #4493f8 } }',
+    '</style>',
+    ...parts,
+    '</svg>',
+  ].join('\n')}\n`
+}
+
+function drawBar({ candidate, perCpuSecond }, longest, y) {
+  const left = MARGIN + LABELS
+  // The slowest are to be seen all the same.
+  const width = Math.max(1, ((WIDTH - left - VALUES - MARGIN) * perCpuSecond) / longest).toFixed(1)
+  const baseline = y + BAR - 3
+  return [
+    text(left - 8, baseline, escaped(candidate), 'end'),
+    `<rect class="${candidate === OURS ? 'ours' : 'bar'}" x="${left}" y="${y}" width="${width}" height="${BAR}" rx="2"/>`,
+    text(left + Number(width) + 8, baseline, `${figure(perCpuSecond)}/s`, 'value'),
+  ].join('')
+}
+
+function text(x, y, content, kind) {
+  return `<text class="${kind}" x="${x}" y="${y}">${content}</text>`
+}
+
+function escaped(content) {
+  return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}
+
+/** The figures in words. */
+function describe(results) {
+  const { machine, plan, throughput } = results
+  return [
+    `Node ${machine.node.slice(1)}, ${machine.cpu}, server and load ${machine.pinned ? 'on a core each' : 'on the same cores'}, medians of ${plan.rounds} rounds of ${plan.seconds} s.`,
+    '',
+    '![Requests per second of one core’s time, beside bare node:http, bare Express and other mock servers](bench/chart.svg)',
+    '',
+    ...tableOf(throughput),
+    '',
+    ...statements(results).map((statement) => `- ${statement}`),
+    ...throughput.skipped.map(({ name, why }) => `- ${name} is not in all of it: ${why}.`),
+  ].join('\n')
+}
+
+function tableOf({ rows }) {
+  const lines = requestsOf(rows).map((request) => {
+    const of = rows.filter((row) => row.request === request)
+    const rate = (name) => of.find(({ candidate }) => candidate === name).perCpuSecond
+    const peers = of.filter(({ isPeer }) => isPeer).sort((one, other) => other.perCpuSecond - one.perCpuSecond)
+    const ours = rate(OURS)
+    const peer = peers.length === 0 ? '–' : `${figure(ours / peers[0].perCpuSecond)} (${peers[0].candidate})`
+    return [request, figure(ours), figure(ours / rate(EXPRESS)), figure(ours / rate(HTTP)), peer]
+  })
+  const heads = ['request', 'per core and second', '÷ Express', '÷ node:http', '÷ fastest other mock']
+  return [heads, heads.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`)
+}
+
+function statements({ throughput, firstReads, starts, library, memory, growth, storm, data }) {
+  const [request] = requestsOf(throughput.rows)
+  const rate = (name) => rowOf(throughput.rows, request, name).perCpuSecond
+  const start = (name) => starts.find(({ candidate }) => candidate === name)
+  const read = (change) => firstReads.filter((row) => row.change === change).map((row) => figure(row.cpuMilliseconds))
+  const many = growth.find(({ size }) => size.endsWith(' accounts'))
+  const large = growth.filter(({ size }) => size === '10,000 domains')
+  const [added, passed] = [read('a domain was added'), read('a day has passed')]
+  return [
+    `From spawn to the first answer: ${figure(start(OURS).milliseconds)} ms and ${figure(start(OURS).mebibytes)} MiB, bare Express ${figure(start(EXPRESS).milliseconds)} ms and ${figure(start(EXPRESS).mebibytes)} MiB.`,
+    `\`startUnderstudy()\` in a test: ${figure(library.first)} ms the first time in a process, then ${figure(library.later)} ms.`,
+    `The first GET /dmarc after a domain was added takes ${added[0]} ms of processor time with 1,000 records and ${added[1]} ms with 10,000; on a new day ${passed[0]} ms and ${passed[1]} ms.`,
+    `The journal (\`--journal\`) costs: without it, ${request} is ${figure(rate(OURS_WITHOUT_JOURNAL) / rate(OURS))} times as fast.`,
+    `Memory in use is ${mebibytes(memory.before)} once the journal is full, and ${mebibytes(memory.after)} after ${figure(memory.requests)} requests.`,
+    `With ${many.size}, a write costs ${figure(many.toFirst)} times what it costs with one. With 10,000 domains instead of 100: ${large.map(({ write, toFirst }) => `to ${write} ${figure(toFirst)} times`).join(', ')}.`,
+    `The p99 of reads while another account is written to is ${figure(storm.ratio)} times that while it is read.`,
+    `With \`--data\`, ${figure(data[0].perSecond)} writes per second, each answered when it is on disk; lowdb with the same state in one file and \`await db.write()\`: ${figure(data.at(-1).perSecond)}.`,
+  ]
+}
+
+function mebibytes({ liveBytes }) {
+  return `${figure(liveBytes / 2 ** 20)} MiB`
+}
+
+function requestsOf(rows) {
+  return [...new Set(rows.map(({ request }) => request))]
+}
+
+function rowOf(rows, request, candidate) {
+  return rows.find((row) => row.request === request && row.candidate === candidate)
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) writeChart(JSON.parse(readFileSync(RESULTS, 'utf8')))

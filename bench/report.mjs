@@ -1,0 +1,96 @@
+// The results in tables on the terminal.
+import { EXPRESS, HTTP } from './candidates.mjs'
+import { figure, printTable } from './table.mjs'
+
+/** Part of the results → its rows. */
+const ROWS = {
+  throughput: ({ rows }) => rows.map((row) => throughputRow(row, rows)),
+  firstReads: (reads) =>
+    reads.map(({ records, change, cpuMilliseconds, milliseconds }) => ({
+      'GET /dmarc, first read after': change,
+      records: figure(records),
+      'CPU ms': figure(cpuMilliseconds),
+      ms: figure(milliseconds),
+    })),
+  starts: (starts) =>
+    starts.map(({ candidate, milliseconds, cpuMilliseconds, mebibytes }) => ({
+      'cold start': candidate,
+      'first answer ms': figure(milliseconds),
+      'CPU ms': figure(cpuMilliseconds),
+      'resident MiB': figure(mebibytes),
+    })),
+  library: ({ first, later }) => [
+    { 'startUnderstudy()': 'the first in a process', ms: figure(first) },
+    { 'startUnderstudy()': 'those after it', ms: figure(later) },
+  ],
+  memory: ({ before, after, requests }) =>
+    [
+      { state: before, name: 'journal full' },
+      { state: after, name: `after ${figure(requests)} requests` },
+    ].map(({ state, name }) => ({
+      memory: name,
+      'live MiB': figure(state.liveBytes / 2 ** 20),
+      'resident MiB': figure(state.residentMebibytes),
+    })),
+  growth: (rows) =>
+    rows.map(({ write, size, cpuMicroseconds, p99, toFirst }) => ({
+      write,
+      'account or accounts': size,
+      'CPU µs': figure(cpuMicroseconds),
+      'p99 ms': figure(p99),
+      '÷ smallest': figure(toFirst),
+    })),
+  storm: ({ calm, storm }) =>
+    Object.entries({ reads: calm, writes: storm }).map(([neighbour, { p99, perSecond }]) => ({
+      'GET group while a neighbour': neighbour,
+      'p99 ms': figure(p99),
+      'req/s': figure(perSecond),
+    })),
+  data: (rows) =>
+    rows.map(({ candidate, perSecond, perCpuSecond, p99, busy }) => ({
+      'PATCH group, on disk': candidate,
+      'req/s': figure(perSecond),
+      'req/CPU s': figure(perCpuSecond),
+      '÷ last': figure(perSecond / rows.at(-1).perSecond),
+      'p99 ms': figure(p99),
+      busy: percent(busy),
+    })),
+}
+
+export function printResult(part, result) {
+  printTable(ROWS[part](result))
+  if (part !== 'throughput') return
+  for (const { name, why } of result.skipped) console.log(`Left out: ${name}: ${why}.\n`)
+}
+
+/** Says of each bar whether it is met. */
+export function printBars(bars, { quick }) {
+  console.log(quick ? 'What a busy machine cannot miss:' : 'The bars:')
+  printTable(
+    bars.map(({ work, measured, bar = '', met }) => ({ work, measured: figure(measured), bar, '': word(met) })),
+  )
+}
+
+function word(met) {
+  if (met === undefined) return ''
+  return met ? 'met' : 'MISSED'
+}
+
+function throughputRow({ request, candidate, perSecond, perCpuSecond, p99, busy, loadShare }, rows) {
+  const rate = (name) => rows.find((row) => row.request === request && row.candidate === name).perCpuSecond
+  return {
+    request,
+    candidate,
+    'req/s': figure(perSecond),
+    'req/CPU s': figure(perCpuSecond),
+    '÷ Express': figure(perCpuSecond / rate(EXPRESS)),
+    '÷ node:http': figure(perCpuSecond / rate(HTTP)),
+    'p99 ms': figure(p99),
+    busy: percent(busy),
+    load: percent(loadShare),
+  }
+}
+
+function percent(share) {
+  return `${Math.round(share * 100)} %`
+}

@@ -1,0 +1,121 @@
+// Requests per second of processor time, of all candidates in turn.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { API_KEY, domainName, writeFixture } from './accounts.mjs'
+import {
+  EXPRESS,
+  HTTP,
+  OURS,
+  OURS_WITHOUT_JOURNAL,
+  serveCommand,
+  serverCommand,
+  serviceRequest,
+  startCandidate,
+} from './candidates.mjs'
+import { always, ask, assembleRequest, drive } from './load.mjs'
+import { startPeers } from './peers.mjs'
+import { cpuSeconds, fineCpuSeconds, stopAll } from './processes.mjs'
+import { takeTurns } from './statistics.mjs'
+
+const [DOMAINS, GROUPS] = [1000, 200]
+/** How far, relatively, the length of a peer's answer may be from ours: it writes 100.0 as 100, or keys of its own. */
+const PEER_TOLERANCE = 0.02
+
+/** Each request to each candidate; `peersFolder` is where the peers are installed, if they take part. */
+export async function measureThroughput(plan, folder, peersFolder) {
+  const fixture = writeFixture(join(folder, 'account.json'), { domains: DOMAINS, groups: GROUPS })
+  const ours = await startCandidate(OURS, serveCommand(fixture))
+  const { workloads, answersPath } = await prepareWorkloads(ours, folder)
+  const candidates = [
+    ours,
+    await startCandidate(OURS_WITHOUT_JOURNAL, serveCommand(fixture, { options: ['--journal', '0'] })),
+    await startCandidate(EXPRESS, serverCommand('express', answersPath)),
+    await startCandidate(HTTP, serverCommand('http', answersPath)),
+  ]
+  const { peers, skipped } = await startPeers(peersFolder, { folder, answersPath, workloads })
+  const rows = []
+  for (const workload of workloads) rows.push(...(await compare(plan, workload, [...candidates, ...peers], skipped)))
+  await stopAll()
+  return { rows, skipped }
+}
+
+/** The requests, and what the service answers to them, for the others to answer the same. */
+async function prepareWorkloads({ port }, folder) {
+  const groups = (await ask(port, serviceRequest('GET', '/domaingroups'))).toString()
+  const { id } = JSON.parse(groups).data.groups[100]
+  const body = { name: 'bench {ordinal}', domains: [10, 500, 999].map(domainName) }
+  const workloads = [
+    { key: 'group', name: 'GET /domaingroups?id=…', method: 'GET', path: `/domaingroups?id=${id}` },
+    { key: 'dmarc', name: `GET /dmarc, ${DOMAINS.toLocaleString('en-US')} records`, method: 'GET', path: '/dmarc' },
+    // Last, because each of its requests leaves a group behind.
+    { key: 'created', name: 'POST /domaingroups, 3 members', method: 'POST', path: '/domaingroups', body },
+  ]
+  const answers = { groups }
+  for (const { key, method, path, body } of workloads) {
+    answers[key] = (await ask(port, serviceRequest(method, path, body))).toString()
+  }
+  const answersPath = join(folder, 'answers.json')
+  writeFileSync(answersPath, JSON.stringify(answers))
+  return { workloads, answersPath }
+}
+
+async function compare(plan, workload, candidates, skipped) {
+  const able = await thoseOfSameLength(workload, candidates, skipped)
+  const sequences = able.map((candidate) => always(requestTo(candidate, workload)))
+  for (const [index, { port, slowToWarm }] of able.entries()) {
+    await drive(port, sequences[index], { seconds: plan.warmUp * (slowToWarm ? 5 : 1) })
+  }
+  const results = await takeTurns([...able.entries()], plan.rounds, ([index, candidate]) =>
+    measureLoad(candidate, sequences[index], plan.seconds),
+  )
+  return results.map((result, index) => ({
+    request: workload.name,
+    candidate: able[index].name,
+    isPeer: able[index].isPeer,
+    ...result,
+  }))
+}
+
+function requestTo({ basePath }, { method, path, body }) {
+  return assembleRequest(method, basePath + path, API_KEY, body === undefined ? undefined : JSON.stringify(body))
+}
+
+/** Whose answer is as long as ours. A peer whose answer is not is left out and named; of the others it is an error. */
+async function thoseOfSameLength(workload, candidates, skipped) {
+  const lengths = await Promise.all(
+    candidates.map(async (candidate) => {
+      try {
+        return (await ask(candidate.port, requestTo(candidate, workload))).length
+      } catch (error) {
+        if (!candidate.isPeer) throw error
+        return `no success: ${error.message.slice(0, 200)}`
+      }
+    }),
+  )
+  const [expected] = lengths
+  return candidates.filter(({ name, isPeer = false }, index) => {
+    const length = lengths[index]
+    if (Math.abs(length - expected) <= (isPeer ? PEER_TOLERANCE * expected : 0)) return true
+    const why = `${workload.name}: its answer has ${length} bytes, ours ${expected}`
+    if (!isPeer) throw new Error(`${name}: ${why}.`)
+    skipped.push({ name, why })
+    return false
+  })
+}
+
+/** One round: what one core serves, and how far the figure can be trusted. */
+export async function measureLoad({ port, child, isPeer = false }, sequences, seconds) {
+  // Peers may end threads, whose time the finer figure forgets.
+  const spent = () => (isPeer ? cpuSeconds(child.pid) : fineCpuSeconds(child.pid))
+  const [serverBefore, loadBefore] = [spent(), process.cpuUsage()]
+  const { answers, wall, p99 } = await drive(port, sequences, { seconds })
+  const load = process.cpuUsage(loadBefore)
+  const serverCpu = serverBefore === undefined ? wall : spent() - serverBefore
+  return {
+    perSecond: answers / wall,
+    perCpuSecond: answers / serverCpu,
+    p99,
+    busy: serverCpu / wall,
+    loadShare: (load.user + load.system) / 1e6 / serverCpu,
+  }
+}
