@@ -21,6 +21,9 @@ const [DOMAINS, GROUPS] = [1000, 200]
 /** How far, relatively, the length of a peer's answer may be from ours: it writes 100.0 as 100, or keys of its own. */
 const PEER_TOLERANCE = 0.02
 
+/** Seconds that a JVM needs before it is as fast as it gets, however short the rounds are. */
+const SLOW_WARM_UP = 16
+
 /** Each request to each candidate; `peersFolder` is where the peers are installed, if they take part. */
 export async function measureThroughput(plan, folder, peersFolder) {
   const fixture = writeFixture(join(folder, 'account.json'), { domains: DOMAINS, groups: GROUPS })
@@ -63,7 +66,7 @@ async function compare(plan, workload, candidates, skipped) {
   const able = await thoseOfSameLength(workload, candidates, skipped)
   const sequences = able.map((candidate) => always(requestTo(candidate, workload)))
   for (const [index, { port, slowToWarm }] of able.entries()) {
-    await drive(port, sequences[index], { seconds: plan.warmUp * (slowToWarm ? 5 : 1) })
+    await drive(port, sequences[index], { seconds: slowToWarm ? SLOW_WARM_UP : plan.warmUp })
   }
   const results = await takeTurns([...able.entries()], plan.rounds, ([index, candidate]) =>
     measureLoad(candidate, sequences[index], plan.seconds),
