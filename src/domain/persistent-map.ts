@@ -1,20 +1,36 @@
+/** An entry, and its place among all: those that were added later have higher ones. */
+interface Cell<Key, Value> {
+  key: Key
+  value: Value
+  place: number
+}
+
 /**
- * An immutable map in insertion order whose versions share one `Map`: adding and replacing cost what they change,
- * not what the map holds. The newest version owns the `Map`; an older one keeps the way back and, in the rare case
- * that somebody reads it, copies. Removing copies too, because a JavaScript `Map` cannot give an entry its place back.
+ * An immutable map in insertion order whose versions share one `Map`: a change costs what it changes, not what the map
+ * holds. The newest version owns the `Map`; an older one keeps the way back and, in the rare case that somebody reads
+ * it, copies.
  */
 export class PersistentMap<Key, Value> {
-  #entries: Map<Key, Value> | undefined
+  #cells: Map<Key, Cell<Key, Value>> | undefined
   #newer: PersistentMap<Key, Value> | undefined
   /** What each changed key held in this version; applied backwards to the newer version. */
-  #undo: readonly (readonly [Key, Value | undefined])[] = []
+  #undo: readonly (readonly [Key, Cell<Key, Value> | undefined])[] = []
+  /** The place of the next entry. */
+  #next: number
 
-  private constructor(entries: Map<Key, Value>) {
-    this.#entries = entries
+  private constructor(cells: Map<Key, Cell<Key, Value>>, next: number) {
+    this.#cells = cells
+    this.#next = next
   }
 
   static of<Key, Value>(entries: Iterable<readonly [Key, Value]> = []): PersistentMap<Key, Value> {
-    return new PersistentMap(new Map(entries))
+    const cells = new Map<Key, Cell<Key, Value>>()
+    for (const [key, value] of entries) {
+      const known = cells.get(key)
+      if (known === undefined) cells.set(key, { key, value, place: cells.size })
+      else known.value = value
+    }
+    return new PersistentMap(cells, cells.size)
   }
 
   get size(): number {
@@ -22,7 +38,7 @@ export class PersistentMap<Key, Value> {
   }
 
   get(key: Key): Value | undefined {
-    return this.#own().get(key)
+    return this.#own().get(key)?.value
   }
 
   has(key: Key): boolean {
@@ -33,54 +49,80 @@ export class PersistentMap<Key, Value> {
     return this.#own().keys()
   }
 
-  values(): IterableIterator<Value> {
-    return this.#own().values()
+  *values(): IterableIterator<Value> {
+    for (const { value } of this.#own().values()) yield value
   }
 
   /** A version with these entries: a known key keeps its place, a new one goes last. `undefined` is no value. */
   with(additions: Iterable<readonly [Key, Value]>): PersistentMap<Key, Value> {
-    const entries = this.#own()
-    const undo: (readonly [Key, Value | undefined])[] = []
+    const cells = this.#own()
+    const undo: (readonly [Key, Cell<Key, Value> | undefined])[] = []
+    let next = this.#next
     for (const [key, value] of additions) {
-      undo.push([key, entries.get(key)])
-      entries.set(key, value)
+      const known = cells.get(key)
+      undo.push([key, known])
+      // Cells are never changed: an older version may have the same.
+      cells.set(key, { key, value, place: known?.place ?? next++ })
     }
-    const next = new PersistentMap(entries)
-    this.#entries = undefined
-    this.#newer = next
-    this.#undo = undo
-    return next
+    return this.#succeed(cells, undo, next)
   }
 
   without(keys: Iterable<Key>): PersistentMap<Key, Value> {
-    const entries = new Map(this.#own())
-    for (const key of keys) entries.delete(key)
-    return new PersistentMap(entries)
+    const cells = this.#own()
+    const undo: (readonly [Key, Cell<Key, Value> | undefined])[] = []
+    for (const key of keys) {
+      const known = cells.get(key)
+      if (known === undefined) continue
+      undo.push([key, known])
+      cells.delete(key)
+    }
+    return this.#succeed(cells, undo, this.#next)
   }
 
   /** The same entries in a map of its own, which later versions of this one do not hold on to. */
   copy(): PersistentMap<Key, Value> {
-    return new PersistentMap(new Map(this.#own()))
+    return new PersistentMap(new Map(this.#own()), this.#next)
   }
 
-  #own(): Map<Key, Value> {
-    if (this.#entries !== undefined) return this.#entries
+  #succeed(
+    cells: Map<Key, Cell<Key, Value>>,
+    undo: readonly (readonly [Key, Cell<Key, Value> | undefined])[],
+    next: number,
+  ): PersistentMap<Key, Value> {
+    const newer = new PersistentMap(cells, next)
+    this.#cells = undefined
+    this.#newer = newer
+    this.#undo = undo
+    return newer
+  }
+
+  #own(): Map<Key, Cell<Key, Value>> {
+    if (this.#cells !== undefined) return this.#cells
     const steps: PersistentMap<Key, Value>[] = []
     let version: PersistentMap<Key, Value> = this
-    while (version.#entries === undefined && version.#newer !== undefined) {
+    while (version.#cells === undefined && version.#newer !== undefined) {
       steps.push(version)
       version = version.#newer
     }
-    const entries = new Map(version.#entries)
+    let cells = new Map(version.#cells)
+    let disordered = false
     for (const step of steps.reverse()) {
-      for (const [key, value] of step.#undo.toReversed()) {
-        if (value === undefined) entries.delete(key)
-        else entries.set(key, value)
+      for (const [key, cell] of step.#undo.toReversed()) {
+        if (cell === undefined) cells.delete(key)
+        else {
+          // What was removed comes back at the end of the `Map`, wherever its place is.
+          disordered ||= !cells.has(key)
+          cells.set(key, cell)
+        }
       }
     }
-    this.#entries = entries
+    if (disordered) {
+      const inOrder = [...cells.values()].sort((one, other) => one.place - other.place)
+      cells = new Map(inOrder.map((cell) => [cell.key, cell]))
+    }
+    this.#cells = cells
     this.#newer = undefined
     this.#undo = []
-    return entries
+    return cells
   }
 }
