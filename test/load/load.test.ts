@@ -78,13 +78,13 @@ it(
       await post(`/accounts/${faulty.id}/faults`, { ...rule, probability: 0.25 })
     }
     const port = Number(new URL(understudy.baseUrl).port)
+    const clients = Array.from({ length: CLIENTS }, () => new Client(port))
     const counts = new Map<string, number>()
     const latencies: number[] = []
     const departures: unknown[] = []
 
-    async function drive(ordinal: number, until: number): Promise<void> {
+    async function drive(client: Client, ordinal: number, until: number): Promise<void> {
       const chance = new Chance(SEED + ordinal)
-      const client = new Client(port)
       while (performance.now() < until) {
         const work = workOf(chance, { sound: API_KEY, faulty: faulty.key })
         const began = performance.now()
@@ -105,10 +105,10 @@ it(
 
     async function driveAll(seconds: number): Promise<void> {
       const until = performance.now() + seconds * 1_000
-      await Promise.all(Array.from({ length: CLIENTS }, (_, ordinal) => drive(ordinal, until)))
+      await Promise.all(clients.map((client, ordinal) => drive(client, ordinal, until)))
     }
 
-    // Journals fill first, because what they keep is no leak.
+    // Journals fill first, because what they keep is no leak, and connections are opened.
     await driveAll(SECONDS / 2)
     const warm = heapInUse()
     latencies.length = 0
@@ -117,6 +117,7 @@ it(
     await driveAll(SECONDS / 2)
     const wall = (performance.now() - began) / 1_000
     const growth = heapInUse() - warm
+    for (const client of clients) client.close()
     await stop()
 
     latencies.sort((one, other) => one - other)
