@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { DEFAULT_ACCOUNT } from './admin/accounts.ts'
 import { ADMIN_PATH, createAdmin, createControl } from './admin/admin.ts'
 import { type FaultSet, loadFaultSets } from './admin/fault-sets.ts'
 import { isLoopback } from './admin/guard.ts'
@@ -11,7 +10,6 @@ import { openAccount } from './domain/account.ts'
 import { accept } from './domain/errors.ts'
 import { comparedName } from './domain/groups.ts'
 import { addKey } from './domain/keys.ts'
-import { findDamage } from './http/examination.ts'
 import { createPipeline } from './http/pipeline.ts'
 import { createMalformedRecorder } from './http/recorder.ts'
 import { Journal } from './journal/journal.ts'
@@ -19,13 +17,12 @@ import { type Library, openLibrary } from './library/library.ts'
 import { checkOptions, checkPlan, OptionError, type ServerOptions } from './options.ts'
 import { DEFAULT_SEED, establishedKey, loadFixture } from './seeding/fixture.ts'
 import { deriveKey, hashKey, identityOf } from './seeding/secrets.ts'
-import { openFolderStore } from './store/folder.ts'
 import { openMemoryStore } from './store/memory.ts'
 import type { Store } from './store/store.ts'
 import { closeServer, createHttpServer, listen } from './wire/http-server.ts'
 import { type Log, SILENT } from './wire/log.ts'
 import { createMalformedReply } from './wire/malformed.ts'
-import { Worlds } from './worlds.ts'
+import { DEFAULT_ACCOUNT, Worlds } from './worlds.ts'
 
 const MAX_ACCOUNTS = 10_000
 
@@ -147,13 +144,17 @@ async function readFaultSets(sources: readonly string[], contract: Contract): Pr
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
 }
 
-function openStore(
+async function openStore(
   { data, durability, skipDamaged = false }: ServerOptions,
   contract: Contract,
   { clock, log, skipped }: { clock: Clock; log: Log; skipped: string[] },
 ): Promise<Store> {
   const compared = (name: string) => comparedName(name, contract.settings.nameComparison)
-  if (data === undefined) return Promise.resolve(openMemoryStore())
+  if (data === undefined) return openMemoryStore()
+  const [{ openFolderStore }, { findDamage }] = await Promise.all([
+    import('./store/folder.ts'),
+    import('./http/examination.ts'),
+  ])
   return openFolderStore(data, (record) => openAccount(record, compared), {
     examine: (record) => findDamage(record, contract, clock()),
     durability,

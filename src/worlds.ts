@@ -37,6 +37,8 @@ export interface Snapshot {
   counters: Counters
 }
 
+/** The account that serves a client who knows of no other. */
+export const DEFAULT_ACCOUNT = 'default'
 /** A key that opens an account of its own, and the id of that account. */
 export const SANDBOX = /^sandbox_[!-~]{1,120}$/
 /** How many deleted accounts are remembered, until the last request to them has surely been answered. */

@@ -9,12 +9,9 @@ import { exportFixture } from '../seeding/export.ts'
 import { createAccount as birthAccount, FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../seeding/fixture.ts'
 import { deriveKey, hashKey } from '../seeding/secrets.ts'
 import { StoreError } from '../store/store-error.ts'
-import { SANDBOX, type Snapshot, type Worlds } from '../worlds.ts'
+import { DEFAULT_ACCOUNT, SANDBOX, type Snapshot, type Worlds } from '../worlds.ts'
 import { type AdminCode, type AdminRefusal, invalid, notFound, taken, tooMany } from './codes.ts'
 import { type AccountCall, type AccountVerb, type ControlCall, done, type Verb } from './verb.ts'
-
-/** The account that serves a client who knows of no other. */
-export const DEFAULT_ACCOUNT = 'default'
 
 export const listAccounts: Verb = async (call) => {
   const read = await Promise.allSettled((await call.store.list()).map((id) => call.store.read(id)))

@@ -7,7 +7,6 @@ import { conformRequest, type RequestSettings } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
 import { createRouter, readTarget } from '../wire/router.ts'
 import type { Control } from './control.ts'
-import { streamEntries } from './events.ts'
 import { createGuard } from './guard.ts'
 import { describeRefusal } from './refusal.ts'
 import type { ControlDeps } from './verb.ts'
@@ -138,9 +137,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     control: Control,
   ): Promise<Answer | 'none'> {
     const { worlds, store, contract } = control.deps
-    function stream(of: string | undefined): Answer {
+    async function stream(of: string | undefined): Promise<Answer> {
       // Without a body there is nothing to wait for.
       if (request.method === 'HEAD') return { type: 'text/event-stream', text: '' }
+      const { streamEntries } = await import('./events.ts')
       streamEntries(request, response, worlds.journal, of, contract.catalogue, deps.stopping)
       return undefined
     }

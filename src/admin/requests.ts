@@ -5,7 +5,7 @@ import { explainEntry } from '../journal/explanation.ts'
 import type { Journal } from '../journal/journal.ts'
 import { type Difference, demandsOf, differencesOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction.ts'
-import { DEFAULT_ACCOUNT } from './accounts.ts'
+import { DEFAULT_ACCOUNT } from '../worlds.ts'
 import { notFound } from './codes.ts'
 import { type AccountVerb, type ControlCall, type ControlOutcome, done, type Verb } from './verb.ts'
 

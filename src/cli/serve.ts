@@ -3,7 +3,7 @@ import { isIPv4, Socket } from 'node:net'
 import { OptionError } from '../options.ts'
 import { FIXTURE_NAMES } from '../seeding/fixture.ts'
 import { startUnderstudy, type Understudy } from '../server.ts'
-import type { Log } from '../wire/log.ts'
+import { type Log, SILENT } from '../wire/log.ts'
 import type { Command } from './command.ts'
 import { choice, flag, instant, integer, list, readOptions, StartError, text, UsageError } from './options.ts'
 
@@ -134,6 +134,7 @@ const LOG_PATIENCE = 300
 const LOG_BACKLOG = 1 << 20
 
 async function openLog(level: (typeof LOG_LEVELS)[number]): Promise<{ log: Log; close: () => Promise<void> }> {
+  if (level === 'silent') return { log: SILENT, close: async () => {} }
   const { pino } = await import('pino')
   const { mode } = fstatSync(2)
   const isPipe = (mode & constants.S_IFMT) === constants.S_IFIFO || (mode & constants.S_IFMT) === constants.S_IFSOCK

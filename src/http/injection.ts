@@ -7,7 +7,6 @@ import { failuresOf, mayBeSimulated } from '../domain/simulator.ts'
 import type { Injection } from '../journal/entry.ts'
 import { ClientGone } from '../wire/body.ts'
 import type { Replier, Reply } from '../wire/reply.ts'
-import { corruptBody } from './corruption/corruption.ts'
 import { DRIPPING, pause } from './delivery.ts'
 import type { Exchange } from './exchange.ts'
 import { readPreference } from './preference.ts'
@@ -145,7 +144,7 @@ export function injectReply(
 }
 
 /** Spoils a genuine answer as its rule demands; one that has nothing to spoil stays as it is. */
-export function spoilReply(exchange: Exchange, injection: Injection, reply: Reply): Reply {
+export async function spoilReply(exchange: Exchange, injection: Injection, reply: Reply): Promise<Reply> {
   const { corrupt, connection } = injection.rule
   const bodiless = exchange.request.method === 'HEAD'
   if (connection === 'truncate') {
@@ -159,6 +158,7 @@ export function spoilReply(exchange: Exchange, injection: Injection, reply: Repl
   const response = exchange.operation?.responses.get(reply.status)
   if (corrupt === undefined || response === undefined) return reply
   const draw = injection.draw ?? (() => 0)
+  const { corruptBody } = await import('./corruption/corruption.ts')
   const spoilt = bodiless ? undefined : corruptBody(corrupt, reply.body, response, draw)
   note(injection, spoilt?.change ?? `The answer has nothing that ${corrupt} could spoil.`)
   return spoilt === undefined ? reply : { ...reply, body: spoilt.body, injected: true }
