@@ -63,6 +63,8 @@ export async function startChromium(): Promise<Browser> {
   ]
   const child = spawn(findChromium(), [...switches, ...sandbox, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    // A group of its own, so that its children end with it.
+    detached: true,
   })
   const ended = once(child, 'exit')
   const wire = createWire(child.stdio[3] as Writable, child.stdio[4] as Readable)
@@ -73,9 +75,10 @@ export async function startChromium(): Promise<Browser> {
   return {
     newPage: () => createPage(wire),
     async close() {
-      child.kill('SIGKILL')
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       await ended
-      rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+      // The last of its children may still write while they end.
+      rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
     },
   }
 }
