@@ -6,6 +6,7 @@ import { timeOn } from '../domain/clock.ts'
 import { type Counting, chargeBucket, countRequest, countStrike } from '../domain/counting.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import type { FaultStrike } from '../domain/faults.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { type Allowance, bucketOf, limitOf } from '../domain/quotas.ts'
@@ -153,6 +154,6 @@ function charge(
 }
 
 function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {
-  const until = new Date(resetAt * 1000).toISOString().replace('.000Z', 'Z')
+  const until = writeInstant(resetAt * 1000)
   return refuse({ code: 'rate_limited', about: { limit, path, until } })
 }

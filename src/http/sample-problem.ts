@@ -1,6 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import { isObject, valueAt } from '../contract/json.ts'
 import type { Problem } from '../domain/errors.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Where a request names a domain. */
@@ -41,7 +42,7 @@ export function sampleProblem(
         allowed: [...(methods?.keys() ?? [])].join(', '),
       },
       ...plansOf(exchange, contract),
-      until: new Date(until).toISOString().replace('.000Z', 'Z'),
+      until: writeInstant(until),
     },
   }
 }

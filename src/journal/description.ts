@@ -1,5 +1,6 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Problem } from '../domain/errors.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Entry, KeptBody } from './entry.ts'
 import { type Redact, redactField, redactQuery, redactWithin } from './redaction.ts'
@@ -12,7 +13,7 @@ export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact
     request_id: entry.requestId,
     account: entry.account ?? null,
     key: entry.key ?? null,
-    at: instant(entry.at),
+    at: writeInstant(entry.at),
     method: entry.method,
     path: redact(entry.path),
     query: redactQuery(queryOf(entry.target), redact),
@@ -43,7 +44,7 @@ export function describeProblem(
 export function describeQuota(allowance: Allowance | undefined): object | null {
   if (allowance === undefined) return null
   const { limit, remaining, resetAt } = allowance
-  return { limit, remaining, resets_at: instant(resetAt * 1000) }
+  return { limit, remaining, resets_at: writeInstant(resetAt * 1000) }
 }
 
 export function describeInjection(injection: Entry['injection']): object | null {
@@ -96,8 +97,4 @@ function write(value: unknown): string {
 
 function shorten(text: string): string {
   return text.length <= 500 ? text : `${text.slice(0, 499)}…`
-}
-
-function instant(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace('.000Z', 'Z')
 }
