@@ -109,9 +109,9 @@ export function createPipeline(
         refusal = enter(exchange, admission instanceof Promise ? await admission : admission)
       }
       const { operation, caller } = exchange
-      if (refusal || operation === undefined || caller === undefined) {
-        reply = answer(exchange, refusal ?? refuse({ code: 'internal_error' }))
-      } else {
+      if (refusal) reply = answer(exchange, refusal)
+      else if (operation === undefined || caller === undefined) throw new Error('A request came in without a caller.')
+      else {
         const { injection } = exchange
         if (injection && !actsAfter(injection)) {
           await holdBack(exchange, injection, stopping)
