@@ -43,7 +43,7 @@ export async function measureThroughput(plan, folder, peersFolder) {
 }
 
 /** The requests, and what the service answers to them, for the others to answer the same. */
-async function prepareWorkloads({ port }, folder) {
+export async function prepareWorkloads({ port }, folder) {
   const groups = (await ask(port, serviceRequest('GET', '/domaingroups'))).toString()
   const { id } = JSON.parse(groups).data.groups[100]
   const body = { name: 'bench {ordinal}', domains: [10, 500, 999].map(domainName) }
@@ -79,7 +79,7 @@ async function compare(plan, workload, candidates, skipped) {
   }))
 }
 
-function requestTo({ basePath }, { method, path, body }) {
+export function requestTo({ basePath }, { method, path, body }) {
   return assembleRequest(method, basePath + path, API_KEY, body === undefined ? undefined : JSON.stringify(body))
 }
 

@@ -97,7 +97,7 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
     const beside = admin
       ? createAdmin({ control, token: options.adminToken, host, log, stopping: stopping.signal })
       : undefined
-    function dispatch(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
       return beside !== undefined && isAdminTarget(request.url ?? '')
         ? beside(request, response)
         : service(request, response)

@@ -5,7 +5,9 @@ import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
+import type { Injection } from '../journal/entry.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
+import { type Awaitable, attempt, whenReady } from '../wire/awaitable.ts'
 import { ClientGone } from '../wire/body.ts'
 import { type Conformity, conformRequest } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
@@ -45,98 +47,90 @@ export interface PipelineDeps extends GateDeps, InjectionDeps {
 /** The service: takes a request through route, key, plan, quota, contract and behaviour to at most one response. */
 export function createPipeline(
   deps: PipelineDeps,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+): (request: IncomingMessage, response: ServerResponse) => void | Promise<void> {
   const { contract, store, log, stopping } = deps
   const route = createRouter(contract, contract.settings)
   const replier = new Replier(contract, deps.responseValidation)
   const record = createRecorder(deps)
   contract.operations.forEach(behaviourOf)
-  const lines = new WeakMap<Socket, Line>()
   /** Connections that a fault has cut: what was sent on them without waiting is lost as well. */
   const severed = new WeakSet<Socket>()
   let strangers = 0
 
   return function serve(request, response) {
-    const { socket } = request
-    let line = lines.get(socket)
-    if (line === undefined) {
-      line = { waiting: 0, last: undefined }
-      lines.set(socket, line)
-    }
-    const { last } = line
-    line.waiting += 1
-    // RFC 9112 §9.3.2: of requests sent without waiting, none may overtake a change that was asked for before it.
-    line.last =
-      line.waiting === 1 || last === undefined
-        ? handle(request, response, line)
-        : last.then(() => handle(request, response, line))
-    return line.last
-  }
-
-  async function handle(request: IncomingMessage, response: ServerResponse, line: Line): Promise<void> {
     const exchange = openExchange(request, response, elapsed())
-    try {
-      if (severed.has(request.socket)) return
-      const reply = await replyTo(exchange)
-      if (reply === undefined) await cutOff(exchange)
-      else if (!response.destroyed) {
-        const delivery = deliver(exchange, reply)
-        if (delivery !== undefined) await delivery
-      } else {
-        // A client that left while it was kept waiting gets no answer either.
-        exchange.decided ??= { status: reply.status, code: reply.code }
-        record(exchange, requestId(exchange), undefined, [])
-      }
-    } catch (error) {
-      if (error instanceof ClientGone) {
-        record(exchange, requestId(exchange), undefined, [])
-        return
-      }
-      log.error({ request_id: exchange.requestId, err: error }, 'The response could not be sent.')
-      response.destroy()
-    } finally {
-      line.waiting -= 1
-    }
+    if (severed.has(request.socket)) return undefined
+    return attempt(
+      () => whenReady(replyTo(exchange), (reply) => conclude(exchange, reply)),
+      (error) => abandon(exchange, error),
+    )
   }
 
-  /** The answer, faults and all; `undefined` when the connection was cut in place of one. */
-  async function replyTo(exchange: Exchange): Promise<Reply | undefined> {
-    let reply: Reply | undefined
-    try {
-      let refusal = findOperation(exchange)
-      if (refusal === undefined) {
-        const admission = visitGate(exchange)
-        refusal = enter(exchange, admission instanceof Promise ? await admission : admission)
-      }
-      const { operation, caller } = exchange
-      if (refusal) reply = answer(exchange, refusal)
-      else if (operation === undefined || caller === undefined) throw new Error('A request came in without a caller.')
-      else {
-        const { injection } = exchange
-        if (injection && !actsAfter(injection)) {
-          await holdBack(exchange, injection, stopping)
-          if (cutOf(injection) !== undefined) return undefined
-          reply = injectReply(exchange, injection, replier, contract)
-        }
-        if (reply === undefined) {
-          const running = run(exchange, caller, operation)
-          reply = running instanceof Promise ? await running : running
-        }
-      }
-    } catch (error) {
-      if (error instanceof ClientGone) throw error
-      if (error instanceof StoreError && error.problem === 'unknown-account') return refuseOrphan(exchange)
-      exchange.failure = error
-      if (!isReported(error)) log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
-      reply = replier.refuse(undefined, [{ code: 'internal_error' }])
+  /** Sends the answer, or cuts the connection in place of one. */
+  function conclude(exchange: Exchange, reply: Reply | undefined): void | Promise<void> {
+    if (reply === undefined) return cutOff(exchange)
+    if (!exchange.response.destroyed) return deliver(exchange, reply)
+    // A client that left while it was kept waiting gets no answer either.
+    exchange.decided ??= { status: reply.status, code: reply.code }
+    record(exchange, requestId(exchange), undefined, [])
+  }
+
+  function abandon(exchange: Exchange, error: unknown): void {
+    if (error instanceof ClientGone) {
+      record(exchange, requestId(exchange), undefined, [])
+      return
     }
-    const { injection } = exchange
-    if (injection === undefined || !actsAfter(injection)) return reply
-    // Whatever the request has changed stays changed; only its answer is lost or spoilt from here on.
-    exchange.decided = { status: reply.status, code: reply.code }
+    log.error({ request_id: exchange.requestId, err: error }, 'The response could not be sent.')
+    exchange.response.destroy()
+  }
+
+  /** The answer, faults and all; `undefined` when the connection is to be cut in place of one. */
+  function replyTo(exchange: Exchange): Awaitable<Reply | undefined> {
+    const answered = attempt(
+      () => produce(exchange),
+      (error) => replyToFailure(exchange, error),
+    )
+    return whenReady(answered, (reply) => {
+      const { injection } = exchange
+      if (injection === undefined || reply === undefined || !actsAfter(injection)) return reply
+      // Whatever the request has changed stays changed; only its answer is lost or spoilt from here on.
+      exchange.decided = { status: reply.status, code: reply.code }
+      return spoil(exchange, injection, reply)
+    })
+  }
+
+  function produce(exchange: Exchange): Awaitable<Reply | undefined> {
+    const refusal = findOperation(exchange)
+    if (refusal) return answer(exchange, refusal)
+    return whenReady(visitGate(exchange), (admission) => {
+      const barred = enter(exchange, admission)
+      if (barred) return answer(exchange, barred)
+      const { injection } = exchange
+      if (injection === undefined || actsAfter(injection)) return run(exchange)
+      return strike(exchange, injection)
+    })
+  }
+
+  /** What a fault makes of a request before the service has seen it. */
+  async function strike(exchange: Exchange, injection: Injection): Promise<Reply | undefined> {
+    await holdBack(exchange, injection, stopping)
+    if (cutOf(injection) !== undefined) return undefined
+    return injectReply(exchange, injection, replier, contract) ?? run(exchange)
+  }
+
+  /** What a fault makes of the answer. */
+  async function spoil(exchange: Exchange, injection: Injection, reply: Reply): Promise<Reply | undefined> {
     await holdBack(exchange, injection, stopping)
     if (cutOf(injection) !== undefined) return undefined
     return injectReply(exchange, injection, replier, contract) ?? spoilReply(exchange, injection, reply)
+  }
+
+  function replyToFailure(exchange: Exchange, error: unknown): Reply {
+    if (error instanceof ClientGone) throw error
+    if (error instanceof StoreError && error.problem === 'unknown-account') return refuseOrphan(exchange)
+    exchange.failure = error
+    if (!isReported(error)) log.error({ request_id: requestId(exchange), err: error }, 'The request failed.')
+    return replier.refuse(undefined, [{ code: 'internal_error' }])
   }
 
   /** The account was deleted under the request, so its key is nobody's any more. */
@@ -163,7 +157,7 @@ export function createPipeline(
     return undefined
   }
 
-  function visitGate(exchange: Exchange): Admission | Promise<Admission> {
+  function visitGate(exchange: Exchange): Awaitable<Admission> {
     const { request, operation } = exchange
     const preference = operation && findPreference(exchange, operation, deps)
     if (preference) exchange.injection = preference
@@ -186,21 +180,15 @@ export function createPipeline(
     return refusal ?? (exchange.misrouted && unlawful(exchange, exchange.misrouted))
   }
 
-  function run(exchange: Exchange, caller: Caller, operation: Operation): Reply | Promise<Reply> {
-    const { request, query } = exchange
-    const conforming = conformRequest(request, query, operation, contract.settings, exchange)
-    // What is there is not waited for: each wait costs as much as all that is decided here.
-    return conforming instanceof Promise
-      ? conforming.then((settled) => perform(exchange, caller, operation, settled))
-      : perform(exchange, caller, operation, conforming)
+  function run(exchange: Exchange): Awaitable<Reply> {
+    const { request, query, operation, caller } = exchange
+    if (operation === undefined || caller === undefined) throw new Error('A request came in without a caller.')
+    return whenReady(conformRequest(request, query, operation, contract.settings, exchange), (conforming) =>
+      perform(exchange, caller, operation, conforming),
+    )
   }
 
-  function perform(
-    exchange: Exchange,
-    caller: Caller,
-    operation: Operation,
-    conforming: Conformity,
-  ): Reply | Promise<Reply> {
+  function perform(exchange: Exchange, caller: Caller, operation: Operation, conforming: Conformity): Awaitable<Reply> {
     if (!conforming.ok) return answer(exchange, unlawful(exchange, conforming))
     const { query, body } = conforming
     exchange.group = caller.account.groups.get(query['id'] ?? '')
@@ -212,8 +200,7 @@ export function createPipeline(
     }
     const { account, key, now } = caller
     const call = { account, key, now, query, body, contract, store, simulator: deps.simulator }
-    const outcome = behaviourOf(operation)(call)
-    return outcome instanceof Promise ? outcome.then((settled) => answer(exchange, settled)) : answer(exchange, outcome)
+    return whenReady(behaviourOf(operation)(call), (outcome) => answer(exchange, outcome))
   }
 
   function answer(exchange: Exchange, outcome: Outcome | Refusal<string>): Reply {
@@ -290,12 +277,6 @@ export function createPipeline(
     if (applied) headers.push('Preference-Applied', applied)
     return headers
   }
-}
-
-/** The requests of one connection that are not answered yet. */
-interface Line {
-  waiting: number
-  last: Promise<void> | undefined
 }
 
 /** Notes that the contract itself, and nothing in the state, is what forbids the request. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
-/** Requests of one connection that are dealt with before others have their turn. */
+/** Requests of one connection that are dealt with before those of others have their turn. */
 const TURN = 10
 /**
  * In milliseconds, how long what a client still sends is read past after its last answer. A connection that is closed
@@ -9,15 +9,18 @@ const TURN = 10
  */
 const LINGER = 10_000
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void
+/** Deals with a request. Where that takes time, the promise resolves once whatever it changes is changed. */
+export type Deal = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
 const connections = new WeakMap<Socket, Connection>()
 
 /** What is known of a connection, and what keeps one client from taking what belongs to all. */
 export class Connection {
   readonly #socket: Socket
-  /** How many requests are being dealt with. */
-  #busy = 0
+  /** How many requests are dealt with, or about to be, and not answered yet. */
+  #unanswered = 0
+  /** Whether one of them takes its time. */
+  #dealing = false
   /** Those whose turn is yet to come. While there are any, nothing more is read. */
   #deferred: (() => void)[] = []
   /** The last to come in. */
@@ -54,23 +57,23 @@ export class Connection {
 
   /**
    * Has a request dealt with in its turn. A client may send thousands without waiting for answers: they neither keep
-   * other clients waiting nor fill the memory.
+   * other clients waiting nor fill the memory, and none overtakes one that was sent before it, because that may be a
+   * change (RFC 9112 §9.3.2).
    */
-  take(request: IncomingMessage, response: ServerResponse, deal: Handler): void {
+  take(request: IncomingMessage, response: ServerResponse, deal: Deal): void {
     this.#request = request
-    if (this.#busy < TURN && this.#deferred.length === 0) {
-      this.#busy++
-      deal(request, response)
+    if (!this.#dealing && this.#unanswered < TURN && this.#deferred.length === 0) {
+      this.#start(request, response, deal)
       return
     }
-    this.#deferred.push(() => deal(request, response))
+    this.#deferred.push(() => this.#start(request, response, deal))
     this.#socket.pause()
   }
 
   /** Takes note that a request has been answered. */
   finish(request: IncomingMessage): void {
-    this.#busy--
-    if (this.#busy === 0 && this.#deferred.length > 0) setImmediate(() => this.#nextTurn())
+    this.#unanswered--
+    if (this.#unanswered === 0 && this.#deferred.length > 0) setImmediate(() => this.#proceed())
     if (request.complete || this.#socket.destroyed || this.lingers) return
     this.#linger()
     request.once('end', () => {
@@ -85,12 +88,20 @@ export class Connection {
     this.#linger()
   }
 
-  #nextTurn(): void {
+  #start(request: IncomingMessage, response: ServerResponse, deal: Deal): void {
+    this.#unanswered++
+    const dealing = deal(request, response)
+    if (dealing === undefined) return
+    this.#dealing = true
+    void dealing.then(() => {
+      this.#dealing = false
+      if (this.#deferred.length > 0) this.#proceed()
+    })
+  }
+
+  #proceed(): void {
     if (this.#socket.destroyed) return
-    for (const deal of this.#deferred.splice(0, TURN)) {
-      this.#busy++
-      deal()
-    }
+    while (!this.#dealing && this.#unanswered < TURN && this.#deferred.length > 0) this.#deferred.shift()?.()
     if (this.#deferred.length === 0) this.#socket.resume()
   }
 

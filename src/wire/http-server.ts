@@ -3,9 +3,7 @@ import { createServer, IncomingMessage, type Server, ServerResponse } from 'node
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import express from 'express'
-import { Connection } from './connection.ts'
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+import { Connection, type Deal } from './connection.ts'
 
 /**
  * In milliseconds: how long a client may take for its header, for a whole request, and between two requests; and how
@@ -27,14 +25,14 @@ const STOP_PATIENCE = 1500
 
 /** An Express application behind Node's HTTP server. `dispatch` answers every request and never rejects. */
 export function createHttpServer(
-  dispatch: Handler,
+  dispatch: Deal,
   refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
 ): Server {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   // One dispatcher: a stack of layers and routers would cost more than all that the service does.
-  app.use(dispatch)
+  app.use(accept)
 
   // Express changes the prototype of every request and response, which makes the engine forget all it knew of them:
   // 60 % of the time of a small request. Those that are born with the right one are left alone (nodejs/node#37457).
@@ -56,16 +54,16 @@ export function createHttpServer(
     next: (error?: unknown) => void,
   ) => void
   const sockets = new Set<Socket>()
+  function accept(request: IncomingMessage, response: ServerResponse): void {
+    Connection.of(request.socket).take(request, response, dispatch)
+  }
   function handle(request: IncomingMessage, response: ServerResponse): void {
     sockets.delete(request.socket)
-    Connection.of(request.socket).take(request, response, run)
-  }
-  function run(request: IncomingMessage, response: ServerResponse): void {
     // Express would try to parse a target that is no path, in vain and with a warning, and answer with a page of HTML.
-    if (!request.url?.startsWith('/')) void dispatch(request, response)
+    if (!request.url?.startsWith('/')) accept(request, response)
     else
       listener(request, response, (error?: unknown) =>
-        error === undefined ? dispatch(request, response) : response.destroy(),
+        error === undefined ? accept(request, response) : response.destroy(),
       )
   }
   const server = createServer(
