@@ -10,22 +10,23 @@ type Check = (sources: Sources) => string[]
 /** What the server may import; the command line may import the server beside it. */
 const SERVER = [
   ...['library', 'options', 'http', 'admin', 'worlds', 'wire', 'journal'],
-  ...['contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  ...['contract', 'store', 'seeding', 'schema', 'awaitable', 'clock', 'domain'],
 ]
 /** What each part may import beside itself and packages. The arrows run one way, from the command line to the domain. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   clock: ['domain'],
+  awaitable: [],
   schema: ['domain'],
   contract: ['schema', 'clock', 'domain'],
-  store: ['schema', 'clock', 'domain'],
+  store: ['schema', 'awaitable', 'clock', 'domain'],
   seeding: ['schema', 'clock', 'domain'],
   journal: ['contract', 'seeding', 'schema', 'clock', 'domain'],
   worlds: ['journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
   options: ['wire', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],
   library: ['admin', 'worlds', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],
-  wire: ['contract', 'seeding', 'schema', 'clock', 'domain'],
-  http: ['worlds', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
+  wire: ['contract', 'seeding', 'schema', 'awaitable', 'clock', 'domain'],
+  http: ['worlds', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'awaitable', 'clock', 'domain'],
   admin: ['worlds', 'wire', 'journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
   server: SERVER,
   cli: ['server', ...SERVER],

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../awaitable.ts'
 import type { Clock } from '../clock.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -69,7 +70,7 @@ const STRANGER: Admission = {
  * Lets a request in, or not: key, plan and quota, in the order that `x-settings` says, and what is counted on the way.
  * Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
  */
-export function admit(visit: Visit, deps: GateDeps): Admission | Promise<Admission> {
+export function admit(visit: Visit, deps: GateDeps): Awaitable<Admission> {
   const { contract, store } = deps
   const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   const secret = scheme.exec(visit.authorization ?? '')?.[1]
@@ -86,7 +87,7 @@ export function admit(visit: Visit, deps: GateDeps): Admission | Promise<Admissi
 async function admitLater(
   first: Promise<Admission | undefined> | undefined,
   secret: string,
-  enter: () => Admission | undefined | Promise<Admission | undefined>,
+  enter: () => Awaitable<Admission | undefined>,
   { worlds }: GateDeps,
 ): Promise<Admission> {
   const admission = await first

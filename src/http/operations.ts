@@ -1,3 +1,4 @@
+import { type Awaitable, whenReady } from '../awaitable.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Json } from '../contract/json.ts'
 import { refreshDay } from '../domain/dmarc.ts'
@@ -27,7 +28,7 @@ export interface Change {
 
 export type Outcome = Reading | Change | Refusal
 
-export type Behaviour = (call: Call) => Outcome | Promise<Outcome>
+export type Behaviour = (call: Call) => Awaitable<Outcome>
 
 /** What the operations that read do. */
 const READS: Readonly<Record<string, Behaviour>> = {
@@ -59,10 +60,10 @@ export const OPERATIONS: Readonly<Record<string, Behaviour>> = {
   ...Object.fromEntries(
     Object.entries(WRITES).map(([id, decide]): [string, Behaviour] => [
       id,
-      async ({ account, store, query, body, now, contract, simulator }) => {
+      ({ account, store, query, body, now, contract, simulator }) => {
         const write = { query, body, now, traits: simulator ? simulatedTraits : undefined }
-        const decision = await store.update(account.id, (state) => decide(write, state, contract))
-        return decision.ok ? { ok: true, data: decision.value } : decision
+        const decision = store.update(account.id, (state) => decide(write, state, contract))
+        return whenReady(decision, (decided) => (decided.ok ? { ok: true, data: decided.value } : decided))
       },
     ]),
   ),

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import type { Adapter } from 'lowdb'
 import { type AccountRecord, type AccountState, recordAccount } from '../domain/account.ts'
-import type { AccountAdapter } from './accounts.ts'
 import { type Durability, removeFile, replaceFile } from './atomic-file.ts'
 import { codeOf } from './error-code.ts'
 import { readAccountFile, writeAccountFile } from './file-format.ts'
@@ -20,7 +20,7 @@ export interface FileKeeping {
 }
 
 /** One account in a file of its own. */
-export class AccountFile implements AccountAdapter {
+export class AccountFile implements Adapter<AccountData> {
   readonly #path: string
   readonly #keeping: FileKeeping
 

@@ -1,22 +1,19 @@
-import type { Adapter } from 'lowdb'
+import { type Awaitable, whenReady } from '../awaitable.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
-import { type AccountData, KeptAccount } from './kept-account.ts'
+import { type AccountData, type AccountDatabase, KeptAccount } from './kept-account.ts'
 import type { Counters, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
 
-/**
- * Where one account is kept. Its `write` is called for one write at a time, and takes the data as it is at that
- * moment.
- */
-export interface AccountAdapter extends Adapter<AccountData> {
-  /** Forgets the account for good. */
-  remove?(): Promise<void>
-}
-
 export interface AccountsOptions {
-  adapterFor(accountId: string): AccountAdapter
+  /**
+   * Where an account is kept from now on. One that takes its time writes once at a time, and takes the data as it is
+   * at that moment.
+   */
+  open(accountId: string, data: AccountData): AccountDatabase
+  /** Forgets an account for good. */
+  remove?(accountId: string): Promise<void>
   /** Called once, before the last writes. */
   settle?(): Promise<void>
   /** Called once, when everything is written. */
@@ -47,7 +44,7 @@ export class Accounts implements Store {
   /** Writes every account, because what was kept is perhaps gone. Until that is done they count as unwritten. */
   rewrite(): void {
     // Whatever fails is tried again with the account's next change, and at the end.
-    for (const account of this.#accounts.values()) account.write().catch(() => {})
+    for (const account of this.#accounts.values()) Promise.resolve(account.write()).catch(() => {})
   }
 
   async list(): Promise<string[]> {
@@ -71,17 +68,16 @@ export class Accounts implements Store {
     return this.#find(accountId).state
   }
 
-  async update<Value, Code extends string = ErrorCode>(
+  update<Value, Code extends string = ErrorCode>(
     accountId: string,
     decide: (state: AccountState) => Decision<AccountState, Value, Code>,
-  ): Promise<Decision<AccountState, Value, Code>> {
+  ): Awaitable<Decision<AccountState, Value, Code>> {
     const account = this.#find(accountId)
     const decision = decide(account.state)
     if (!decision.ok) return decision
     if (decision.state.id !== accountId) throw new Error(`The account "${accountId}" cannot become another one`)
-    this.#claimKeys(account, decision.state)
-    await account.accept(decision.state)
-    return decision
+    if (decision.state.keys !== account.state.keys) this.#claimKeys(account, decision.state)
+    return whenReady(account.accept(decision.state), () => decision)
   }
 
   async replace(accountId: string, state: AccountState, counters: Parameters<Store['replace']>[2]): Promise<void> {
@@ -101,7 +97,7 @@ export class Accounts implements Store {
     try {
       // A write that is on its way would bring the file back; one more would need room on a disk that is full.
       await account.quiesce()
-      await this.#options.adapterFor(accountId).remove?.()
+      await this.#options.remove?.(accountId)
     } catch (error) {
       this.#accounts.set(accountId, account)
       throw error
@@ -161,7 +157,7 @@ export class Accounts implements Store {
     const { id } = data.state
     if (this.#accounts.has(id) || this.#leaving.has(id))
       throw new StoreError('taken', `There is an account "${id}" already`)
-    const account = new KeptAccount(this.#options.adapterFor(id), data, kept, (written) => this.#settle(written))
+    const account = new KeptAccount(this.#options.open(id, data), kept, (written) => this.#settle(written))
     this.#claimKeys(account, data.state)
     this.#accounts.set(id, account)
     return account
@@ -183,7 +179,9 @@ export class Accounts implements Store {
    * write that gives it up could still fail, both would have it.
    */
   #settle(account: KeptAccount): void {
-    const { kept, state } = account
+    const { kept, state, hashes } = account
+    // As after most writes.
+    if (kept?.keys === state.keys && hashes.size === state.keys.length) return
     if (kept === undefined) this.#accounts.delete(state.id)
     const held = new Set((kept === undefined ? [] : [...kept.keys, ...state.keys]).map(({ hash }) => hash))
     for (const hash of account.hashes) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { Low } from 'lowdb'
 import { type AccountRecord, type AccountState, recordAccount } from '../domain/account.ts'
 import { AccountFile, type FileKeeping } from './account-file.ts'
 import { Accounts } from './accounts.ts'
@@ -52,18 +53,21 @@ export async function openFolderStore(
   /** The files that are left out, in lower case, because some file systems take one case for the other. */
   const skipped = new Map<string, StoreError>()
   const accounts = new Accounts({
-    adapterFor(accountId) {
-      const name = fileName(accountId)
-      const damaged = skipped.get(name.toLowerCase())
-      if (damaged !== undefined) {
-        throw new StoreError('damaged', `The account "${accountId}" is damaged: ${damaged.message}`)
-      }
-      return new AccountFile(join(folder, name), keeping)
-    },
+    open: (accountId, data) => new Low(fileOf(accountId), data),
+    remove: (accountId) => fileOf(accountId).remove(),
     // Should the folder have been replaced unnoticed, all that is not in it has to be written.
     settle: () => hold.renew().catch(() => {}),
     release: () => hold.release(),
   })
+
+  function fileOf(accountId: string): AccountFile {
+    const name = fileName(accountId)
+    const damaged = skipped.get(name.toLowerCase())
+    if (damaged !== undefined) {
+      throw new StoreError('damaged', `The account "${accountId}" is damaged: ${damaged.message}`)
+    }
+    return new AccountFile(join(folder, name), keeping)
+  }
 
   async function readAccount(name: string): Promise<AccountData | null> {
     const path = join(folder, name)

@@ -1,4 +1,5 @@
-import { type Adapter, Low } from 'lowdb'
+import { type Low, LowSync } from 'lowdb'
+import type { Awaitable } from '../awaitable.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 
@@ -6,6 +7,9 @@ import type { Counting } from '../domain/counting.ts'
 export interface AccountData extends Counting {
   state: AccountState
 }
+
+/** Where an account is kept: at once, or in a while. */
+export type AccountDatabase = Low<AccountData> | LowSync<AccountData>
 
 /**
  * One account and its writes, of which there is never more than one at a time. What is accepted while a write is on
@@ -15,23 +19,19 @@ export interface AccountData extends Counting {
 export class KeptAccount {
   /** The hashes of the keys that are this account's, those of a state on its way included. */
   readonly hashes = new Set<string>()
-  readonly #low: Low<AccountData>
+  readonly #low: AccountDatabase
   readonly #settled: (account: KeptAccount) => void
   /** What a failed write falls back to; absent until the account is first written. */
   #kept: AccountState | undefined
   #changed = false
-  #last: Promise<void> = Promise.resolve()
+  /** Absent where nothing is on its way. */
+  #last: Promise<void> | undefined
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
   /** `settled` is called after each write, before anybody who waits for it goes on. */
-  constructor(
-    adapter: Adapter<AccountData>,
-    data: AccountData,
-    kept: AccountState | undefined,
-    settled: (account: KeptAccount) => void,
-  ) {
-    this.#low = new Low(adapter, data)
+  constructor(low: AccountDatabase, kept: AccountState | undefined, settled: (account: KeptAccount) => void) {
+    this.#low = low
     this.#kept = kept
     this.#settled = settled
   }
@@ -55,48 +55,56 @@ export class KeptAccount {
     return this.#low.data
   }
 
-  /** Resolves once `state` is kept. Rejects when it, or what it was built on, could not be. */
-  accept(state: AccountState): Promise<void> {
+  /** Done once `state` is kept. Fails when it, or what it was built on, could not be. */
+  accept(state: AccountState): Awaitable<void> {
     // The same state again: nothing to write, but perhaps something to wait for.
     if (state === this.state) return this.#last
     this.#low.data.state = state
     return this.write()
   }
 
-  write(): Promise<void> {
+  write(): Awaitable<void> {
+    if (this.#low instanceof LowSync) return this.#writeNow(this.#low)
     this.#changed = true
     if (this.#next === undefined) {
-      this.#next = this.#writeAfter(this.#last)
+      this.#next = this.#writeAfter(this.#low, this.#last)
       this.#last = this.#next
     }
     return this.#next
   }
 
-  /** Resolves when nothing is left to write. */
-  settle(): Promise<void> {
+  /** Done when nothing is left to write. */
+  settle(): Awaitable<void> {
     return this.#changed ? this.write() : this.#last
   }
 
   /** Resolves when no write is under way, however it ended; from then on all of the account counts as unwritten. */
   async quiesce(): Promise<void> {
-    await this.#last.catch(() => {})
+    await this.#last?.catch(() => {})
     this.#changed = true
   }
 
-  async #writeAfter(previous: Promise<void>): Promise<void> {
+  #writeNow(low: LowSync<AccountData>): void {
+    low.write()
+    this.#changed = false
+    this.#kept = low.data.state
+    this.#settled(this)
+  }
+
+  async #writeAfter(low: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
     // Fails with the previous write: what waits here was built on a state that is now lost.
     await previous
     this.#next = undefined
     this.#changed = false
-    const { state } = this.#low.data
+    const { state } = low.data
     try {
-      await this.#low.write()
+      await low.write()
       this.#kept = state
     } catch (error) {
       this.#changed = true
-      this.#low.data.state = this.#kept ?? state
+      low.data.state = this.#kept ?? state
       this.#next = undefined
-      this.#last = Promise.resolve()
+      this.#last = undefined
       throw error
     } finally {
       this.#settled(this)

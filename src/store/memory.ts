@@ -1,9 +1,9 @@
-import { Memory } from 'lowdb'
+import { LowSync, MemorySync } from 'lowdb'
 import { Accounts } from './accounts.ts'
 import type { AccountData } from './kept-account.ts'
 import type { Store } from './store.ts'
 
 /** Accounts that live as long as the process. */
 export function openMemoryStore(): Store {
-  return new Accounts({ adapterFor: () => new Memory<AccountData>() })
+  return new Accounts({ open: (_, data) => new LowSync(new MemorySync<AccountData>(), data) })
 }

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../awaitable.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
@@ -11,7 +12,7 @@ export interface Counters {
 }
 
 /**
- * Where accounts live. What cannot be done rejects with a `StoreError`, which says why: `unknown-account` (routes
+ * Where accounts live. What cannot be done fails with a `StoreError`, which says why: `unknown-account` (routes
  * ask `accountOf` or `has` first), `taken`, `closed`, or a store that is lost. Reads and refusals may see a state
  * that is accepted but not kept yet. One suite of tests runs against every implementation,
  * `test/store/conformance.ts`.
@@ -29,15 +30,15 @@ export interface Store {
   create(state: AccountState): Promise<void>
   read(accountId: string): Promise<AccountState>
   /**
-   * Keeps the state that `decide` accepts and answers once it is kept; a refusal keeps nothing. `decide` must be
-   * pure: it runs again when another replica wrote first. Rejects with `taken`, and keeps nothing, when the state has
-   * a key of another account. When the state cannot be kept, the promise rejects, as does every update that was built
-   * on that state, and the account is as it was before.
+   * Keeps the state that `decide` accepts and answers once it is kept, which may be at once; a refusal keeps nothing.
+   * `decide` must be pure: it runs again when another replica wrote first. Fails with `taken`, and keeps nothing, when
+   * the state has a key of another account. When the state cannot be kept, it fails, as does every update that was
+   * built on that state, and the account is as it was before.
    */
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
     decide: (state: AccountState) => Decision<AccountState, Value, Code>,
-  ): Promise<Decision<AccountState, Value, Code>>
+  ): Awaitable<Decision<AccountState, Value, Code>>
   /** Puts another state and other counters in the place of the account's. Without `requests`, that count goes on. */
   replace(accountId: string, state: AccountState, counters: Counters & { requests?: number }): Promise<void>
   /** Answers once the account and its keys are forgotten. */
@@ -51,7 +52,7 @@ export interface Store {
   enter<Value extends object>(
     keyHash: string,
     visit: (account: AccountState, counting: Counting) => Value,
-  ): Value | undefined | Promise<Value | undefined>
+  ): Awaitable<Value | undefined>
   /** The same for the account of this id. */
   count<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Promise<Value>
   /** The counters as they are, in maps of their own. */

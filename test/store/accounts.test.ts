@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Adapter } from 'lowdb'
+import { type Adapter, Low } from 'lowdb'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import { Accounts } from '../../src/store/accounts.ts'
 import type { AccountData } from '../../src/store/kept-account.ts'
 import { hit, nextRequest } from './counting.ts'
-import { exampleAccount, holdKeys, watch } from './example-account.ts'
+import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
 
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 
@@ -48,7 +48,7 @@ describe('accounts on a slow disk', () => {
     disks = {}
     releases = 0
     accounts = new Accounts({
-      adapterFor: disk,
+      open: (id, data) => new Low(disk(id), data),
       release() {
         releases++
       },
@@ -74,9 +74,9 @@ describe('accounts on a slow disk', () => {
 
   it('merges what comes while a write is on its way into one next write', async () => {
     await create('acme')
-    const first = accounts.update('acme', watch('a'))
+    const first = applyUpdate(accounts, 'acme', watch('a'))
     await setImmediate()
-    const rest = ['b', 'c', 'd'].map((name) => accounts.update('acme', watch(name)))
+    const rest = ['b', 'c', 'd'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
     await disk('acme').finish()
     await disk('acme').finish()
     await Promise.all([first, ...rest])
@@ -87,7 +87,7 @@ describe('accounts on a slow disk', () => {
     await create('acme')
     const answered: string[] = []
     async function update(name: string): Promise<void> {
-      await accounts.update('acme', watch(name))
+      await applyUpdate(accounts, 'acme', watch(name))
       answered.push(name)
     }
     const first = update('a')
@@ -104,7 +104,7 @@ describe('accounts on a slow disk', () => {
 
   it('shows an accepted state before its write is finished', async () => {
     await create('acme')
-    const update = accounts.update('acme', watch('a'))
+    const update = applyUpdate(accounts, 'acme', watch('a'))
     expect(await domains()).toEqual(['a'])
     await disk('acme').finish()
     await update
@@ -112,7 +112,7 @@ describe('accounts on a slow disk', () => {
 
   it('writes different accounts at the same time', async () => {
     await Promise.all([create('acme'), create('other')])
-    const updates = [accounts.update('acme', watch('a')), accounts.update('other', watch('b'))]
+    const updates = [applyUpdate(accounts, 'acme', watch('a')), applyUpdate(accounts, 'other', watch('b'))]
     await setImmediate()
     expect([disk('acme').writes, disk('other').writes]).toEqual([['a 0 0'], ['b 0 0']])
     await Promise.all([disk('acme').finish(), disk('other').finish(), ...updates])
@@ -121,21 +121,19 @@ describe('accounts on a slow disk', () => {
   it('leaves the very same state after a refusal and writes nothing', async () => {
     await create('acme')
     const before = await accounts.read('acme')
-    await accounts.update('acme', () => refuse({ code: 'not_found' }))
+    await applyUpdate(accounts, 'acme', () => refuse({ code: 'not_found' }))
     expect(await accounts.read('acme')).toBe(before)
     expect(disk('acme').writes).toEqual([])
   })
 
   it('writes nothing when the accepted state is the present one, but waits for the write with it', async () => {
     await create('acme')
-    await accounts.update('acme', (state) => accept(state, undefined))
-    const change = accounts.update('acme', watch('a'))
+    await applyUpdate(accounts, 'acme', (state) => accept(state, undefined))
+    const change = applyUpdate(accounts, 'acme', watch('a'))
     let answered = false
-    const same = accounts
-      .update('acme', (state) => accept(state, undefined))
-      .finally(() => {
-        answered = true
-      })
+    const same = applyUpdate(accounts, 'acme', (state) => accept(state, undefined)).finally(() => {
+      answered = true
+    })
     await setImmediate()
     expect(answered).toBe(false)
     await disk('acme').finish()
@@ -146,11 +144,11 @@ describe('accounts on a slow disk', () => {
   it('rejects every update of a failed write and every one built on it, and goes back to what is kept', async () => {
     await create('acme')
     const before = await accounts.read('acme')
-    const inWrite = [accounts.update('acme', watch('a')), accounts.update('acme', watch('b'))]
+    const inWrite = [applyUpdate(accounts, 'acme', watch('a')), applyUpdate(accounts, 'acme', watch('b'))]
     await setImmediate()
     const builtOnIt = [
-      accounts.update('acme', watch('c')),
-      accounts.update('acme', (state) => accept(state, undefined)),
+      applyUpdate(accounts, 'acme', watch('c')),
+      applyUpdate(accounts, 'acme', (state) => accept(state, undefined)),
     ]
     const outcomes = Promise.allSettled([...inWrite, ...builtOnIt])
     await disk('acme').fail()
@@ -159,7 +157,7 @@ describe('accounts on a slow disk', () => {
     expect(await domains()).toEqual([])
     expect(disk('acme').writes).toEqual(['a b 0 0'])
 
-    const later = accounts.update('acme', watch('d'))
+    const later = applyUpdate(accounts, 'acme', watch('d'))
     await disk('acme').finish()
     await later
     expect(disk('acme').writes).toEqual(['a b 0 0', 'd 0 0'])
@@ -167,9 +165,9 @@ describe('accounts on a slow disk', () => {
 
   it('goes back to the last write that did not fail, and not further', async () => {
     await create('acme')
-    const kept = accounts.update('acme', watch('a'))
+    const kept = applyUpdate(accounts, 'acme', watch('a'))
     await setImmediate()
-    const lost = accounts.update('acme', watch('b'))
+    const lost = applyUpdate(accounts, 'acme', watch('b'))
     const outcome = expect(lost).rejects.toThrow('disk full')
     await disk('acme').finish()
     await disk('acme').fail()
@@ -180,11 +178,11 @@ describe('accounts on a slow disk', () => {
   it('keeps an update that comes at the very moment of the failure of another', async () => {
     await create('acme')
     let later: Promise<unknown> | undefined
-    const lost = accounts.update('acme', watch('a')).catch(() => {
-      later = accounts.update('acme', watch('c'))
+    const lost = applyUpdate(accounts, 'acme', watch('a')).catch(() => {
+      later = applyUpdate(accounts, 'acme', watch('c'))
     })
     await setImmediate()
-    const built = accounts.update('acme', watch('b')).catch(() => undefined)
+    const built = applyUpdate(accounts, 'acme', watch('b')).catch(() => undefined)
     await disk('acme').fail()
     await Promise.all([lost, built])
     await disk('acme').finish()
@@ -195,7 +193,7 @@ describe('accounts on a slow disk', () => {
   it('forgets an account whose first write failed, with its keys and with what was built on it', async () => {
     const created = accounts.create(exampleAccount('acme', ['k1']))
     await setImmediate()
-    const outcomes = Promise.allSettled([created, accounts.update('acme', holdKeys('k1', 'k2'))])
+    const outcomes = Promise.allSettled([created, applyUpdate(accounts, 'acme', holdKeys('k1', 'k2'))])
     await disk('acme').fail()
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(await accounts.has('acme')).toBe(false)
@@ -205,7 +203,7 @@ describe('accounts on a slow disk', () => {
 
   it('gives a key away only when the write that gives it up is finished', async () => {
     await create('acme', 'k1')
-    const givesUp = accounts.update('acme', holdKeys())
+    const givesUp = applyUpdate(accounts, 'acme', holdKeys())
     const outcome = expect(givesUp).rejects.toThrow('disk full')
     await setImmediate()
     await expect(accounts.create(exampleAccount('other', ['k1']))).rejects.toMatchObject({ problem: 'taken' })
@@ -216,9 +214,9 @@ describe('accounts on a slow disk', () => {
 
   it('holds the keys of the state on disk and of the one on its way, while another write finishes', async () => {
     await create('acme', 'k1')
-    const other = accounts.update('acme', watch('a'))
+    const other = applyUpdate(accounts, 'acme', watch('a'))
     await setImmediate()
-    const exchange = accounts.update('acme', holdKeys('k2'))
+    const exchange = applyUpdate(accounts, 'acme', holdKeys('k2'))
     await disk('acme').finish()
     await other
     expect(await accounts.accountOf('k1')).toBe('acme')
@@ -232,8 +230,8 @@ describe('accounts on a slow disk', () => {
   it('frees the keys that a failed write would have added, and those that came and went before it', async () => {
     await create('acme')
     const updates = Promise.allSettled([
-      accounts.update('acme', holdKeys('k1')),
-      accounts.update('acme', holdKeys('k2')),
+      applyUpdate(accounts, 'acme', holdKeys('k1')),
+      applyUpdate(accounts, 'acme', holdKeys('k2')),
     ])
     await disk('acme').fail()
     await updates
@@ -246,10 +244,10 @@ describe('accounts on a slow disk', () => {
     await hit(accounts, 'acme', 'dmarc', charge, 0)
     await nextRequest(accounts, 'acme')
     expect(disk('acme').writes).toEqual([])
-    const lost = accounts.update('acme', watch('a')).catch(() => undefined)
+    const lost = applyUpdate(accounts, 'acme', watch('a')).catch(() => undefined)
     await disk('acme').fail()
     await lost
-    const update = accounts.update('acme', watch('b'))
+    const update = applyUpdate(accounts, 'acme', watch('b'))
     await disk('acme').finish()
     await update
     expect(disk('acme').writes).toEqual(['a 1 1', 'b 1 1'])
@@ -268,7 +266,7 @@ describe('accounts on a slow disk', () => {
   it('writes at `close` what a failed write did not keep', async () => {
     await create('acme')
     await nextRequest(accounts, 'acme')
-    const lost = accounts.update('acme', watch('a')).catch(() => undefined)
+    const lost = applyUpdate(accounts, 'acme', watch('a')).catch(() => undefined)
     await disk('acme').fail()
     await lost
     const closed = accounts.close()

@@ -4,7 +4,7 @@ import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import type { Store } from '../../src/store/store.ts'
 import { hit, nextRequest, strike } from './counting.ts'
-import { exampleAccount, holdKeys, watch } from './example-account.ts'
+import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
 
 export interface OpenStore {
   store: Store
@@ -61,7 +61,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
     ])('takes %s for an id', async (_, id) => {
       await Promise.all(['ACME', 'Acme', 'acme', '\ud83d', '\ude00', '\u00e9', 'e\u0301'].map(create))
       if (!(await store.has(id))) await create(id)
-      await store.update(id, watch('a.example'))
+      await applyUpdate(store, id, watch('a.example'))
       const later = (await opened.reopen?.()) ?? store
       expect((await later.read(id)).id).toBe(id)
       expect([...(await later.read(id)).domains.keys()]).toEqual(['a.example'])
@@ -75,7 +75,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
     it('rejects everything that is asked of an unknown account', async () => {
       const error = { problem: 'unknown-account', message: 'There is no account "acme"' }
       await expect(store.read('acme')).rejects.toMatchObject(error)
-      await expect(store.update('acme', watch('a.example'))).rejects.toMatchObject(error)
+      await expect(applyUpdate(store, 'acme', watch('a.example'))).rejects.toMatchObject(error)
       await expect(hit(store, 'acme', 'dmarc', charge, 0)).rejects.toMatchObject(error)
       await expect(nextRequest(store, 'acme')).rejects.toMatchObject(error)
     })
@@ -111,14 +111,14 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
     it('keeps what `decide` accepts and answers with its value', async () => {
       await store.create(exampleAccount('acme'))
-      expect(await store.update('acme', watch('a.example'))).toMatchObject({ ok: true, value: 'a.example' })
+      expect(await applyUpdate(store, 'acme', watch('a.example'))).toMatchObject({ ok: true, value: 'a.example' })
       expect([...(await store.read('acme')).domains.keys()]).toEqual(['a.example'])
     })
 
     it('keeps nothing when `decide` refuses', async () => {
       await store.create(exampleAccount('acme'))
       const before = recordAccount(await store.read('acme'))
-      expect(await store.update('acme', () => refuse({ code: 'not_found' }))).toEqual({
+      expect(await applyUpdate(store, 'acme', () => refuse({ code: 'not_found' }))).toEqual({
         ok: false,
         problems: [{ code: 'not_found' }],
       })
@@ -127,16 +127,16 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
     it('rejects and keeps nothing when `decide` throws', async () => {
       await store.create(exampleAccount('acme'))
-      const update = store.update('acme', () => {
+      const update = applyUpdate(store, 'acme', () => {
         throw new Error('a bug')
       })
       await expect(update).rejects.toThrow('a bug')
-      await expect(store.update('acme', watch('a.example'))).resolves.toMatchObject({ ok: true })
+      await expect(applyUpdate(store, 'acme', watch('a.example'))).resolves.toMatchObject({ ok: true })
     })
 
     it('rejects a decision that turns the account into another one', async () => {
       await store.create(exampleAccount('acme'))
-      await expect(store.update('acme', (state) => accept({ ...state, id: 'other' }, undefined))).rejects.toThrow(
+      await expect(applyUpdate(store, 'acme', (state) => accept({ ...state, id: 'other' }, undefined))).rejects.toThrow(
         'The account "acme" cannot become another one',
       )
       expect(await store.list()).toEqual(['acme'])
@@ -144,8 +144,8 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
     it('calls `decide` with what the updates before it made', async () => {
       await store.create(exampleAccount('acme'))
-      const update = store.update('acme', watch('a.example'))
-      const seen = store.update('acme', (state) => accept(state, [...state.domains.keys()]))
+      const update = applyUpdate(store, 'acme', watch('a.example'))
+      const seen = applyUpdate(store, 'acme', (state) => accept(state, [...state.domains.keys()]))
       await update
       expect(await seen).toMatchObject({ value: ['a.example'] })
     })
@@ -153,8 +153,8 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
     it('accepts only one of two updates that exclude each other', async () => {
       await store.create(exampleAccount('acme'))
       const decisions = await Promise.all([
-        store.update('acme', watch('a.example')),
-        store.update('acme', watch('a.example')),
+        applyUpdate(store, 'acme', watch('a.example')),
+        applyUpdate(store, 'acme', watch('a.example')),
       ])
       expect(decisions.map(({ ok }) => ok).toSorted()).toEqual([false, true])
     })
@@ -162,7 +162,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
     it('loses none of 200 updates that come at the same time', async () => {
       await store.create(exampleAccount('acme'))
       const names = Array.from({ length: 200 }, (_, index) => `d${index}.example`)
-      const decisions = await Promise.all(names.map((domain) => store.update('acme', watch(domain))))
+      const decisions = await Promise.all(names.map((domain) => applyUpdate(store, 'acme', watch(domain))))
       expect(decisions.every(({ ok }) => ok)).toBe(true)
       const later = (await opened.reopen?.()) ?? store
       expect([...(await later.read('acme')).domains.keys()].toSorted()).toEqual(names.toSorted())
@@ -171,14 +171,17 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
     it('keeps the updates of different accounts apart', async () => {
       await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
-      await Promise.all([store.update('acme', watch('a.example')), store.update('other', watch('b.example'))])
+      await Promise.all([
+        applyUpdate(store, 'acme', watch('a.example')),
+        applyUpdate(store, 'other', watch('b.example')),
+      ])
       expect([...(await store.read('acme')).domains.keys()]).toEqual(['a.example'])
       expect([...(await store.read('other')).domains.keys()]).toEqual(['b.example'])
     })
 
     it('finds an account by the keys that an update gave it, and no more by those it took away', async () => {
       await store.create(exampleAccount('acme', ['k1', 'k2']))
-      await store.update('acme', holdKeys('k2', 'k3'))
+      await applyUpdate(store, 'acme', holdKeys('k2', 'k3'))
       expect(await Promise.all(['k1', 'k2', 'k3'].map((hash) => store.accountOf(hash)))).toEqual([
         undefined,
         'acme',
@@ -191,7 +194,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
     it('rejects an update that takes a key of another account, and keeps nothing of it', async () => {
       await store.create(exampleAccount('acme', ['k1']))
       await store.create(exampleAccount('other', ['k2']))
-      await expect(store.update('other', holdKeys('k2', 'k3', 'k1'))).rejects.toMatchObject({ problem: 'taken' })
+      await expect(applyUpdate(store, 'other', holdKeys('k2', 'k3', 'k1'))).rejects.toMatchObject({ problem: 'taken' })
       expect((await store.read('other')).keys.map(({ hash }) => hash)).toEqual(['k2'])
       expect(await store.accountOf('k1')).toBe('acme')
       expect(await store.accountOf('k3')).toBeUndefined()
@@ -245,7 +248,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
       it('takes another of the same id for a new one', async () => {
         await store.create(exampleAccount('acme', ['k1']))
-        await store.update('acme', watch('a.example'))
+        await applyUpdate(store, 'acme', watch('a.example'))
         await hit(store, 'acme', 'dmarc', charge, 0)
         await nextRequest(store, 'acme')
         await store.delete('acme')
@@ -257,7 +260,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
       it('forgets it for good, also while a change of it is on its way', async () => {
         await store.create(exampleAccount('acme', ['k1']))
-        const changes = Array.from({ length: 5 }, (_, index) => store.update('acme', watch(`${index}.example`)))
+        const changes = Array.from({ length: 5 }, (_, index) => applyUpdate(store, 'acme', watch(`${index}.example`)))
         await store.delete('acme')
         await Promise.allSettled(changes)
         expect(await store.list()).toEqual([])
@@ -280,7 +283,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
         await hit(store, 'acme', 'dmarc', charge, 0)
         await strike(store, 'acme', target, 0)
         const counters = await store.counters('acme')
-        await store.update('acme', watch('a.example'))
+        await applyUpdate(store, 'acme', watch('a.example'))
         await hit(store, 'acme', 'dmarc', charge, 0)
         await strike(store, 'acme', target, 0)
         await nextRequest(store, 'acme')
@@ -326,12 +329,12 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
       const error = { problem: 'closed', message: 'The store is closed' }
       await expect(store.read('acme')).rejects.toMatchObject(error)
       await expect(store.create(exampleAccount('other'))).rejects.toMatchObject(error)
-      await expect(store.update('acme', watch('a.example'))).rejects.toMatchObject(error)
+      await expect(applyUpdate(store, 'acme', watch('a.example'))).rejects.toMatchObject(error)
     })
 
     it('answers an update that was accepted before `close`', async () => {
       await store.create(exampleAccount('acme'))
-      const update = store.update('acme', watch('a.example'))
+      const update = applyUpdate(store, 'acme', watch('a.example'))
       await store.close()
       await expect(update).resolves.toMatchObject({ ok: true })
     })

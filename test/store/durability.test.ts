@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Durability } from '../../src/store/atomic-file.ts'
 import { openFolderStore } from '../../src/store/folder.ts'
 import type { Store } from '../../src/store/store.ts'
-import { exampleAccount, revive, watch } from './example-account.ts'
+import { applyUpdate, exampleAccount, revive, watch } from './example-account.ts'
 import type { Deed, ObservedDisk } from './observed-disk.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -44,7 +44,7 @@ describe('an account file', () => {
   ])('with the durability %s is safe before a change of it is answered', async (durability, written, removed) => {
     const store = await open(join(temporaryFolder(), 'data'), durability)
     expect(await done(store.create(exampleAccount('acme')))).toEqual(written)
-    expect(await done(store.update('acme', watch('a.example')))).toEqual(written)
+    expect(await done(applyUpdate(store, 'acme', watch('a.example')))).toEqual(written)
     const state = exampleAccount('acme')
     expect(await done(store.replace('acme', state, { quotas: new Map(), tallies: new Map() }))).toEqual(written)
     expect(await done(store.delete('acme'))).toEqual(removed)
@@ -54,7 +54,7 @@ describe('an account file', () => {
     const store = await open(join(temporaryFolder(), 'data'), 'fsync')
     await store.create(exampleAccount('acme'))
     disk.deeds.length = 0
-    const updates = ['a', 'b', 'c', 'd'].map((name) => store.update('acme', watch(name)))
+    const updates = ['a', 'b', 'c', 'd'].map((name) => applyUpdate(store, 'acme', watch(name)))
     expect(await done(Promise.all(updates))).toEqual([...flushed, 'flush data'])
   })
 
@@ -74,11 +74,11 @@ describe('an account file', () => {
       const store = await open(folder, 'fsync')
       await store.create(exampleAccount('acme'))
       disk.failing.set(deed, 'EIO')
-      await expect(store.update('acme', watch('a.example'))).rejects.toThrow(`EIO: ${deed}`)
+      await expect(applyUpdate(store, 'acme', watch('a.example'))).rejects.toThrow(`EIO: ${deed}`)
       expect([...(await store.read('acme')).domains.keys()]).toEqual([])
       expect(readdirSync(folder).toSorted()).toEqual(['.lock', 'account-acme.json'])
       disk.failing.clear()
-      await store.update('acme', watch('b.example'))
+      await applyUpdate(store, 'acme', watch('b.example'))
       await store.close()
       const again = await open(folder)
       expect([...(await again.read('acme')).domains.keys()]).toEqual(['b.example'])

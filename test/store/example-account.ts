@@ -2,6 +2,7 @@ import { type AccountRecord, type AccountState, openAccount } from '../../src/do
 import { accept, type Decision, refuse } from '../../src/domain/errors.ts'
 import { comparedName } from '../../src/domain/groups.ts'
 import type { ApiKey } from '../../src/domain/keys.ts'
+import type { Store } from '../../src/store/store.ts'
 
 export function revive(record: AccountRecord): AccountState {
   return openAccount(record, (name) => comparedName(name, 'unicode'))
@@ -44,4 +45,13 @@ export function watch(name: string): (state: AccountState) => Decision<AccountSt
 /** A decision that gives the account exactly these keys. */
 export function holdKeys(...hashes: string[]): (state: AccountState) => Decision<AccountState, undefined> {
   return (state) => accept({ ...state, keys: hashes.map((hash) => exampleKey(hash)) }, undefined)
+}
+
+/** The same for a store that answers at once as for one that takes its time. */
+export async function applyUpdate<Value>(
+  store: Store,
+  accountId: string,
+  decide: (state: AccountState) => Decision<AccountState, Value>,
+): Promise<Decision<AccountState, Value>> {
+  return store.update(accountId, decide)
 }
