@@ -1,21 +1,31 @@
 import type { IncomingMessage } from 'node:http'
+import { type Awaitable, whenReady } from '../awaitable.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 
 export type Body = { ok: true; value: unknown } | Refusal
 
+const NOTHING = Buffer.alloc(0)
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
+/** A request whose body may have arrived before anybody asks for it. */
+export interface Arrival {
+  /** Whether it has, all of it. */
+  isWhole: boolean
+  /** What has arrived, where that is something. */
+  arrived: Buffer | undefined
+}
+
 /**
- * Reads a body that must be JSON of at most `limit` bytes. Checks in the order of the specification's codes: type,
- * size, presence, syntax. What was read is shown to `received`, be it acceptable or not.
+ * Reads a body that must be JSON of at most `limit` bytes; at once, where it is there. Checks in the order of the
+ * specification's codes: type, size, presence, syntax. What was read is shown to `received`, be it acceptable or not.
  */
-export async function readBody(
+export function readBody(
   request: IncomingMessage,
   limit: number,
   requireType: boolean,
   received?: (bytes: Buffer) => void,
-): Promise<Body> {
+): Awaitable<Body> {
   const { 'content-type': type, 'content-encoding': coding } = request.headers
   if (requireType && !JSON_TYPE.test(type ?? '')) {
     return refuse({ code: 'invalid_request_body', reason: 'content-type', value: type ?? null })
@@ -23,16 +33,17 @@ export async function readBody(
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     return refuse({ code: 'invalid_request_body', reason: 'coding', value: coding })
   }
-  const bytes = await readBytes(request, limit)
-  if (bytes === undefined) return refuse(tooLarge(limit))
-  received?.(bytes)
-  if (bytes.length === 0) return refuse({ code: 'invalid_request_body', reason: 'absent' })
-  try {
-    // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
-    return { ok: true, value: JSON.parse(UTF8.decode(bytes)) }
-  } catch {
-    return refuse({ code: 'invalid_json' })
-  }
+  return whenReady(readBytes(request, limit), (bytes) => {
+    if (bytes === undefined) return refuse(tooLarge(limit))
+    received?.(bytes)
+    if (bytes.length === 0) return refuse({ code: 'invalid_request_body', reason: 'absent' })
+    try {
+      // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
+      return { ok: true, value: JSON.parse(UTF8.decode(bytes)) }
+    } catch {
+      return refuse({ code: 'invalid_json' })
+    }
+  })
 }
 
 function tooLarge(limit: number): Problem {
@@ -40,10 +51,14 @@ function tooLarge(limit: number): Problem {
 }
 
 /** The bytes of the body, or `undefined` as soon as there are more than `limit`; the rest is then read past. */
-function readBytes(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+function readBytes(request: IncomingMessage & Partial<Arrival>, limit: number): Awaitable<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > limit) {
     request.resume()
-    return Promise.resolve(undefined)
+    return undefined
+  }
+  if (request.isWhole) {
+    const { arrived = NOTHING } = request
+    return arrived.length > limit ? undefined : arrived
   }
   return new Promise((resolve, reject) => {
     // It may have been lost while it waited for its turn behind another on the same connection.

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { type Awaitable, whenReady } from '../awaitable.ts'
 import type { Operation } from '../contract/api.ts'
 import { isObject, type Json } from '../contract/json.ts'
 import { type Problem, type Refusal, refusalOf } from '../domain/errors.ts'
@@ -34,7 +35,7 @@ export function conformRequest(
   operation: Operation,
   settings: RequestSettings,
   received: ReceivedBody = {},
-): Conformity | Promise<Conformity> {
+): Awaitable<Conformity> {
   const inQuery = operation.checkQuery(query)
   if (settings.unknownQueryParameters === 'refused') inQuery.push(...unknownParameters(query, operation))
   const reads = operation.readsBody && !(operation.bodyOptional && !hasBody(request))
@@ -42,22 +43,24 @@ export function conformRequest(
   return refusalOf(inQuery) ?? { ok: true, query, body: {} }
 }
 
-async function conformBody(
+function conformBody(
   request: IncomingMessage,
   query: Record<string, string>,
   operation: Operation,
   settings: RequestSettings,
   received: ReceivedBody,
   inQuery: readonly Problem<string>[],
-): Promise<Conformity> {
-  const read = await readBody(request, settings.bodyLimit, settings.contentType === 'required', (bytes) => {
+): Awaitable<Conformity> {
+  const reading = readBody(request, settings.bodyLimit, settings.contentType === 'required', (bytes) => {
     received.body = bytes
   })
-  if (!read.ok) return refusalOf([...inQuery, ...read.problems]) ?? read
-  const value = settings.nullFields === 'absent' ? withoutNulls(read.value) : read.value
-  received.value = value
-  // ajv has just proved that it is an object.
-  return refusalOf([...inQuery, ...operation.checkBody(value)]) ?? { ok: true, query, body: value as Json }
+  return whenReady(reading, (read) => {
+    if (!read.ok) return refusalOf([...inQuery, ...read.problems]) ?? read
+    const value = settings.nullFields === 'absent' ? withoutNulls(read.value) : read.value
+    received.value = value
+    // ajv has just proved that it is an object.
+    return refusalOf([...inQuery, ...operation.checkBody(value)]) ?? { ok: true, query, body: value as Json }
+  })
 }
 
 /** RFC 9112 §6.3: a request without either field has no body. */

@@ -3,7 +3,9 @@ import { createServer, IncomingMessage, type Server, ServerResponse } from 'node
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import express from 'express'
+import type { Arrival } from './body.ts'
 import { Connection, type Deal } from './connection.ts'
+import { postTogether } from './outbox.ts'
 
 /**
  * In milliseconds: how long a client may take for its header, for a whole request, and between two requests; and how
@@ -32,12 +34,48 @@ export function createHttpServer(
   app.disable('x-powered-by')
   app.disable('etag')
   // One dispatcher: a stack of layers and routers would cost more than all that the service does.
-  app.use(accept)
+  app.use(queue)
 
   // Express changes the prototype of every request and response, which makes the engine forget all it knew of them:
   // 60 % of the time of a small request. Those that are born with the right one are left alone (nodejs/node#37457).
-  class AppRequest extends IncomingMessage {}
-  class AppResponse extends ServerResponse {
+  class AppRequest extends IncomingMessage implements Arrival {
+    arrived: Buffer | undefined
+    isWhole = false
+    declare _consuming: boolean
+    #streams = false
+
+    // What Node calls with each piece of the body, and with `null` at its end. It is held until somebody reads the
+    // stream, because to deal with a body that is there already the machinery of streams needs longer than all others.
+    override push(chunk: Buffer | null): boolean {
+      if (this.#streams) return super.push(chunk)
+      if (chunk === null) {
+        this.isWhole = true
+        // Nothing is left on the wire that Node would have to read past.
+        this._consuming = true
+        return false
+      }
+      if (this.arrived === undefined) {
+        this.arrived = chunk
+        return true
+      }
+      this.#stream()
+      return super.push(chunk)
+    }
+
+    override _read(size: number): void {
+      this.#stream()
+      super._read(size)
+    }
+
+    #stream(): void {
+      if (this.#streams) return
+      this.#streams = true
+      this._consuming = false
+      if (this.arrived !== undefined) super.push(this.arrived)
+      if (this.isWhole) super.push(null)
+    }
+  }
+  class AppResponse extends ServerResponse<AppRequest> {
     // What Node calls when an answer is out; a listener would cost every request more.
     override detachSocket(socket: Socket): void {
       super.detachSocket(socket)
@@ -54,16 +92,26 @@ export function createHttpServer(
     next: (error?: unknown) => void,
   ) => void
   const sockets = new Set<Socket>()
-  function accept(request: IncomingMessage, response: ServerResponse): void {
-    Connection.of(request.socket).take(request, response, dispatch)
+  let arrived: [IncomingMessage, ServerResponse][] = []
+  /** Nothing is dealt with before all that has arrived is received, its bodies too. */
+  function queue(request: IncomingMessage, response: ServerResponse): void {
+    if (arrived.length === 0) setImmediate(dealWithAll)
+    arrived.push([request, response])
+  }
+  function dealWithAll(): void {
+    const batch = arrived
+    arrived = []
+    postTogether(() => {
+      for (const [request, response] of batch) Connection.of(request.socket).take(request, response, dispatch)
+    })
   }
   function handle(request: IncomingMessage, response: ServerResponse): void {
     sockets.delete(request.socket)
     // Express would try to parse a target that is no path, in vain and with a warning, and answer with a page of HTML.
-    if (!request.url?.startsWith('/')) accept(request, response)
+    if (!request.url?.startsWith('/')) queue(request, response)
     else
       listener(request, response, (error?: unknown) =>
-        error === undefined ? accept(request, response) : response.destroy(),
+        error === undefined ? queue(request, response) : response.destroy(),
       )
   }
   const server = createServer(
