@@ -13,6 +13,8 @@ import { compileRules, type Rule, type RulesText } from './rules.ts'
 import { type CodeByKeyword, problemOf, problemsOf, type Violation, violationOf } from './violations.ts'
 import { compileWriter, type Writer } from './writer.ts'
 
+const NONE: readonly Problem<string>[] = []
+
 /** An OpenAPI document, ready to be run: each operation with compiled validators. */
 export interface Api {
   document: ApiDocument
@@ -39,12 +41,12 @@ export interface Operation {
   /** The schema of the body without references; absent where none is read. */
   bodySchema: Json | undefined
   /** All problems of the query; parameters that are not declared are no problem here. */
-  checkQuery(query: Json): Problem<string>[]
+  checkQuery(query: Json): readonly Problem<string>[]
   parameters: ReadonlySet<string>
   /** Their schemas without references, by name. */
   parameterSchemas: ReadonlyMap<string, Json>
   /** All problems of a body, of very many the first and one of each kind. */
-  checkBody(body: unknown): Problem<string>[]
+  checkBody(body: unknown): readonly Problem<string>[]
   success: ResponseContract
   responses: ReadonlyMap<number, ResponseContract>
 }
@@ -195,7 +197,7 @@ class Compiler {
     parameters: readonly { name: string; required?: boolean; schema: Json }[],
     pointer: string,
   ): Operation['checkQuery'] {
-    if (parameters.length === 0) return () => []
+    if (parameters.length === 0) return () => NONE
     const schema = {
       type: 'object',
       required: parameters.filter(({ required }) => required === true).map(({ name }) => name),
@@ -211,11 +213,11 @@ class Compiler {
       const problem = problemOf({ ...error, ...(parentSchema && { parentSchema }) }, defaults)
       return { ...problem, field: problem.field?.slice(1) ?? '' }
     }
-    return (query) => (validate(query) ? [] : (validate.errors ?? []).map(problemIn))
+    return (query) => (validate(query) ? NONE : (validate.errors ?? []).map(problemIn))
   }
 
   #problems(schema: unknown, pointer: string): Operation['checkBody'] {
-    if (schema === undefined) return () => []
+    if (schema === undefined) return () => NONE
     const check = boundErrors(schema as Json, (part, at) => this.#compile(part, pointer + at))
     const defaults = this.#defaults()
     return (body) => problemsOf(check(body), defaults)

@@ -1,6 +1,7 @@
 import { ERROR_CODES, type ErrorCode } from '../domain/errors.ts'
 import type { IdFormat } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
+import { remembered } from '../remembered.ts'
 import { type Api, compileApi } from './api.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
@@ -38,7 +39,9 @@ export async function compileContract(options: DocumentOptions): Promise<Contrac
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = readSettings(text)
   const document = await resolveDocument(text, (operationId) => codesOfSettings(settings, operationId))
-  const canonical = (name: string) => canonicalHostname(name, settings)
+  // A name is asked for several times on the way of one request, and again and again. Whoever keeps the answer keeps
+  // one text for all that is said of that name.
+  const canonical = remembered((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
   const api = compileApi(document, {
     hostname: (name: string) => canonical(name) === name,
     'idn-hostname': (name: string) => canonical(name) !== undefined,

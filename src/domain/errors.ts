@@ -56,8 +56,7 @@ export function accept<State, Value>(state: State, value: Value): Acceptance<Sta
 
 /** Refuses when there is any problem. */
 export function refusalOf<Code extends string>(problems: readonly Problem<Code>[]): Refusal<Code> | undefined {
-  const [first, ...rest] = problems
-  return first === undefined ? undefined : { ok: false, problems: [first, ...rest] }
+  return problems.length === 0 ? undefined : { ok: false, problems: problems as Problems<Code> }
 }
 
 export function refuse<Code extends string>(problem: Problem<Code>): Refusal<Code> {

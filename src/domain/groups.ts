@@ -27,6 +27,9 @@ export interface IdFormat {
   length: number
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
+const ASCII = /^[\u0000-\u007f]*$/
+
 /**
  * The form in which two names are the same. Upper case first, then lower, because either alone tells apart what a
  * reader takes for one name: `STRASSE` and `straße`, or the two forms of a final sigma.
@@ -34,7 +37,8 @@ export interface IdFormat {
 export function comparedName(name: string, comparison: Settings['nameComparison']): string {
   switch (comparison) {
     case 'unicode':
-      return name.normalize('NFC').toUpperCase().toLowerCase()
+      // Nothing of this does more to ASCII than the last step.
+      return ASCII.test(name) ? name.toLowerCase() : name.normalize('NFC').toUpperCase().toLowerCase()
     case 'lower-case':
       return name.toLowerCase()
     case 'ascii':
@@ -64,8 +68,8 @@ export function createGroup(
   return accept(
     {
       ...state,
-      groups: state.groups.with([[id, group]]),
-      groupNames: state.groupNames.with([[compared, id]]),
+      groups: state.groups.set(id, group),
+      groupNames: state.groupNames.set(compared, id),
       groupsCreated,
     },
     group,
@@ -96,10 +100,10 @@ export function updateGroup(
   const members = [...(changes.domains ?? group.domains), ...(changes.addDomains ?? [])]
   const domains = [...new Set(members)].filter((member) => !removed.has(member))
   const updated = { id, name: changes.name ?? group.name, domains }
-  const next = { ...state, groups: state.groups.with([[id, updated]]) }
+  const next = { ...state, groups: state.groups.set(id, updated) }
   if (compared !== undefined && holder === undefined) {
     const former = comparedName(group.name, settings.nameComparison)
-    next.groupNames = state.groupNames.without([former]).with([[compared, id]])
+    next.groupNames = state.groupNames.without([former]).set(compared, id)
   }
   return accept(next, updated)
 }
@@ -144,17 +148,43 @@ function membershipProblems(
 
 /**
  * The id of the account's `ordinal`th group: a permutation of all words of that format, so that no two ordinals
- * share one, which looks like chance and is none. The factor is a prime larger than any alphabet, hence coprime to
+ * share one, which looks like chance and is none. The step is a prime larger than any alphabet, hence coprime to
  * the number of words.
  */
 function groupId(seed: number, ordinal: number, { alphabet, length }: IdFormat): string {
-  const base = BigInt(alphabet.length)
-  const words = base ** BigInt(length)
-  let word = (BigInt(ordinal) * 134_941_606_347_817n + BigInt(seed) * 77_777_777_977n + 98_765_432_123_457n) % words
+  const base = alphabet.length
+  if (known.seed !== seed || known.base !== base || known.length !== length) known = spell(seed, base, length)
+  const { start, step } = known
   let id = ''
+  let carry = 0
+  // Digit by digit as on paper: with integers of that size it would take ten times as long.
   for (let place = 0; place < length; place++) {
-    id = alphabet[Number(word % base)] + id
-    word /= base
+    const sum = carry + (start[place] ?? 0) + ordinal * (step[place] ?? 0)
+    carry = Math.floor(sum / base)
+    id = alphabet.charAt(sum % base) + id
   }
   return id
+}
+
+/** Start and step of a seed's ids as digits, the last one first. */
+interface Spelling {
+  seed: number
+  base: number
+  length: number
+  start: readonly number[]
+  step: readonly number[]
+}
+
+/** That of the last id that was made; the next one is most often of the same account. */
+let known = spell(0, 2, 0)
+
+function spell(seed: number, base: number, length: number): Spelling {
+  const start = digitsOf(BigInt(seed) * 77_777_777_977n + 98_765_432_123_457n, base, length)
+  return { seed, base, length, start, step: digitsOf(134_941_606_347_817n, base, length) }
+}
+
+function digitsOf(number: bigint, base: number, length: number): number[] {
+  const digits: number[] = []
+  for (let rest = number; digits.length < length; rest /= BigInt(base)) digits.push(Number(rest % BigInt(base)))
+  return digits
 }

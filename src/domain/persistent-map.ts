@@ -67,6 +67,14 @@ export class PersistentMap<Key, Value> {
     return this.#succeed(cells, undo, next)
   }
 
+  /** `with` for one entry, which is what most changes are. */
+  set(key: Key, value: Value): PersistentMap<Key, Value> {
+    const cells = this.#own()
+    const known = cells.get(key)
+    cells.set(key, { key, value, place: known?.place ?? this.#next })
+    return this.#succeed(cells, [[key, known]], known === undefined ? this.#next + 1 : this.#next)
+  }
+
   without(keys: Iterable<Key>): PersistentMap<Key, Value> {
     const cells = this.#own()
     const undo: (readonly [Key, Cell<Key, Value> | undefined])[] = []

@@ -11,6 +11,8 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { type Allowance, bucketOf, limitOf } from '../domain/quotas.ts'
+import type { Settings } from '../domain/settings.ts'
+import { remembered } from '../remembered.ts'
 import { hashKey } from '../seeding/secrets.ts'
 import type { Store } from '../store/store.ts'
 import type { Worlds } from '../worlds.ts'
@@ -66,21 +68,34 @@ const STRANGER: Admission = {
   strike: undefined,
 }
 
+/** Lets a request in, or not. */
+export type Gate = (visit: Visit) => Awaitable<Admission>
+
 /**
- * Lets a request in, or not: key, plan and quota, in the order that `x-settings` says, and what is counted on the way.
+ * Key, plan and quota, in the order that `x-settings` says, and what is counted on the way.
  * Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
  */
-export function admit(visit: Visit, deps: GateDeps): Awaitable<Admission> {
+export function createGate(deps: GateDeps): Gate {
   const { contract, store } = deps
   const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
-  const secret = scheme.exec(visit.authorization ?? '')?.[1]
-  if (secret === undefined) return STRANGER
-  const hash = hashKey(secret)
-  // All in one visit to the store, so that nothing comes between, and nobody waits more than once.
-  const enter = (account: AccountState, counting: Counting) => admitTo(account, counting, hash, visit, deps)
-  const admission = store.enter(hash, enter)
-  if (admission !== undefined && !(admission instanceof Promise)) return admission
-  return admitLater(admission, secret, () => store.enter(hash, enter), deps)
+  const readKey = remembered(
+    (authorization) => {
+      const secret = scheme.exec(authorization)?.[1]
+      return secret === undefined ? undefined : { secret, hash: hashKey(secret) }
+    },
+    { limit: 10_000, longest: 200 },
+  )
+
+  return function admit(visit) {
+    const presented = visit.authorization === undefined ? undefined : readKey(visit.authorization)
+    if (presented === undefined) return STRANGER
+    const { secret, hash } = presented
+    // All in one visit to the store, so that nothing comes between, and nobody waits more than once.
+    const enter = (account: AccountState, counting: Counting) => admitTo(account, counting, hash, visit, deps)
+    const admission = store.enter(hash, enter)
+    if (admission !== undefined && !(admission instanceof Promise)) return admission
+    return admitLater(admission, secret, () => store.enter(hash, enter), deps)
+  }
 }
 
 /** Where the store takes its time, or the key opens an account. */
@@ -149,9 +164,26 @@ function charge(
   const { quotaScope, quotaWindow, gracePeriod } = contract.settings
   const limit = limitOf(quota, isInGrace(key, now, gracePeriod))
   const terms = { limit, window: quota.window, start: quotaWindow, enforced: enforceQuotas }
-  const allowance = chargeBucket(counting, bucketOf(key.hash, path, quotaScope), terms, now)
+  const allowance = chargeBucket(counting, rememberBucket(key, path, quotaScope), terms, now)
   admission.allowance = allowance
   return allowance.allowed ? undefined : rateLimited(allowance, path)
+}
+
+const buckets = new WeakMap<ApiKey, Map<string, string>>()
+
+/** `bucketOf`: to put the name together, and to find what has it, takes longer than to count the request. */
+function rememberBucket(key: ApiKey, path: string, scope: Settings['quotaScope']): string {
+  let ofKey = buckets.get(key)
+  if (ofKey === undefined) {
+    ofKey = new Map()
+    buckets.set(key, ofKey)
+  }
+  let bucket = ofKey.get(path)
+  if (bucket === undefined) {
+    bucket = bucketOf(key.hash, path, scope)
+    ofKey.set(path, bucket)
+  }
+  return bucket
 }
 
 function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {

@@ -17,7 +17,7 @@ import { createRouter } from '../wire/router.ts'
 import { writeDate } from './date.ts'
 import { cutConnection, type Headers, replaceHeaders, send, sendDripping, sendHalf } from './delivery.ts'
 import { type Exchange, openExchange } from './exchange.ts'
-import { type Admission, admit, type Caller, type GateDeps } from './gate.ts'
+import { type Admission, type Caller, createGate, type GateDeps } from './gate.ts'
 import {
   actsAfter,
   CUTS,
@@ -49,6 +49,7 @@ export function createPipeline(
   deps: PipelineDeps,
 ): (request: IncomingMessage, response: ServerResponse) => void | Promise<void> {
   const { contract, store, log, stopping } = deps
+  const admit = createGate(deps)
   const route = createRouter(contract, contract.settings)
   const replier = new Replier(contract, deps.responseValidation)
   const record = createRecorder(deps)
@@ -162,7 +163,7 @@ export function createPipeline(
     const preference = operation && findPreference(exchange, operation, deps)
     if (preference) exchange.injection = preference
     const { authorization } = request.headers
-    return admit({ authorization, method: request.method ?? '', operation, strikable: preference === undefined }, deps)
+    return admit({ authorization, method: request.method ?? '', operation, strikable: preference === undefined })
   }
 
   function enter(exchange: Exchange, admission: Admission): Refusal<string> | undefined {

@@ -20,6 +20,8 @@ export interface ConformingRequest {
   body: Json
 }
 
+const NONE: readonly Problem<string>[] = []
+
 export type Conformity = ConformingRequest | Refusal<string>
 
 /** What an API lets pass and what it does not. */
@@ -36,8 +38,9 @@ export function conformRequest(
   settings: RequestSettings,
   received: ReceivedBody = {},
 ): Awaitable<Conformity> {
-  const inQuery = operation.checkQuery(query)
-  if (settings.unknownQueryParameters === 'refused') inQuery.push(...unknownParameters(query, operation))
+  const wrong = operation.checkQuery(query)
+  const unknown = settings.unknownQueryParameters === 'refused' ? unknownParameters(query, operation) : NONE
+  const inQuery = joined(wrong, unknown)
   const reads = operation.readsBody && !(operation.bodyOptional && !hasBody(request))
   if (reads) return conformBody(request, query, operation, settings, received, inQuery)
   return refusalOf(inQuery) ?? { ok: true, query, body: {} }
@@ -55,12 +58,17 @@ function conformBody(
     received.body = bytes
   })
   return whenReady(reading, (read) => {
-    if (!read.ok) return refusalOf([...inQuery, ...read.problems]) ?? read
+    if (!read.ok) return refusalOf(joined(inQuery, read.problems)) ?? read
     const value = settings.nullFields === 'absent' ? withoutNulls(read.value) : read.value
     received.value = value
     // ajv has just proved that it is an object.
-    return refusalOf([...inQuery, ...operation.checkBody(value)]) ?? { ok: true, query, body: value as Json }
+    return refusalOf(joined(inQuery, operation.checkBody(value))) ?? { ok: true, query, body: value as Json }
   })
+}
+
+/** Both lists in one; most often there is nothing in the first. */
+function joined<Item>(some: readonly Item[], others: readonly Item[]): readonly Item[] {
+  return some.length === 0 ? others : [...some, ...others]
 }
 
 /** RFC 9112 §6.3: a request without either field has no body. */

@@ -1,8 +1,8 @@
-import { scramble, type Words, wordsOf } from '../seeding/chance.ts'
+import { remembered } from '../remembered.ts'
+import { scramble, wordsOf } from '../seeding/chance.ts'
 
 /** Sources whose words are remembered; a server has few that are busy. */
-const REMEMBERED = 1_000
-const remembered = new Map<string, Words>()
+const rememberWords = remembered(wordsOf, { limit: 1_000 })
 
 /**
  * Names the `ordinal`th request of a source, the same at every run of the same seed. The first word is a permutation
@@ -25,15 +25,6 @@ export function requestIdOf(source: string, ordinal: number, format: 'uuid' | 'h
   writeHex(varied & 0xffff, 24, 4)
   writeHex(d, 28)
   return UUID.toString('latin1')
-}
-
-function rememberWords(source: string): Words {
-  const known = remembered.get(source)
-  if (known !== undefined) return known
-  if (remembered.size >= REMEMBERED) remembered.clear()
-  const words = wordsOf(source)
-  remembered.set(source, words)
-  return words
 }
 
 /** Where an id is put together: as a text of its own, not as twenty joined ones. */
