@@ -10,23 +10,24 @@ type Check = (sources: Sources) => string[]
 /** What the server may import; the command line may import the server beside it. */
 const SERVER = [
   ...['library', 'options', 'http', 'admin', 'worlds', 'wire', 'journal'],
-  ...['contract', 'store', 'seeding', 'schema', 'awaitable', 'remembered', 'clock', 'domain'],
+  ...['contract', 'store', 'seeding', 'schema', 'awaitable', 'content', 'remembered', 'clock', 'domain'],
 ]
 /** What each part may import beside itself and packages. The arrows run one way, from the command line to the domain. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   clock: ['domain'],
   awaitable: [],
+  content: [],
   remembered: [],
   schema: ['domain'],
   contract: ['schema', 'remembered', 'clock', 'domain'],
   store: ['schema', 'awaitable', 'clock', 'domain'],
   seeding: ['schema', 'remembered', 'clock', 'domain'],
-  journal: ['contract', 'seeding', 'schema', 'clock', 'domain'],
+  journal: ['contract', 'seeding', 'schema', 'content', 'clock', 'domain'],
   worlds: ['journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
   options: ['wire', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],
   library: ['admin', 'worlds', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],
-  wire: ['contract', 'seeding', 'schema', 'awaitable', 'remembered', 'clock', 'domain'],
+  wire: ['contract', 'seeding', 'schema', 'content', 'awaitable', 'remembered', 'clock', 'domain'],
   http: [
     'worlds',
     'wire',
@@ -37,6 +38,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'schema',
     'awaitable',
     'remembered',
+    'content',
     'clock',
     'domain',
   ],

@@ -1,17 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { bytesOf, type Content } from '../content.ts'
 import type { ConnectionFault } from '../domain/faults.ts'
-import { post } from '../wire/outbox.ts'
-
-/** Names and values in turns: an object of them costs Node twice the time. */
-export type Headers = (string | number)[]
-
-/** An answer, ready for the wire. */
-export interface Delivery {
-  status: number
-  headers: Headers
-  body: Buffer
-}
+import type { Delivery, Headers } from '../wire/outbox.ts'
 
 /** Into how many pieces a dripping body is cut, and how long they take together unless a rule says, in milliseconds. */
 const DRIPS = 20
@@ -19,12 +10,6 @@ export const DRIPPING = 2_000
 
 /** RFC 9110 §8.6: an answer with one of these statuses has no Content-Length. */
 const WITHOUT_LENGTH = new Set([204, 304])
-
-/** Sends an answer whole. */
-export function send(response: ServerResponse, { status, headers, body }: Delivery, bodiless: boolean): void {
-  response.writeHead(status, headers)
-  post(response, bodiless ? undefined : body)
-}
 
 /** Sends half of an answer's body, and then closes the connection. */
 export async function sendHalf(
@@ -37,7 +22,7 @@ export async function sendHalf(
   response.flushHeaders()
   // What was refused early may have a body that nobody has read.
   await readPast(request, stopping)
-  const half = body.subarray(0, body.length >> 1)
+  const half = bytesOf(body).subarray(0, body.size >> 1)
   if (half.length > 0 && !request.socket.destroyed) {
     await new Promise<void>((resolve) => response.write(half, () => resolve()))
   }
@@ -53,11 +38,12 @@ export async function sendDripping(
   stopping: AbortSignal,
 ): Promise<void> {
   response.writeHead(status, headers)
-  const size = Math.max(1, Math.ceil(body.length / DRIPS))
-  const gaps = Math.max(1, Math.ceil(body.length / size) - 1)
-  for (let start = 0; start < body.length && !socket.destroyed; start += size) {
+  const bytes = bytesOf(body)
+  const size = Math.max(1, Math.ceil(bytes.length / DRIPS))
+  const gaps = Math.max(1, Math.ceil(bytes.length / size) - 1)
+  for (let start = 0; start < bytes.length && !socket.destroyed; start += size) {
     if (start > 0) await pause(duration / gaps, socket, stopping)
-    response.write(body.subarray(start, start + size))
+    response.write(bytes.subarray(start, start + size))
   }
   response.end()
 }
@@ -115,10 +101,10 @@ export function pause(milliseconds: number | undefined, socket: Socket, stopping
 /** The header of an answer that is not the service's: its own fields take the place of the `usual` ones. */
 export function replaceHeaders(
   usual: Headers,
-  { status, headers: own, body }: { status: number; headers: Readonly<Record<string, string>>; body: Buffer },
+  { status, headers: own, body }: { status: number; headers: Readonly<Record<string, string>>; body: Content },
 ): Headers {
   const replaced = new Set(Object.keys(own).map((name) => name.toLowerCase()))
-  if (body.length === 0) replaced.add('content-type')
+  if (body.size === 0) replaced.add('content-type')
   if (WITHOUT_LENGTH.has(status)) replaced.add('content-length')
   const headers: Headers = []
   for (let index = 0; index < usual.length; index += 2) {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Content } from '../content.ts'
 import type { Operation } from '../contract/api.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem, Refusal } from '../domain/errors.ts'
@@ -36,7 +37,7 @@ export interface Exchange {
   /** What failed inside. */
   failure: unknown
   /** As received. */
-  body: Buffer | undefined
+  body: Content | undefined
   /** The body, where it is JSON. */
   value: unknown
 }

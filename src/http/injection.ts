@@ -1,3 +1,4 @@
+import { bytesOf, contentOf } from '../content.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -43,9 +44,11 @@ export function findSimulation(
   operation: Operation,
   { canonicalHostname }: Contract,
 ): Simulation | undefined {
-  for (const [field, names] of Object.entries(body)) {
+  for (const field in body) {
+    const names = body[field]
     if (!Array.isArray(names)) continue
-    for (const [index, given] of names.entries()) {
+    for (let index = 0; index < names.length; index++) {
+      const given: unknown = names[index]
       if (typeof given !== 'string' || !mayBeSimulated(given)) continue
       const domain = canonicalHostname(given) ?? ''
       const code = failuresOf(domain).find((each) => answersWith(operation, each))
@@ -140,7 +143,7 @@ export function injectReply(
   const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
   const typed = text === '' || names.includes('content-type') ? headers : { 'Content-Type': type, ...headers }
   note(injection, `The status ${status} was answered in place of the service's own answer.`)
-  return { status, headers: typed, body: Buffer.from(text), injected: true, foreign: true }
+  return { status, headers: typed, body: contentOf(text), injected: true, foreign: true }
 }
 
 /** Spoils a genuine answer as its rule demands; one that has nothing to spoil stays as it is. */
@@ -159,9 +162,11 @@ export async function spoilReply(exchange: Exchange, injection: Injection, reply
   if (corrupt === undefined || response === undefined) return reply
   const draw = injection.draw ?? (() => 0)
   const { corruptBody } = await import('./corruption/corruption.ts')
-  const spoilt = bodiless ? undefined : corruptBody(corrupt, reply.body, response, draw)
+  const spoilt = bodiless ? undefined : corruptBody(corrupt, bytesOf(reply.body), response, draw)
   note(injection, spoilt?.change ?? `The answer has nothing that ${corrupt} could spoil.`)
-  return spoilt === undefined ? reply : { ...reply, body: spoilt.body, injected: true }
+  return spoilt === undefined
+    ? reply
+    : { ...reply, body: { held: spoilt.body, size: spoilt.body.length }, injected: true }
 }
 
 /** What becomes of an answer whose connection is cut in its place. */

@@ -11,11 +11,12 @@ import { isReported, StoreError } from '../store/store-error.ts'
 import { ClientGone } from '../wire/body.ts'
 import { type Conformity, conformRequest } from '../wire/conform.ts'
 import type { Log } from '../wire/log.ts'
+import { type Delivery, post } from '../wire/outbox.ts'
 import { Replier, type Reply, type ResponseValidation } from '../wire/reply.ts'
 import { requestIdOf } from '../wire/request-id.ts'
 import { createRouter } from '../wire/router.ts'
 import { writeDate } from './date.ts'
-import { cutConnection, type Headers, replaceHeaders, send, sendDripping, sendHalf } from './delivery.ts'
+import { cutConnection, replaceHeaders, sendDripping, sendHalf } from './delivery.ts'
 import { type Exchange, openExchange } from './exchange.ts'
 import { type Admission, type Caller, createGate, type GateDeps } from './gate.ts'
 import {
@@ -233,12 +234,10 @@ export function createPipeline(
   /** The promise, where there is one, of a delivery that a fault draws out. */
   function deliver(exchange: Exchange, reply: Reply): Promise<void> | undefined {
     const { request, response, injection } = exchange
-    const headers = headersOf(exchange, reply)
-    const { status, body } = reply
-    const delivery = { status, headers, body }
+    const delivery = address(exchange, reply)
     const bodiless = request.method === 'HEAD'
     const how = bodiless ? undefined : injection?.rule.connection
-    record(exchange, requestId(exchange), reply, headers)
+    record(exchange, requestId(exchange), reply, delivery.headers)
     if (how === 'truncate') {
       severed.add(request.socket)
       return sendHalf(request, response, delivery, stopping)
@@ -246,11 +245,12 @@ export function createPipeline(
     if (how === 'drip' && injection !== undefined) {
       return sendDripping(request, response, delivery, dripOf(injection), stopping)
     }
-    send(response, delivery, bodiless)
+    post(response, delivery, bodiless)
     return undefined
   }
 
-  function headersOf(exchange: Exchange, reply: Reply): Headers {
+  /** The answer with its header. */
+  function address(exchange: Exchange, reply: Reply): Delivery {
     const { allowance, operation, caller, allow, injection } = exchange
     const { foreign, injected, status, body } = reply
     const documented = operation?.responses.get(status)
@@ -263,20 +263,21 @@ export function createPipeline(
     const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
     // Whole, not pushed together: it lives as long as the journal keeps it, and one that has grown keeps room for more.
     // biome-ignore format: names and values side by side
-    const usual: Headers =
+    const usual: Delivery['headers'] =
       limits === undefined
-        ? ['Content-Type', type, 'Content-Length', body.length, 'Date', date, 'X-Request-Id', id]
+        ? ['Content-Length', body.size, 'Content-Type', type, 'Date', date, 'X-Request-Id', id]
         : [
-            'Content-Type', type, 'Content-Length', body.length, 'Date', date, 'X-Request-Id', id,
+            'Content-Length', body.size, 'Content-Type', type, 'Date', date, 'X-Request-Id', id,
             'X-RateLimit-Limit', limits.limit, 'X-RateLimit-Remaining', limits.remaining, 'X-RateLimit-Reset', reset,
           ]
     const headers = foreign ? replaceHeaders(usual, reply) : usual
+    const vouched = foreign ? 0 : headers.length
     if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
     if (reply.code === 'rate_limited' && documented?.retryAfter && limits) headers.push('Retry-After', secondsLeft)
     if (allow !== undefined && status === 405) headers.push('Allow', allow)
     const applied = injection?.applied?.(status)
     if (applied) headers.push('Preference-Applied', applied)
-    return headers
+    return { status, headers, vouched, body }
   }
 }
 

@@ -1,17 +1,18 @@
 import type { IncomingMessage } from 'node:http'
 import { type Clock, elapsed } from '../clock.ts'
+import type { Content } from '../content.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isInGrace } from '../domain/keys.ts'
 import { type KeyEvidence, NO_KEY } from '../journal/coverage/observation.ts'
-import type { Injection, KeptBody } from '../journal/entry.ts'
+import type { Injection } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { redactKeys } from '../journal/redaction.ts'
 import type { Log } from '../wire/log.ts'
 import type { MalformedExchange } from '../wire/malformed.ts'
+import type { Headers } from '../wire/outbox.ts'
 import type { Reply } from '../wire/reply.ts'
 import { readTarget } from '../wire/router.ts'
 import type { Worlds } from '../worlds.ts'
-import type { Headers } from './delivery.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface RecorderDeps {
@@ -79,7 +80,7 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
       allowance,
       status: reply?.status,
       code: reply?.code,
-      problems: journal.keepProblems(ranked, body?.length ?? 0),
+      problems: journal.keepProblems(ranked, body?.size ?? 0),
       unlawful: exchange.unlawful === true,
       decided,
       responseHeaders,
@@ -126,7 +127,7 @@ export function createMalformedRecorder({
       unlawful: true,
       decided: undefined,
       responseHeaders: Object.entries(headers).flat(),
-      responseBody: worlds.journal.keepBody(body),
+      responseBody: worlds.journal.keepBody({ held: body, size: body.length }),
       violations: [],
       injection: undefined,
       injected: false,
@@ -146,9 +147,9 @@ function isInjected({ injection }: Exchange, reply: Reply | undefined): boolean 
 }
 
 /** Of a body that was never read, as of one that is too large, the size is known where it was declared. */
-function unreadBody({ headers }: IncomingMessage): KeptBody | undefined {
+function unreadBody({ headers }: IncomingMessage): Content | undefined {
   const size = Number(headers['content-length'] ?? 0)
-  return size > 0 ? { bytes: NOTHING, size } : undefined
+  return size > 0 ? { held: NOTHING, size } : undefined
 }
 
 /** The draw knows the account. */

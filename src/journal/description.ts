@@ -1,8 +1,9 @@
+import { type Content, isCut, textOf } from '../content.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Problem } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { Entry, KeptBody } from './entry.ts'
+import type { Entry } from './entry.ts'
 import { type Redact, redactField, redactQuery, redactWithin } from './redaction.ts'
 
 /** An entry of the journal as the control plane tells it; its document describes every field. Without secrets. */
@@ -59,7 +60,7 @@ export function queryOf(target: string): string {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
-function message(fields: readonly string[], body: KeptBody | undefined, redact: Redact): object {
+function message(fields: readonly string[], body: Content | undefined, redact: Redact): object {
   const headers: Record<string, string> = Object.create(null)
   for (let index = 0; index < fields.length; index += 2) {
     const name = (fields[index] ?? '').toLowerCase()
@@ -67,7 +68,7 @@ function message(fields: readonly string[], body: KeptBody | undefined, redact: 
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
   }
   const size = body?.size ?? 0
-  const truncated = size > (body?.bytes.length ?? 0)
+  const truncated = body !== undefined && isCut(body)
   return {
     headers: { ...headers },
     body: body === undefined || isUnread(body) ? null : text(body, redact),
@@ -77,13 +78,13 @@ function message(fields: readonly string[], body: KeptBody | undefined, redact: 
 }
 
 /** Whether nothing is known of a body but its size. */
-export function isUnread({ bytes, size }: KeptBody): boolean {
-  return bytes.length === 0 && size > 0
+export function isUnread({ held, size }: Content): boolean {
+  return held.length === 0 && size > 0
 }
 
 /** Of what was cut off, the ellipsis shows that the last characters may be those of a secret. */
-function text({ bytes, size }: KeptBody, redact: Redact): string {
-  return size > bytes.length ? redact(`${bytes.toString()}…`).slice(0, -1) : redact(bytes.toString())
+function text(body: Content, redact: Redact): string {
+  return isCut(body) ? redact(`${textOf(body)}…`).slice(0, -1) : redact(textOf(body))
 }
 
 /** A value may be nested too deeply to be written. */

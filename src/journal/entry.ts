@@ -1,3 +1,4 @@
+import type { Content } from '../content.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Violation } from '../contract/violations.ts'
 import type { DomainGroup } from '../domain/account.ts'
@@ -5,13 +6,6 @@ import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { KeyEvidence } from './coverage/observation.ts'
-
-/** Bytes of a body, of which only the beginning may have been kept. */
-export interface KeptBody {
-  bytes: Buffer
-  /** Of the whole. */
-  size: number
-}
 
 /** Something that made the answer other than the service's own. */
 export interface Injection {
@@ -52,7 +46,7 @@ export interface Entry {
   path: string
   /** Names and values in turns, as received. */
   headers: readonly string[]
-  body: KeptBody | undefined
+  body: Content | undefined
   operation: Operation | undefined
   allowance: Allowance | undefined
   /** Absent where no answer was sent. */
@@ -66,7 +60,7 @@ export interface Entry {
   decided: Decided | undefined
   /** Names and values in turns, as sent. */
   responseHeaders: readonly (string | number)[]
-  responseBody: KeptBody | undefined
+  responseBody: Content | undefined
   /** Where the answer departed from the contract. */
   violations: readonly Violation[]
   injection: Omit<Injection, 'draw'> | undefined

@@ -1,3 +1,4 @@
+import { bytesOf, textOf } from '../content.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type Json, pointTo, valueAt } from '../contract/json.ts'
@@ -71,7 +72,7 @@ function received({ method, target, headers, body }: Entry): ReceivedRequest {
     const name = (headers[index] ?? '').toLowerCase()
     if (name !== 'authorization' && name !== '__proto__') fields[name] = headers[index + 1] ?? ''
   }
-  return { method, target, headers: fields, body: body?.bytes }
+  return { method, target, headers: fields, body: body && bytesOf(body) }
 }
 
 /** What happened, in a sentence or two. */
@@ -133,7 +134,7 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
     reason: problems[0]?.reason,
     injected,
     query: firstOfEach(queryOf(entry.target)),
-    body: operation.readsBody && body !== undefined ? parse(body.bytes) : undefined,
+    body: operation.readsBody && body !== undefined ? parse(textOf(body)) : undefined,
     bodyBytes: body?.size ?? 0,
     allowance,
     now: at,
@@ -149,9 +150,9 @@ function firstOfEach(query: string): Record<string, string> {
   return parameters
 }
 
-function parse(bytes: Buffer): unknown {
+function parse(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString())
+    return JSON.parse(text)
   } catch {
     return undefined
   }

@@ -1,5 +1,6 @@
+import { bytesOf, type Content } from '../content.ts'
 import type { Problem } from '../domain/errors.ts'
-import type { Entry, KeptBody } from './entry.ts'
+import type { Entry } from './entry.ts'
 import { type Redact, redactorFor } from './redaction.ts'
 
 export interface JournalLimits {
@@ -64,7 +65,7 @@ export class Journal {
   readonly #listeners = new Set<(entry: Entry) => void>()
   readonly #secrets = new Set<string>()
   /** Answers that are sent again and again are cut once. */
-  readonly #cut = new WeakMap<Buffer, KeptBody>()
+  readonly #cut = new WeakMap<Content, Content>()
   #ordinal = 0
   #weight = 0
   #duration = 0
@@ -92,11 +93,12 @@ export class Journal {
   }
 
   /** As much of a body as is kept; it is copied where it would keep more memory alive than it needs. */
-  keepBody(bytes: Buffer): KeptBody {
-    const { length, buffer } = bytes
-    if (length > this.limits.body) return this.#cutBody(bytes)
-    const alone = buffer.byteLength <= SHARED || buffer.byteLength <= 2 * length
-    return { bytes: alone ? bytes : Buffer.from(bytes), size: length }
+  keepBody(body: Content): Content {
+    const { held, size } = body
+    if (size > this.limits.body) return this.#cutBody(body)
+    if (typeof held === 'string') return body
+    const alone = held.buffer.byteLength <= SHARED || held.buffer.byteLength <= 2 * size
+    return alone ? body : { held: Buffer.from(held), size }
   }
 
   /** As many problems as are kept. Values out of a body that is too long to be kept would keep it after all. */
@@ -143,11 +145,13 @@ export class Journal {
     return () => this.#listeners.delete(listener)
   }
 
-  #cutBody(bytes: Buffer): KeptBody {
-    let kept = this.#cut.get(bytes)
+  #cutBody(body: Content): Content {
+    let kept = this.#cut.get(body)
     if (kept === undefined) {
-      kept = { bytes: Buffer.from(bytes.subarray(0, this.limits.body)), size: bytes.length }
-      this.#cut.set(bytes, kept)
+      const { held, size } = body
+      const beginning = bytesOf({ held: held.slice(0, this.limits.body), size })
+      kept = { held: Buffer.from(beginning.subarray(0, this.limits.body)), size }
+      this.#cut.set(body, kept)
     }
     return kept
   }
@@ -190,7 +194,6 @@ function shareParts(entry: Entry, last: Entry): void {
     entry.target = last.target
     entry.path = last.path
   }
-  if (entry.responseBody?.bytes === last.responseBody?.bytes) entry.responseBody = last.responseBody
   const { ordinal, disabled, inGrace } = entry.keyEvidence
   const known = last.keyEvidence
   if (ordinal === known.ordinal && disabled === known.disabled && inGrace === known.inGrace) entry.keyEvidence = known
@@ -205,7 +208,7 @@ function equalTexts(some: readonly string[], others: readonly string[]): boolean
 function weightOf({ body, responseBody, target, headers, problems }: Entry): number {
   let texts = target.length
   for (const text of headers) texts += text.length + FIELD_WEIGHT
-  const bodies = (body?.bytes.length ?? 0) + (responseBody?.bytes.length ?? 0)
+  const bodies = (body?.held.length ?? 0) + (responseBody?.held.length ?? 0)
   return ENTRY_WEIGHT + bodies + texts + problems.length * PROBLEM_WEIGHT
 }
 

@@ -1,3 +1,4 @@
+import { textOf } from '../content.ts'
 import { isObject } from '../contract/json.ts'
 import { isUnread, queryOf } from './description.ts'
 import type { Entry } from './entry.ts'
@@ -81,9 +82,9 @@ function fieldOf({ headers }: Entry, name: string): string | undefined {
 function bodyOf({ body }: Entry): unknown {
   if (body === undefined || isUnread(body)) return undefined
   try {
-    return JSON.parse(body.bytes.toString())
+    return JSON.parse(textOf(body))
   } catch {
-    return body.bytes.toString()
+    return textOf(body)
   }
 }
 

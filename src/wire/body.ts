@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type Awaitable, whenReady } from '../awaitable.ts'
+import type { Content } from '../content.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 
 export type Body = { ok: true; value: unknown } | Refusal
@@ -24,7 +25,7 @@ export function readBody(
   request: IncomingMessage,
   limit: number,
   requireType: boolean,
-  received?: (bytes: Buffer) => void,
+  received?: (content: Content) => void,
 ): Awaitable<Body> {
   const { 'content-type': type, 'content-encoding': coding } = request.headers
   if (requireType && !JSON_TYPE.test(type ?? '')) {
@@ -35,15 +36,24 @@ export function readBody(
   }
   return whenReady(readBytes(request, limit), (bytes) => {
     if (bytes === undefined) return refuse(tooLarge(limit))
-    received?.(bytes)
-    if (bytes.length === 0) return refuse({ code: 'invalid_request_body', reason: 'absent' })
+    const size = bytes.length
+    // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
+    const text = decode(bytes)
+    received?.({ held: text ?? bytes, size })
+    if (size === 0) return refuse({ code: 'invalid_request_body', reason: 'absent' })
     try {
-      // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
-      return { ok: true, value: JSON.parse(UTF8.decode(bytes)) }
-    } catch {
-      return refuse({ code: 'invalid_json' })
-    }
+      if (text !== undefined) return { ok: true, value: JSON.parse(text) }
+    } catch {}
+    return refuse({ code: 'invalid_json' })
   })
+}
+
+function decode(bytes: Buffer): string | undefined {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    return undefined
+  }
 }
 
 function tooLarge(limit: number): Problem {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type Awaitable, whenReady } from '../awaitable.ts'
+import type { Content } from '../content.ts'
 import type { Operation } from '../contract/api.ts'
 import { isObject, type Json } from '../contract/json.ts'
 import { type Problem, type Refusal, refusalOf } from '../domain/errors.ts'
@@ -9,7 +10,7 @@ import { readBody } from './body.ts'
 /** What was read of a body. */
 export interface ReceivedBody {
   /** As received. */
-  body?: Buffer | undefined
+  body?: Content | undefined
   /** Where it is JSON, be it lawful or not. */
   value?: unknown
 }
@@ -54,8 +55,8 @@ function conformBody(
   received: ReceivedBody,
   inQuery: readonly Problem<string>[],
 ): Awaitable<Conformity> {
-  const reading = readBody(request, settings.bodyLimit, settings.contentType === 'required', (bytes) => {
-    received.body = bytes
+  const reading = readBody(request, settings.bodyLimit, settings.contentType === 'required', (content) => {
+    received.body = content
   })
   return whenReady(reading, (read) => {
     if (!read.ok) return refusalOf(joined(inQuery, read.problems)) ?? read

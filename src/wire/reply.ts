@@ -1,3 +1,4 @@
+import { type Content, contentOf } from '../content.ts'
 import type { Api, Operation } from '../contract/api.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Violation } from '../contract/violations.ts'
@@ -26,7 +27,7 @@ export interface Reply {
   /** Why it should not have been sent, where it is sent all the same. */
   breach?: ContractBreach
   headers: Readonly<Record<string, string>>
-  body: Buffer
+  body: Content
   /** Whether it is not, or not quite, what the service would answer. */
   injected?: boolean
   /** Whether it is nothing of the service's at all, but what a gateway or the like would answer. */
@@ -75,7 +76,7 @@ export class Replier {
     const body = { success: true, data: complete }
     const breach = this.#judge(() => success.check(body), id, success.status)
     const { status, constantHeaders: headers } = success
-    return { status, headers, body: Buffer.from(success.write(body)), ...(breach && { breach }) }
+    return { status, headers, body: contentOf(success.write(body)), ...(breach && { breach }) }
   }
 
   /** `operation` is absent where the refusal came before one was known. */
@@ -88,7 +89,7 @@ export class Replier {
     const check = operation === undefined ? checkFailure : (response?.check ?? undocumented)
     const breach = this.#judge(() => check(body), operation?.id ?? 'a request outside of every operation', status)
     const headers = response?.codes.has(code) ? response.constantHeaders : {}
-    return { status, code, problem, headers, body: Buffer.from(JSON.stringify(body)), ...(breach && { breach }) }
+    return { status, code, problem, headers, body: contentOf(JSON.stringify(body)), ...(breach && { breach }) }
   }
 
   /** @throws ContractBreach unless such a response is sent all the same. */

@@ -144,7 +144,7 @@ async function genuine(operation: Operation, status: number): Promise<string> {
   const refusal = CASES.find((each) => each.operation === operation.id && each.status === status)
   if (refusal !== undefined) return (await refuse(await startService({ fixture: ACCOUNT }), refusal)).text
   if (status === 500) {
-    return new Replier(contract, 'error').refuse(operation, [{ code: 'internal_error' }]).body.toString()
+    return new Replier(contract, 'error').refuse(operation, [{ code: 'internal_error' }]).body.held.toString()
   }
   const response = await send(await startService({ fixture: ACCOUNT }), operation.id, ACCEPTED[operation.id] ?? {})
   expect(response.status).toBe(status)
