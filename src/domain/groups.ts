@@ -64,7 +64,7 @@ export function createGroup(
   while (id === '' || (input.id === undefined && state.groups.has(id))) {
     id = groupId(state.seed, groupsCreated++, idFormat)
   }
-  const group = { id, name: input.name, domains: [...new Set(input.domains)] }
+  const group = { id, name: input.name, domains: withoutRepeats(input.domains) }
   return accept(
     {
       ...state,
@@ -121,6 +121,11 @@ export function deleteGroup(
     { ...state, groups: state.groups.without([id]), groupNames: state.groupNames.without([compared]) },
     group,
   )
+}
+
+function withoutRepeats(names: readonly string[]): readonly string[] {
+  const repeated = names.length > 1 && new Set(names).size < names.length
+  return repeated ? [...new Set(names)] : names
 }
 
 export function unknownGroup(id: string): Problem {

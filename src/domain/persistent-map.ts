@@ -70,9 +70,10 @@ export class PersistentMap<Key, Value> {
   /** `with` for one entry, which is what most changes are. */
   set(key: Key, value: Value): PersistentMap<Key, Value> {
     const cells = this.#own()
+    const { size } = cells
     const known = cells.get(key)
     cells.set(key, { key, value, place: known?.place ?? this.#next })
-    return this.#succeed(cells, [[key, known]], known === undefined ? this.#next + 1 : this.#next)
+    return this.#succeed(cells, [[key, known]], this.#next + cells.size - size)
   }
 
   without(keys: Iterable<Key>): PersistentMap<Key, Value> {

@@ -23,6 +23,7 @@ export interface RecorderDeps {
 }
 
 const NOTHING = Buffer.alloc(0)
+const NONE: NewEntry['violations'] = []
 
 /** What was sent: nothing, where the connection was cut or the client had left. */
 export type Record = (exchange: Exchange, requestId: string, reply: Reply | undefined, headers: Headers) => void
@@ -85,7 +86,7 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
       decided,
       responseHeaders,
       responseBody: reply && journal.keepBody(reply.body),
-      violations: reply?.breach?.violations ?? [],
+      violations: reply?.breach?.violations ?? NONE,
       injection: injection && withoutDraw(injection),
       injected: isInjected(exchange, reply),
       keyEvidence: keyEvidence(known),
