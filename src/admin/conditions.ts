@@ -43,7 +43,7 @@ async function changeDomain(
     const domain = state.domains.get(name)
     if (domain === undefined) return notFound('domain', given)
     const next = change(domain)
-    return accept({ ...state, domains: state.domains.with([[name, next]]) }, next)
+    return accept({ ...state, domains: state.domains.set(name, next) }, next)
   })
   if (!decision.ok) return decision
   const domain = decision.value

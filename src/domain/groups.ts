@@ -103,7 +103,7 @@ export function updateGroup(
   const next = { ...state, groups: state.groups.set(id, updated) }
   if (compared !== undefined && holder === undefined) {
     const former = comparedName(group.name, settings.nameComparison)
-    next.groupNames = state.groupNames.without([former]).set(compared, id)
+    next.groupNames = state.groupNames.delete(former).set(compared, id)
   }
   return accept(next, updated)
 }
@@ -117,10 +117,7 @@ export function deleteGroup(
   const group = state.groups.get(id)
   if (group === undefined) return refuse(unknownGroup(id))
   const compared = comparedName(group.name, settings.nameComparison)
-  return accept(
-    { ...state, groups: state.groups.without([id]), groupNames: state.groupNames.without([compared]) },
-    group,
-  )
+  return accept({ ...state, groups: state.groups.delete(id), groupNames: state.groupNames.delete(compared) }, group)
 }
 
 function withoutRepeats(names: readonly string[]): readonly string[] {

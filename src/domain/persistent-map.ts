@@ -1,33 +1,38 @@
-/** An entry, and its place among all: those that were added later have higher ones. */
-interface Cell<Key, Value> {
-  key: Key
+/** A value, and the place of its key among all: those that were added later have higher ones. */
+interface Cell<Value> {
   value: Value
   place: number
 }
 
+type Cells<Key, Value> = Map<Key, Cell<Value>>
+
 /**
  * An immutable map in insertion order whose versions share one `Map`: a change costs what it changes, not what the map
  * holds. The newest version owns the `Map`; an older one keeps the way back and, in the rare case that somebody reads
- * it, copies.
+ * it, copies. Each change of a key is a version and no version is more than one: garbage collectors keep chains of such
+ * objects for long, so each is as small as it can be.
  */
 export class PersistentMap<Key, Value> {
-  #cells: Map<Key, Cell<Key, Value>> | undefined
-  #newer: PersistentMap<Key, Value> | undefined
-  /** What each changed key held in this version; applied backwards to the newer version. */
-  #undo: readonly (readonly [Key, Cell<Key, Value> | undefined])[] = []
+  /** The cells or, where this version is not the newest, the one that came after it. */
+  #at: Cells<Key, Value> | PersistentMap<Key, Value>
+  /** Where this version is not the newest: the key that was changed in it, and what it had here. */
+  #key: Key | undefined
+  #cell: Cell<Value> | undefined
   /** The place of the next entry. */
-  #next: number
+  readonly #next: number
 
-  private constructor(cells: Map<Key, Cell<Key, Value>>, next: number) {
-    this.#cells = cells
+  private constructor(cells: Cells<Key, Value>, next: number) {
+    this.#at = cells
+    this.#key = undefined
+    this.#cell = undefined
     this.#next = next
   }
 
   static of<Key, Value>(entries: Iterable<readonly [Key, Value]> = []): PersistentMap<Key, Value> {
-    const cells = new Map<Key, Cell<Key, Value>>()
+    const cells: Cells<Key, Value> = new Map()
     for (const [key, value] of entries) {
       const known = cells.get(key)
-      if (known === undefined) cells.set(key, { key, value, place: cells.size })
+      if (known === undefined) cells.set(key, { value, place: cells.size })
       else known.value = value
     }
     return new PersistentMap(cells, cells.size)
@@ -53,39 +58,33 @@ export class PersistentMap<Key, Value> {
     for (const { value } of this.#own().values()) yield value
   }
 
-  /** A version with these entries: a known key keeps its place, a new one goes last. `undefined` is no value. */
-  with(additions: Iterable<readonly [Key, Value]>): PersistentMap<Key, Value> {
-    const cells = this.#own()
-    const undo: (readonly [Key, Cell<Key, Value> | undefined])[] = []
-    let next = this.#next
-    for (const [key, value] of additions) {
-      const known = cells.get(key)
-      undo.push([key, known])
-      // Cells are never changed: an older version may have the same.
-      cells.set(key, { key, value, place: known?.place ?? next++ })
-    }
-    return this.#succeed(cells, undo, next)
-  }
-
-  /** `with` for one entry, which is what most changes are. */
+  /** A version with this entry: a known key keeps its place, a new one goes last. `undefined` is no value. */
   set(key: Key, value: Value): PersistentMap<Key, Value> {
     const cells = this.#own()
-    const { size } = cells
     const known = cells.get(key)
-    cells.set(key, { key, value, place: known?.place ?? this.#next })
-    return this.#succeed(cells, [[key, known]], this.#next + cells.size - size)
+    // Cells are never changed: an older version may have the same.
+    cells.set(key, { value, place: known?.place ?? this.#next })
+    return this.#succeed(cells, key, known, known === undefined ? this.#next + 1 : this.#next)
+  }
+
+  delete(key: Key): PersistentMap<Key, Value> {
+    const cells = this.#own()
+    const known = cells.get(key)
+    if (known === undefined) return this
+    cells.delete(key)
+    return this.#succeed(cells, key, known, this.#next)
+  }
+
+  with(additions: Iterable<readonly [Key, Value]>): PersistentMap<Key, Value> {
+    let version: PersistentMap<Key, Value> = this
+    for (const [key, value] of additions) version = version.set(key, value)
+    return version
   }
 
   without(keys: Iterable<Key>): PersistentMap<Key, Value> {
-    const cells = this.#own()
-    const undo: (readonly [Key, Cell<Key, Value> | undefined])[] = []
-    for (const key of keys) {
-      const known = cells.get(key)
-      if (known === undefined) continue
-      undo.push([key, known])
-      cells.delete(key)
-    }
-    return this.#succeed(cells, undo, this.#next)
+    let version: PersistentMap<Key, Value> = this
+    for (const key of keys) version = version.delete(key)
+    return version
   }
 
   /** The same entries in a map of its own, which later versions of this one do not hold on to. */
@@ -93,45 +92,40 @@ export class PersistentMap<Key, Value> {
     return new PersistentMap(new Map(this.#own()), this.#next)
   }
 
-  #succeed(
-    cells: Map<Key, Cell<Key, Value>>,
-    undo: readonly (readonly [Key, Cell<Key, Value> | undefined])[],
-    next: number,
-  ): PersistentMap<Key, Value> {
+  #succeed(cells: Cells<Key, Value>, key: Key, cell: Cell<Value> | undefined, next: number): PersistentMap<Key, Value> {
     const newer = new PersistentMap(cells, next)
-    this.#cells = undefined
-    this.#newer = newer
-    this.#undo = undo
+    this.#at = newer
+    this.#key = key
+    this.#cell = cell
     return newer
   }
 
-  #own(): Map<Key, Cell<Key, Value>> {
-    if (this.#cells !== undefined) return this.#cells
-    const steps: PersistentMap<Key, Value>[] = []
+  #own(): Cells<Key, Value> {
+    return this.#at instanceof Map ? this.#at : this.#rebuild()
+  }
+
+  #rebuild(): Cells<Key, Value> {
+    const older: PersistentMap<Key, Value>[] = []
     let version: PersistentMap<Key, Value> = this
-    while (version.#cells === undefined && version.#newer !== undefined) {
-      steps.push(version)
-      version = version.#newer
+    while (!(version.#at instanceof Map)) {
+      older.push(version)
+      version = version.#at
     }
-    let cells = new Map(version.#cells)
+    let cells = new Map(version.#at)
     let disordered = false
-    for (const step of steps.reverse()) {
-      for (const [key, cell] of step.#undo.toReversed()) {
-        if (cell === undefined) cells.delete(key)
-        else {
-          // What was removed comes back at the end of the `Map`, wherever its place is.
-          disordered ||= !cells.has(key)
-          cells.set(key, cell)
-        }
+    for (const step of older.reverse()) {
+      const key = step.#key as Key
+      if (step.#cell === undefined) cells.delete(key)
+      else {
+        // What was removed comes back at the end of the `Map`, wherever its place is.
+        disordered ||= !cells.has(key)
+        cells.set(key, step.#cell)
       }
     }
-    if (disordered) {
-      const inOrder = [...cells.values()].sort((one, other) => one.place - other.place)
-      cells = new Map(inOrder.map((cell) => [cell.key, cell]))
-    }
-    this.#cells = cells
-    this.#newer = undefined
-    this.#undo = []
+    if (disordered) cells = new Map([...cells].sort(([, one], [, other]) => one.place - other.place))
+    this.#at = cells
+    this.#key = undefined
+    this.#cell = undefined
     return cells
   }
 }
