@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Adapter } from 'lowdb'
-import { type AccountRecord, type AccountState, recordAccount } from '../domain/account.ts'
+import type { AccountRecord, AccountState } from '../domain/account.ts'
 import { type Durability, removeFile, replaceFile } from './atomic-file.ts'
 import { codeOf } from './error-code.ts'
 import { readAccountFile, writeAccountFile } from './file-format.ts'
@@ -45,14 +45,9 @@ export class AccountFile implements Adapter<AccountData> {
     }
   }
 
-  async write({ state, quotas, tallies, requests }: AccountData): Promise<void> {
+  async write(data: AccountData): Promise<void> {
     // Before its turn comes, because by then the data may have moved on.
-    const content = writeAccountFile({
-      account: recordAccount(state),
-      quotas: Object.fromEntries(quotas),
-      tallies: Object.fromEntries(tallies),
-      requests,
-    })
+    const content = writeAccountFile(data)
     await this.#change('written', () => replaceFile(this.#path, content, this.#keeping.durability))
   }
 

@@ -2,8 +2,10 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type { AccountRecord, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { Fault, FaultTally } from '../domain/faults.ts'
 import type { ApiKey } from '../domain/keys.ts'
+import type { PersistentMap } from '../domain/persistent-map.ts'
 import { PROFILE_NAMES } from '../domain/profile.ts'
 import type { Hits } from '../domain/quotas.ts'
+import type { AccountData } from './kept-account.ts'
 import { StoreError } from './store-error.ts'
 
 const FORMAT = 'dmarc-understudy/account'
@@ -23,7 +25,7 @@ interface AccountFile extends AccountContent {
 }
 
 const text = { type: 'string' }
-const texts = { type: 'array', items: text }
+const textList = { type: 'array', items: text }
 const number = { type: 'number' }
 const integer = { type: 'integer' }
 const count = { type: 'integer', minimum: 0 }
@@ -70,7 +72,7 @@ const schema = shapeOf<AccountFile>({
       {
         name: text,
         addedAt: number,
-        features: texts,
+        features: textList,
         profile: { enum: PROFILE_NAMES },
         since: integer,
         volume: count,
@@ -78,7 +80,7 @@ const schema = shapeOf<AccountFile>({
       },
       ['profile', 'since', 'volume', 'pin'],
     ),
-    groups: listOf<DomainGroup>({ id: text, name: text, domains: texts }),
+    groups: listOf<DomainGroup>({ id: text, name: text, domains: textList }),
     groupsCreated: count,
     keysCreated: count,
     faults: listOf<Fault>({ id: text, set: text, createdAt: number, rule: { type: 'object' } }, ['set']),
@@ -91,9 +93,45 @@ const schema = shapeOf<AccountFile>({
 
 let validator: Promise<ValidateFunction<AccountFile>> | undefined
 
-export function writeAccountFile(content: AccountContent): string {
-  const file: AccountFile = { format: FORMAT, version: VERSION, ...content }
-  return `${JSON.stringify(file)}\n`
+/**
+ * The text of a file. What has not changed since it was last written is not written out again: a change is one group or
+ * one domain of thousands.
+ */
+export function writeAccountFile({ state, quotas, tallies, requests }: AccountData): string {
+  const { domains, groups, groupNames: _, ...rest } = state
+  const fields = Object.entries(rest satisfies Omit<AccountRecord, 'domains' | 'groups'>)
+    .map(([name, value]) => `"${name}":${typeof value === 'object' ? itemText(value) : JSON.stringify(value)}`)
+    .join(',')
+  const account = `{${fields},"domains":${listText(domains)},"groups":${listText(groups)}}`
+  const counters = JSON.stringify({
+    quotas: Object.fromEntries(quotas),
+    tallies: Object.fromEntries(tallies),
+    requests,
+  } satisfies Omit<AccountContent, 'account'>).slice(1)
+  return `{"format":"${FORMAT}","version":${VERSION},"account":${account},${counters}\n`
+}
+
+/** Of lists, and of the things in them; neither is ever changed, but replaced. */
+const texts = new WeakMap<object, string>()
+
+function listText(list: PersistentMap<string, object>): string {
+  let text = texts.get(list)
+  if (text === undefined) {
+    const parts: string[] = []
+    for (const item of list.values()) parts.push(itemText(item))
+    text = `[${parts.join(',')}]`
+    texts.set(list, text)
+  }
+  return text
+}
+
+function itemText(item: object): string {
+  let text = texts.get(item)
+  if (text === undefined) {
+    text = JSON.stringify(item)
+    texts.set(item, text)
+  }
+  return text
 }
 
 /** Proves `content` to be an account; `path` is for the error that says where it is not. */

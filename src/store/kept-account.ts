@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Low, LowSync } from 'lowdb'
 import type { Awaitable } from '../awaitable.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -7,6 +8,9 @@ import type { Counting } from '../domain/counting.ts'
 export interface AccountData extends Counting {
   state: AccountState
 }
+
+/** How often a write is put off for others to share it: those who were answered may be in no hurry. */
+const LOOKS = 20
 
 /** Where an account is kept: at once, or in a while. */
 export type AccountDatabase = Low<AccountData> | LowSync<AccountData>
@@ -24,6 +28,9 @@ export class KeptAccount {
   /** What a failed write falls back to; absent until the account is first written. */
   #kept: AccountState | undefined
   #changed = false
+  /** How many changes wait for the next write, and how many the last one was for. */
+  #asked = 0
+  #shared = 0
   /** Absent where nothing is on its way. */
   #last: Promise<void> | undefined
   /** The write that has not begun yet. */
@@ -66,6 +73,7 @@ export class KeptAccount {
   write(): Awaitable<void> {
     if (this.#low instanceof LowSync) return this.#writeNow(this.#low)
     this.#changed = true
+    this.#asked++
     if (this.#next === undefined) {
       this.#next = this.#writeAfter(this.#low, this.#last)
       this.#last = this.#next
@@ -84,6 +92,18 @@ export class KeptAccount {
     this.#changed = true
   }
 
+  /**
+   * Waits for what has arrived already, and a moment longer for those who were answered by the last write: who asks
+   * again at once shares this one, which costs far more than what is in it. Else they would come in two halves, each of
+   * which waits for the other's write: 1.5 times as many changes a second of 32 clients.
+   */
+  async #gather(): Promise<void> {
+    const expected = this.#asked + (this.#shared > 1 ? this.#shared : 0)
+    for (let looks = 0; looks === 0 || (looks < LOOKS && this.#asked < expected); looks++) await setImmediate()
+    this.#shared = this.#asked
+    this.#asked = 0
+  }
+
   #writeNow(low: LowSync<AccountData>): void {
     low.write()
     this.#changed = false
@@ -94,6 +114,7 @@ export class KeptAccount {
   async #writeAfter(low: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
     // Fails with the previous write: what waits here was built on a state that is now lost.
     await previous
+    await this.#gather()
     this.#next = undefined
     this.#changed = false
     const { state } = low.data
@@ -105,6 +126,7 @@ export class KeptAccount {
       low.data.state = this.#kept ?? state
       this.#next = undefined
       this.#last = undefined
+      this.#asked = 0
       throw error
     } finally {
       this.#settled(this)

@@ -26,14 +26,19 @@ class Disk implements Adapter<AccountData> {
     return new Promise((resolve, reject) => this.#pending.push({ resolve, reject }))
   }
 
+  /** Resolves once a write is under way. It may be put off for a moment, so that others can share it. */
+  async begun(): Promise<void> {
+    for (let looks = 0; this.#pending.length === 0 && looks < 100; looks++) await setImmediate()
+  }
+
   async finish(): Promise<void> {
-    await setImmediate()
+    await this.begun()
     this.#pending.shift()?.resolve()
     await setImmediate()
   }
 
   async fail(): Promise<void> {
-    await setImmediate()
+    await this.begun()
     this.#pending.shift()?.reject(new Error('disk full'))
     await setImmediate()
   }
@@ -75,12 +80,38 @@ describe('accounts on a slow disk', () => {
   it('merges what comes while a write is on its way into one next write', async () => {
     await create('acme')
     const first = applyUpdate(accounts, 'acme', watch('a'))
-    await setImmediate()
+    await disk('acme').begun()
     const rest = ['b', 'c', 'd'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
     await disk('acme').finish()
     await disk('acme').finish()
     await Promise.all([first, ...rest])
     expect(disk('acme').writes).toEqual(['a 0 0', 'a b c d 0 0'])
+  })
+
+  it('lets those who were answered together share the next write, when they ask again at once', async () => {
+    await create('acme')
+    const first = ['a', 'b', 'c'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
+    await disk('acme').begun()
+    const others = ['d', 'e'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
+    await disk('acme').finish()
+    await Promise.all(first)
+    const again = ['f', 'g', 'h'].map((name) => applyUpdate(accounts, 'acme', watch(name)))
+    await disk('acme').finish()
+    await Promise.all([...others, ...again])
+    expect(disk('acme').writes).toEqual(['a b c 0 0', 'a b c d e f g h 0 0'])
+  })
+
+  it('does not let a client that is alone wait for others', async () => {
+    await create('acme')
+    for (const name of ['a', 'b', 'c']) {
+      const update = applyUpdate(accounts, 'acme', watch(name))
+      // The first look is when the change may be joined by what arrived with it.
+      await setImmediate()
+      await setImmediate()
+      expect(disk('acme').writes.at(-1)).toMatch(`${name} 0 0`)
+      await disk('acme').finish()
+      await update
+    }
   })
 
   it('answers an update when the write with it is finished, and not when the one before is', async () => {
@@ -91,9 +122,9 @@ describe('accounts on a slow disk', () => {
       answered.push(name)
     }
     const first = update('a')
-    await setImmediate()
+    await disk('acme').begun()
     const second = update('b')
-    await setImmediate()
+    await disk('acme').begun()
     expect(answered).toEqual([])
     await disk('acme').finish()
     expect(answered).toEqual(['a'])
@@ -113,7 +144,7 @@ describe('accounts on a slow disk', () => {
   it('writes different accounts at the same time', async () => {
     await Promise.all([create('acme'), create('other')])
     const updates = [applyUpdate(accounts, 'acme', watch('a')), applyUpdate(accounts, 'other', watch('b'))]
-    await setImmediate()
+    await Promise.all([disk('acme').begun(), disk('other').begun()])
     expect([disk('acme').writes, disk('other').writes]).toEqual([['a 0 0'], ['b 0 0']])
     await Promise.all([disk('acme').finish(), disk('other').finish(), ...updates])
   })
@@ -134,7 +165,7 @@ describe('accounts on a slow disk', () => {
     const same = applyUpdate(accounts, 'acme', (state) => accept(state, undefined)).finally(() => {
       answered = true
     })
-    await setImmediate()
+    await disk('acme').begun()
     expect(answered).toBe(false)
     await disk('acme').finish()
     await Promise.all([change, same])
@@ -145,7 +176,7 @@ describe('accounts on a slow disk', () => {
     await create('acme')
     const before = await accounts.read('acme')
     const inWrite = [applyUpdate(accounts, 'acme', watch('a')), applyUpdate(accounts, 'acme', watch('b'))]
-    await setImmediate()
+    await disk('acme').begun()
     const builtOnIt = [
       applyUpdate(accounts, 'acme', watch('c')),
       applyUpdate(accounts, 'acme', (state) => accept(state, undefined)),
@@ -166,7 +197,7 @@ describe('accounts on a slow disk', () => {
   it('goes back to the last write that did not fail, and not further', async () => {
     await create('acme')
     const kept = applyUpdate(accounts, 'acme', watch('a'))
-    await setImmediate()
+    await disk('acme').begun()
     const lost = applyUpdate(accounts, 'acme', watch('b'))
     const outcome = expect(lost).rejects.toThrow('disk full')
     await disk('acme').finish()
@@ -181,7 +212,7 @@ describe('accounts on a slow disk', () => {
     const lost = applyUpdate(accounts, 'acme', watch('a')).catch(() => {
       later = applyUpdate(accounts, 'acme', watch('c'))
     })
-    await setImmediate()
+    await disk('acme').begun()
     const built = applyUpdate(accounts, 'acme', watch('b')).catch(() => undefined)
     await disk('acme').fail()
     await Promise.all([lost, built])
@@ -192,7 +223,7 @@ describe('accounts on a slow disk', () => {
 
   it('forgets an account whose first write failed, with its keys and with what was built on it', async () => {
     const created = accounts.create(exampleAccount('acme', ['k1']))
-    await setImmediate()
+    await disk('acme').begun()
     const outcomes = Promise.allSettled([created, applyUpdate(accounts, 'acme', holdKeys('k1', 'k2'))])
     await disk('acme').fail()
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
@@ -205,7 +236,7 @@ describe('accounts on a slow disk', () => {
     await create('acme', 'k1')
     const givesUp = applyUpdate(accounts, 'acme', holdKeys())
     const outcome = expect(givesUp).rejects.toThrow('disk full')
-    await setImmediate()
+    await disk('acme').begun()
     await expect(accounts.create(exampleAccount('other', ['k1']))).rejects.toMatchObject({ problem: 'taken' })
     await disk('acme').fail()
     await outcome
@@ -215,7 +246,7 @@ describe('accounts on a slow disk', () => {
   it('holds the keys of the state on disk and of the one on its way, while another write finishes', async () => {
     await create('acme', 'k1')
     const other = applyUpdate(accounts, 'acme', watch('a'))
-    await setImmediate()
+    await disk('acme').begun()
     const exchange = applyUpdate(accounts, 'acme', holdKeys('k2'))
     await disk('acme').finish()
     await other
