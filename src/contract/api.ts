@@ -56,8 +56,8 @@ export interface ResponseContract {
   status: number
   /** The codes that may be answered with it; empty for success. */
   codes: ReadonlySet<string>
-  /** What `data` holds unless the operation says otherwise: the `default`s of its schema. */
-  defaults: Json
+  /** What `data` holds unless the operation says otherwise: the `default`s of its schema, if it has any. */
+  defaults: Json | undefined
   /** Headers whose value the document fixes. */
   constantHeaders: Readonly<Record<string, string>>
   retryAfter: boolean
@@ -314,9 +314,10 @@ class Compiler {
   }
 }
 
-function defaultsOf(data: unknown): Json {
+function defaultsOf(data: unknown): Json | undefined {
   const properties = isObject(data) && isObject(data['properties']) ? data['properties'] : {}
   const given = Object.entries(properties).filter(([, schema]) => isObject(schema) && schema['default'] !== undefined)
+  if (given.length === 0) return undefined
   return Object.fromEntries(given.map(([name, schema]) => [name, (schema as Json)['default']]))
 }
 

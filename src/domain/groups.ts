@@ -68,8 +68,8 @@ export function createGroup(
   return accept(
     {
       ...state,
-      groups: state.groups.set(id, group),
-      groupNames: state.groupNames.set(compared, id),
+      groups: input.id === undefined ? state.groups.add(id, group) : state.groups.set(id, group),
+      groupNames: state.groupNames.add(compared, id),
       groupsCreated,
     },
     group,

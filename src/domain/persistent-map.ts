@@ -67,6 +67,15 @@ export class PersistentMap<Key, Value> {
     return this.#succeed(cells, key, known, known === undefined ? this.#next + 1 : this.#next)
   }
 
+  /** `set` for a key that is surely not there, which spares a large map a search. */
+  add(key: Key, value: Value): PersistentMap<Key, Value> {
+    const cells = this.#own()
+    const { size } = cells
+    cells.set(key, { value, place: this.#next })
+    if (cells.size === size) throw new Error(`The key ${key} was there already`)
+    return this.#succeed(cells, key, undefined, this.#next + 1)
+  }
+
   delete(key: Key): PersistentMap<Key, Value> {
     const cells = this.#own()
     const known = cells.get(key)

@@ -17,8 +17,12 @@ const connections = new WeakMap<Socket, Connection>()
 /** What is known of a connection, and what keeps one client from taking what belongs to all. */
 export class Connection {
   readonly #socket: Socket
-  /** How many requests are dealt with, or about to be, and not answered yet. */
+  /** How many requests have come in and are not answered yet. */
+  #owed = 0
+  /** How many of them are dealt with, or about to be. */
   #unanswered = 0
+  /** What is to be done once they are answered. */
+  #last: (() => void) | undefined
   /** Whether one of them takes its time. */
   #dealing = false
   /** Those whose turn is yet to come. While there are any, nothing more is read. */
@@ -55,13 +59,27 @@ export class Connection {
     return this.#lingering !== undefined
   }
 
+  /** Takes note of a request that has come in. */
+  receive(request: IncomingMessage): void {
+    this.#owed++
+    this.#request = request
+  }
+
+  /**
+   * Does something once all requests are answered that have come in whole. The last one need not be: where its body
+   * cannot be read, it may never have an answer.
+   */
+  afterAnswers(act: () => void): void {
+    this.#last = act
+    this.#actLast()
+  }
+
   /**
    * Has a request dealt with in its turn. A client may send thousands without waiting for answers: they neither keep
    * other clients waiting nor fill the memory, and none overtakes one that was sent before it, because that may be a
    * change (RFC 9112 §9.3.2).
    */
   take(request: IncomingMessage, response: ServerResponse, deal: Deal): void {
-    this.#request = request
     if (!this.#dealing && this.#unanswered < TURN && this.#deferred.length === 0) {
       this.#start(request, response, deal)
       return
@@ -72,7 +90,9 @@ export class Connection {
 
   /** Takes note that a request has been answered. */
   finish(request: IncomingMessage): void {
+    this.#owed--
     this.#unanswered--
+    if (this.#last !== undefined) this.#actLast()
     if (this.#unanswered === 0 && this.#deferred.length > 0) setImmediate(() => this.#proceed())
     if (request.complete || this.#socket.destroyed || this.lingers) return
     this.#linger()
@@ -86,6 +106,14 @@ export class Connection {
   end(bytes = ''): void {
     this.#socket.end(bytes)
     this.#linger()
+  }
+
+  #actLast(): void {
+    const ahead = this.#owed - (this.#request?.complete === false ? 1 : 0)
+    if (ahead > 0) return
+    const act = this.#last
+    this.#last = undefined
+    act?.()
   }
 
   #start(request: IncomingMessage, response: ServerResponse, deal: Deal): void {

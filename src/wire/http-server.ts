@@ -94,6 +94,7 @@ export function createHttpServer(
   let arrived: [IncomingMessage, ServerResponse][] = []
   /** Nothing is dealt with before all that has arrived is received, its bodies too. */
   function queue(request: IncomingMessage, response: ServerResponse): void {
+    Connection.of(request.socket).receive(request)
     if (arrived.length === 0) setImmediate(dealWithAll)
     arrived.push([request, response])
   }

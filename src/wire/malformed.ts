@@ -41,11 +41,15 @@ export function createMalformedReply(
       socket.destroy()
       return
     }
-    // An answer ahead of this one would be mixed into it, and tells of a change that may have been made: it goes first
-    // and alone. One to a request whose own body is what is malformed will never come. Node's own handler asks the
-    // same field.
+    // Answers ahead of this one tell of changes that may have been made.
+    connection.afterAnswers(() => answer(error, socket, connection))
+  }
+
+  function answer(error: NodeJS.ErrnoException, socket: Socket, connection: Connection): void {
+    // The answer to a request whose own body is what is malformed may be on its way. Node's own handler asks the same
+    // field.
     const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null }
-    if (pending && (pending.headersSent || pending.req.complete)) {
+    if (pending?.headersSent) {
       pending.once('finish', () => connection.end())
       pending.once('close', () => {
         if (!pending.writableFinished) socket.destroy()

@@ -72,7 +72,8 @@ export class Replier {
   }
 
   succeed({ id, success }: Operation, data: unknown): Reply {
-    const complete = Array.isArray(data) ? data : { ...success.defaults, ...(data as object) }
+    const complete =
+      success.defaults === undefined || Array.isArray(data) ? data : { ...success.defaults, ...(data as object) }
     const body = { success: true, data: complete }
     const breach = this.#judge(() => success.check(body), id, success.status)
     const { status, constantHeaders: headers } = success

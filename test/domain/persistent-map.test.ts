@@ -76,6 +76,13 @@ describe('a persistent map', () => {
     expect(old.get('a')).toBe(1)
   })
 
+  it('does not take a key for a new one that it has', () => {
+    const map = PersistentMap.of([['a', 1]])
+    expect([...map.add('b', 2).keys()]).toEqual(['a', 'b'])
+    expect([...map.keys()]).toEqual(['a'])
+    expect(() => PersistentMap.of([['a', 1]]).add('a', 2)).toThrow('The key a was there already')
+  })
+
   it('keeps the place of a key whose value is replaced, and puts one that was removed and added again last', () => {
     const map = PersistentMap.of([
       ['a', 1],

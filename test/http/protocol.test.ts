@@ -780,18 +780,21 @@ describe('What is not HTTP', () => {
     expect(ids.size).toBe(20)
   })
 
-  it('does not take away the answer to the request before it', async () => {
+  it.each([1, 3, 25])('is answered after all %d requests before it, which are', async (count) => {
     const service = await startService()
-    const change = requestBytes({
-      method: 'POST',
-      target: DOMAINS,
-      headers: [AUTHORIZED, JSON_BODY],
-      body: '{"domains":["new.example"]}',
-    })
-    const received = await service.sendRaw(Buffer.concat([change, Buffer.from('what is this?\r\n\r\n')]))
+    const names = Array.from({ length: count }, (_, index) => `new-${index}.example`)
+    const changes = names.map((name) =>
+      requestBytes({
+        method: 'POST',
+        target: DOMAINS,
+        headers: [AUTHORIZED, JSON_BODY],
+        body: JSON.stringify({ domains: [name] }),
+      }),
+    )
+    const received = await service.sendRaw(Buffer.concat([...changes, Buffer.from('what is this?\r\n\r\n')]))
     const responses = readResponses(received)
-    expect(responses.map(({ status }) => status)).toEqual([200])
-    expect((await service.get('/domains')).body.data.domains).toContain('new.example')
+    expect(responses.map(({ status }) => status)).toEqual([...names.map(() => 200), 400])
+    expect((await service.get('/domains')).body.data.domains).toEqual(expect.arrayContaining(names))
   })
 
   it('is answered 408 when it does not come in time', async () => {
