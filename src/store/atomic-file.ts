@@ -1,5 +1,14 @@
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import * as fs from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+// A third less time on the way of each write than with the file handles of `node:fs/promises`.
+const open = promisify(fs.open)
+const writeFile = promisify(fs.writeFile)
+const fsync = promisify(fs.fsync)
+const close = promisify(fs.close)
+const rename = promisify(fs.rename)
 
 /**
  * What a finished write survives: the death of the process (`rename`), or also that of the machine (`fsync`), for
@@ -16,8 +25,8 @@ export async function replaceFile(path: string, content: string, durability: Dur
   const temporary = join(dirname(path), `.${basename(path)}.tmp`)
   try {
     await using(await open(temporary, 'w'), async (file) => {
-      await file.writeFile(content)
-      if (durability === 'fsync') await file.sync()
+      await writeFile(file, content)
+      if (durability === 'fsync') await fsync(file)
     })
     await rename(temporary, path)
     if (durability === 'fsync') await syncFolder(dirname(path))
@@ -46,13 +55,13 @@ export async function makeFolder(path: string, durability: Durability): Promise<
 
 /** A rename is an entry of the folder, which has a cache of its own. */
 async function syncFolder(folder: string): Promise<void> {
-  await using(await open(folder, 'r'), (handle) => handle.sync())
+  await using(await open(folder, 'r'), fsync)
 }
 
-async function using(handle: FileHandle, use: (handle: FileHandle) => Promise<void>): Promise<void> {
+async function using(file: number, use: (file: number) => Promise<void>): Promise<void> {
   try {
-    await use(handle)
+    await use(file)
   } finally {
-    await handle.close()
+    await close(file)
   }
 }

@@ -19,9 +19,13 @@ import type { Deed, ObservedDisk } from './observed-disk.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const disk = vi.hoisted((): ObservedDisk => ({ deeds: [], failing: new Map() }))
+vi.mock('node:fs', async (original) => {
+  const { observeFiles } = await import('./observed-disk.ts')
+  return observeFiles(await original(), disk)
+})
 vi.mock('node:fs/promises', async (original) => {
-  const { observe } = await import('./observed-disk.ts')
-  return observe(await original(), disk)
+  const { observePromises } = await import('./observed-disk.ts')
+  return observePromises(await original(), disk)
 })
 beforeEach(() => disk.failing.clear())
 
