@@ -1,29 +1,48 @@
-import { readdirSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
-import type { readDocument, resolveDocument } from '../../src/contract/document.ts'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { ADMIN_CODES } from '../../src/admin/codes.ts'
+import { CONTROL_DOCUMENT } from '../../src/admin/document.ts'
+import { OWN_DOCUMENT, readDocument, resolveDocument } from '../../src/contract/document.ts'
 import { ROOT } from './program.ts'
 
-interface DocumentModule {
-  OWN_DOCUMENT: string
-  readDocument: typeof readDocument
-  resolveDocument: typeof resolveDocument
-}
+const PREPARED = join(ROOT, 'dist/prepared')
 
-/** As built; beside the sources there is nothing prepared. */
-const built = (path: string) => import(join(ROOT, 'dist', path))
+describe('the build prepares', () => {
+  it.each([
+    [OWN_DOCUMENT, {}],
+    [CONTROL_DOCUMENT, { path: CONTROL_DOCUMENT, codes: ADMIN_CODES, proved: true }],
+  ])('of %s what reading it anew gives', async (path, options) => {
+    const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
+    const { source, resolved } = await resolveDocument(await readDocument({ ...options, unprepared: true }))
+    expect(JSON.parse(readFileSync(join(PREPARED, `${digest}.json`), 'utf8'))).toEqual(
+      JSON.parse(JSON.stringify({ source, resolved })),
+    )
+  })
 
-it('prepares at the build what reading the documents anew gives', async () => {
-  const { readDocument, resolveDocument }: DocumentModule = await built('contract/document.js')
-  const { ADMIN_CODES } = await built('admin/codes.js')
-  const { CONTROL_DOCUMENT } = await built('admin/document.js')
-  const control = { path: CONTROL_DOCUMENT as string, codes: ADMIN_CODES as readonly string[], proved: true }
-  for (const options of [{}, control]) {
-    const prepared = await readDocument(options)
-    expect(prepared.prepared, options.toString()).toBeDefined()
-    const anew = await resolveDocument(await readDocument({ ...options, unprepared: true }))
-    const { source, resolved } = await resolveDocument(prepared)
-    expect({ source, resolved }).toEqual(JSON.parse(JSON.stringify({ source: anew.source, resolved: anew.resolved })))
-  }
-  expect(readdirSync(join(ROOT, 'dist/prepared'))).toHaveLength(2)
+  it('nothing else', () => {
+    expect(readdirSync(PREPARED)).toHaveLength(2)
+  })
+})
+
+it('starts and answers with nothing loaded that only a changed document needs', async () => {
+  const program = `
+    import { createRequire } from 'node:module'
+    import { startUnderstudy } from '${pathToFileURL(join(ROOT, 'dist/index.js'))}'
+    const understudy = await startUnderstudy()
+    await fetch(understudy.baseUrl + '/domains', { headers: understudy.account.headers })
+    await understudy.account.requests.list()
+    await understudy.stop()
+    const loaded = Object.keys(createRequire(import.meta.url).cache).join().matchAll(/node_modules.([^/\\\\]+|@[^/\\\\]+.[^/\\\\]+)/g)
+    console.log(JSON.stringify([...new Set([...loaded].map(([, name]) => name))]))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: ROOT,
+  })
+  const packages = JSON.parse(stdout) as string[]
+  expect(packages).toContain('express')
+  expect(packages).not.toContain('@apidevtools/swagger-parser')
 })
