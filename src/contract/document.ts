@@ -46,8 +46,6 @@ export interface DocumentOptions {
   codes?: readonly string[]
   /** Whether a test has proved the document; that of this package without overlays is. */
   proved?: boolean
-  /** Whether to read it anew although the build has done so. */
-  unprepared?: boolean
 }
 
 /** @throws ContractError with the place of the first thing that is wrong. */
@@ -56,10 +54,10 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   const file = path ?? 'openapi.yaml'
   const proved = options.proved ?? (path === undefined && overlays.length === 0)
   const text = await readText(path ?? OWN_DOCUMENT, file)
-  const prepared = proved && options.unprepared !== true ? await readPrepared(text) : undefined
+  const prepared = proved ? await readPrepared(text) : undefined
   let source = prepared?.source ?? (await parseSource(text, file))
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
-  const extensions = readExtensions(source, file, proved)
+  const extensions = await readExtensions(source, file, proved)
   const catalogue = Catalogue.read(source, codes, file)
   if (prepared === undefined) {
     checkCodes(extensions, catalogue, file)
@@ -74,7 +72,7 @@ export async function resolveDocument(
   text: DocumentText,
   more?: (operationId: string) => readonly string[],
 ): Promise<ApiDocument> {
-  if (text.prepared !== undefined) return { ...text, ...text.prepared }
+  if (text.prepared !== undefined) return { ...text, resolved: text.prepared.resolved }
   const source = placeCodes(text.source, text.catalogue, text.file, more)
   return { ...text, source, resolved: await resolve(source, text.file, text.proved) }
 }

@@ -121,23 +121,24 @@ export function visitFields(document: Json, visit: (key: string, value: unknown,
  * Every extension of the document, in its order; unless they are `proved`, each is held to its shape.
  * @throws ContractError for one that is unknown or misshapen.
  */
-export function readExtensions(document: Json, file: string, proved: boolean): Extension[] {
+export async function readExtensions(document: Json, file: string, proved: boolean): Promise<Extension[]> {
   const found: Extension[] = []
   visitFields(document, (key, value, holder) => {
-    if (!key.startsWith('x-')) return
-    if (!proved) checkExtension(key, value, pointTo(holder, key), file)
-    found.push({ key, value, holder })
+    if (key.startsWith('x-')) found.push({ key, value, holder })
   })
+  for (const { key, value, holder } of proved ? [] : found) {
+    await checkExtension(key, value, pointTo(holder, key), file)
+  }
   return found
 }
 
-function checkExtension(key: string, value: unknown, pointer: string, file: string): void {
+async function checkExtension(key: string, value: unknown, pointer: string, file: string): Promise<void> {
   const schema = EXTENSIONS[key]
   if (schema === undefined) {
     const known = Object.keys(EXTENSIONS).join(', ')
     throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
   }
-  const fault = findFault(schema, value)
+  const fault = await findFault(schema, value)
   if (fault) throw new ContractError(file, `${pointer}${fault.pointer}`, `The value ${fault.reason}.`)
 }
 

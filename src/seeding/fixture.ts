@@ -111,7 +111,7 @@ async function readSource(path: string | URL, file: string): Promise<string> {
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
   // Read once: compiling it costs more than all the rest of a start.
   fixtureSchema ??= readFile(new URL('fixture.schema.json', FOLDER), 'utf8').then((text) => JSON.parse(text) as object)
-  const fault = findFault(await fixtureSchema, fixture)
+  const fault = await findFault(await fixtureSchema, fixture)
   if (fault) throw new FixtureError(file, fault.pointer, `The value ${fault.reason}.`)
   return { ...(fixture as Fixture), file }
 }
