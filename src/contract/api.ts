@@ -106,6 +106,7 @@ export function compileApi(document: ApiDocument, compile: SchemaCompiler): Api 
 class Compiler {
   readonly #document: ApiDocument
   readonly #compiler: SchemaCompiler
+  readonly #responses = new Map<Json, ResponseContract>()
   /** By the JSON pointer of what they hold for. */
   readonly #rules = new Map<string, readonly Rule[]>()
 
@@ -118,7 +119,7 @@ class Compiler {
     const pointer = pointTo(pointTo('/paths', path), method)
     const responses = Object.entries(operation.responses ?? {})
       .filter(([status]) => !status.startsWith('x-'))
-      .map(([status, response]) => this.#response(status, response as Json, pointer))
+      .map(([status, response]) => this.#sharedResponse(status, response as Json, pointer))
     const success = responses.filter(({ status }) => status < 300)
     if (!operation.operationId) throw this.#error(pointer, 'The operation needs an operationId.')
     if (success[0] === undefined || success.length > 1) {
@@ -204,6 +205,15 @@ class Compiler {
     const check = boundErrors(schema as Json, (part, at) => this.#compile(part, pointer + at))
     const defaults = this.#defaults()
     return (body) => problemsOf(check(body), defaults)
+  }
+
+  /** Of what several operations refer to, one does for all. */
+  #sharedResponse(status: string, response: Json, operation: string): ResponseContract {
+    const known = this.#responses.get(response)
+    if (known?.status === Number(status)) return known
+    const compiled = this.#response(status, response, operation)
+    this.#responses.set(response, compiled)
+    return compiled
   }
 
   #response(status: string, response: Json, operation: string): ResponseContract {
