@@ -117,29 +117,27 @@ export function visitFields(document: Json, visit: (key: string, value: unknown,
   descend(document, '', false)
 }
 
-/**
- * Every extension of the document, in its order; unless they are `proved`, each is held to its shape.
- * @throws ContractError for one that is unknown or misshapen.
- */
-export async function readExtensions(document: Json, file: string, proved: boolean): Promise<Extension[]> {
+/** Every extension of the document, in its order. */
+export function extensionsOf(document: Json): Extension[] {
   const found: Extension[] = []
   visitFields(document, (key, value, holder) => {
     if (key.startsWith('x-')) found.push({ key, value, holder })
   })
-  for (const { key, value, holder } of proved ? [] : found) {
-    await checkExtension(key, value, pointTo(holder, key), file)
-  }
   return found
 }
 
-async function checkExtension(key: string, value: unknown, pointer: string, file: string): Promise<void> {
-  const schema = EXTENSIONS[key]
-  if (schema === undefined) {
-    const known = Object.keys(EXTENSIONS).join(', ')
-    throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
+/** Holds each to its shape. @throws ContractError for one that is unknown or misshapen. */
+export async function checkExtensions(extensions: readonly Extension[], file: string): Promise<void> {
+  for (const { key, value, holder } of extensions) {
+    const pointer = pointTo(holder, key)
+    const schema = EXTENSIONS[key]
+    if (schema === undefined) {
+      const known = Object.keys(EXTENSIONS).join(', ')
+      throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
+    }
+    const fault = await findFault(schema, value)
+    if (fault) throw new ContractError(file, `${pointer}${fault.pointer}`, `The value ${fault.reason}.`)
   }
-  const fault = await findFault(schema, value)
-  if (fault) throw new ContractError(file, `${pointer}${fault.pointer}`, `The value ${fault.reason}.`)
 }
 
 /** The extensions that may stand in a schema; ajv is told to let them pass. */

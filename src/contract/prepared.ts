@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Json } from './json.ts'
 
 /**
@@ -10,19 +10,19 @@ import type { Json } from './json.ts'
  */
 const FOLDER = fileURLToPath(new URL('../prepared/', import.meta.url))
 
-/** A document of the package as it is when it has been read and resolved. */
+/** What a document of the package is when it has been read. */
 export interface PreparedDocument {
   source: Json
-  resolved: OpenAPIV3_1.Document
   /** Path of the module of its validators. */
   validatorsPath: string
 }
 
 /** What the build has made of a document with exactly this text, if it has. */
-export async function readPrepared(text: string): Promise<PreparedDocument | undefined> {
+export function readPrepared(text: string): PreparedDocument | undefined {
   const path = pathFor(text)
   try {
-    return { ...JSON.parse(await readFile(`${path}.json`, 'utf8')), validatorsPath: `${path}.cjs` }
+    const source = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as Json
+    return { source, validatorsPath: `${path}.cjs` }
   } catch (error) {
     // The program runs from its sources, or the document was changed since the build.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
@@ -32,13 +32,13 @@ export async function readPrepared(text: string): Promise<PreparedDocument | und
 
 /** Writes what `readPrepared` finds, in place of all that was there. */
 export async function writePrepared(
-  documents: readonly (Pick<PreparedDocument, 'source' | 'resolved'> & { text: string; validators: string })[],
+  documents: readonly { text: string; source: Json; validators: string }[],
 ): Promise<void> {
   await rm(FOLDER, { recursive: true, force: true })
   await mkdir(FOLDER, { recursive: true })
-  for (const { text, source, resolved, validators } of documents) {
+  for (const { text, source, validators } of documents) {
     await writeFile(`${pathFor(text)}.cjs`, validators)
-    await writeFile(`${pathFor(text)}.json`, JSON.stringify({ source, resolved }))
+    await writeFile(`${pathFor(text)}.json`, JSON.stringify(source))
   }
 }
 

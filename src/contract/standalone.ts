@@ -1,4 +1,3 @@
-import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Api } from './api.ts'
 import type { Json } from './json.ts'
 import { type CompilerSource, createAjv, type Detail, type Formats, nameOf } from './schema-compiler.ts'
@@ -6,7 +5,7 @@ import { type CompilerSource, createAjv, type Detail, type Formats, nameOf } fro
 /** What compiling an API makes of its document, with the text of a module of all the validators that it asks for. */
 export async function compileStandalone(
   compile: (compilerFor: CompilerSource) => Promise<Api>,
-): Promise<{ source: Json; resolved: OpenAPIV3_1.Document; validators: string }> {
+): Promise<{ source: Json; validators: string }> {
   const schemas: Record<Detail, Json[]> = { errors: [], validity: [] }
   let formats: Formats = {}
   const { document } = await compile(async (_, given) => {
@@ -20,7 +19,6 @@ export async function compileStandalone(
   const texts = [await writeValidators(errors, 'errors', formats), await writeValidators(validity, 'validity', formats)]
   return {
     source: document.source,
-    resolved: document.resolved,
     validators: `'use strict'\nmodule.exports = {\n${texts.join(',\n')}\n}\n`,
   }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { type AccountOrigin, type AccountState, type MonitoredDomain, openAccount } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
@@ -74,7 +75,7 @@ const readyFixtures = new Map<FixtureName, Promise<LoadedFixture>>()
 export async function loadFixture(source: string | Fixture, file = 'fixture'): Promise<LoadedFixture> {
   if (typeof source !== 'string') return checkFixture(source, file)
   const ready = FIXTURE_NAMES.find((name) => name === source)
-  if (ready === undefined) return checkFixture(parseFixture(await readSource(source, source), source), source)
+  if (ready === undefined) return checkFixture(parseFixture(readSource(source, source), source), source)
   const known = readyFixtures.get(ready) ?? loadReady(ready)
   readyFixtures.set(ready, known)
   return known
@@ -84,7 +85,7 @@ async function loadReady(ready: FixtureName): Promise<LoadedFixture> {
   const file = `fixtures/${ready}.json`
   // A test has proved those that come with the package; compiling the schema would cost more than reading them.
   return {
-    ...(parseFixture(await readSource(new URL(`${ready}.json`, FOLDER), file), file) as Fixture),
+    ...(parseFixture(readSource(new URL(`${ready}.json`, FOLDER), file), file) as Fixture),
     file,
     origin: ready,
   }
@@ -98,9 +99,9 @@ function parseFixture(text: string, file: string): unknown {
   }
 }
 
-async function readSource(path: string | URL, file: string): Promise<string> {
+function readSource(path: string | URL, file: string): string {
   try {
-    return await readFile(path, 'utf8')
+    return readFileSync(path, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const remedy = `give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file`
