@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { Catalogue } from './catalogue.ts'
@@ -13,7 +13,7 @@ import { type RulesText, readRules } from './rules.ts'
 import { parseYaml } from './yaml.ts'
 
 /** Path of the service's OpenAPI document. */
-export const OWN_DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
+export const OWN_DOCUMENT = join(import.meta.dirname, '../../openapi.yaml')
 
 /** An OpenAPI document that carries our extensions, checked as far as it can be read without following references. */
 export interface DocumentText {

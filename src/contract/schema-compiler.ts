@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { Ajv2020, Format, Options } from 'ajv/dist/2020.js'
 import type { Validate } from './bounded-check.ts'
@@ -38,7 +38,7 @@ export async function createAjv(formats: Formats, options: Options): Promise<Rec
 
 /** By which name a validator that was prepared is found: only one of the very same schema is ever taken. */
 export function nameOf(schema: Json): string {
-  return createHash('sha256').update(JSON.stringify(schema)).digest('hex')
+  return hash('sha256', JSON.stringify(schema))
 }
 
 const load = createRequire(import.meta.url)

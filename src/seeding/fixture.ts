@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type AccountOrigin, type AccountState, type MonitoredDomain, openAccount } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
@@ -13,7 +14,7 @@ import type { Settings } from '../domain/settings.ts'
 import { findFault } from '../schema.ts'
 import { deriveKey, hashKey, identify, identityOf } from './secrets.ts'
 
-const FOLDER = new URL('../../fixtures/', import.meta.url)
+const FOLDER = join(import.meta.dirname, '../../fixtures/')
 /** How long before the account's creation its keys and domains were made, unless the fixture says otherwise. */
 const KEY_AGE = 'P30D'
 const DOMAIN_AGE = 'P400D'
@@ -85,7 +86,7 @@ async function loadReady(ready: FixtureName): Promise<LoadedFixture> {
   const file = `fixtures/${ready}.json`
   // A test has proved those that come with the package; compiling the schema would cost more than reading them.
   return {
-    ...(parseFixture(readSource(new URL(`${ready}.json`, FOLDER), file), file) as Fixture),
+    ...(parseFixture(readSource(`${FOLDER}${ready}.json`, file), file) as Fixture),
     file,
     origin: ready,
   }
@@ -99,7 +100,7 @@ function parseFixture(text: string, file: string): unknown {
   }
 }
 
-function readSource(path: string | URL, file: string): string {
+function readSource(path: string, file: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
@@ -111,7 +112,7 @@ function readSource(path: string | URL, file: string): string {
 
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
   // Read once: compiling it costs more than all the rest of a start.
-  fixtureSchema ??= readFile(new URL('fixture.schema.json', FOLDER), 'utf8').then((text) => JSON.parse(text) as object)
+  fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
   const fault = await findFault(await fixtureSchema, fixture)
   if (fault) throw new FixtureError(file, fault.pointer, `The value ${fault.reason}.`)
   return { ...(fixture as Fixture), file }
