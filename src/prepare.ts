@@ -10,6 +10,6 @@ import { compileStandalone } from './contract/standalone.ts'
 const service = await compileStandalone((compilerFor) => compileContract({ proved: false }, compilerFor))
 const control = await compileStandalone((compilerFor) => compileControlApi({ proved: false }, compilerFor))
 await writePrepared([
-  { text: await readFile(OWN_DOCUMENT, 'utf8'), ...service },
-  { text: await readFile(CONTROL_DOCUMENT, 'utf8'), ...control },
+  { text: await readFile(OWN_DOCUMENT), ...service },
+  { text: await readFile(CONTROL_DOCUMENT), ...control },
 ])

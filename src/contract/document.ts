@@ -55,7 +55,7 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   const proved = options.proved ?? (path === undefined && overlays.length === 0)
   const text = readText(path ?? OWN_DOCUMENT, file)
   const prepared = proved ? readPrepared(text) : undefined
-  let source = prepared?.source ?? (await parseSource(text, file))
+  let source = prepared?.source ?? (await parseSource(text.toString(), file))
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   // A start from what the build has prepared needs none of them.
   let found: Extension[] | undefined
@@ -92,10 +92,10 @@ export async function resolveDocument(
   return Object.assign(text, { source, resolved })
 }
 
-function readText(path: string, file: string): string {
+function readText(path: string, file: string): Buffer {
   try {
     // At once: what a start reads, it would wait for longer than that takes, 0.4 ms for each file.
-    return readFileSync(path, 'utf8')
+    return readFileSync(path)
   } catch (error) {
     throw new ContractError(file, '', `The document cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }

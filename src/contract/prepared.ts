@@ -18,7 +18,7 @@ export interface PreparedDocument {
 }
 
 /** What the build has made of a document with exactly this text, if it has. */
-export function readPrepared(text: string): PreparedDocument | undefined {
+export function readPrepared(text: Buffer): PreparedDocument | undefined {
   const path = pathFor(text)
   try {
     const source = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as Json
@@ -32,7 +32,7 @@ export function readPrepared(text: string): PreparedDocument | undefined {
 
 /** Writes what `readPrepared` finds, in place of all that was there. */
 export async function writePrepared(
-  documents: readonly { text: string; source: Json; validators: string }[],
+  documents: readonly { text: Buffer; source: Json; validators: string }[],
 ): Promise<void> {
   await rm(FOLDER, { recursive: true, force: true })
   await mkdir(FOLDER, { recursive: true })
@@ -42,6 +42,6 @@ export async function writePrepared(
   }
 }
 
-function pathFor(text: string): string {
+function pathFor(text: Buffer): string {
   return FOLDER + hash('sha256', text)
 }
