@@ -47,8 +47,18 @@ const load = createRequire(import.meta.url)
 type PreparedValidators = Readonly<Record<Detail, Readonly<Record<string, (formats: Formats) => Validate>>>>
 
 function preparedCompiler(path: string, formats: Formats): SchemaCompiler {
+  const loadOnce = () => load(path) as PreparedValidators
+  // As soon as there is nothing else to do: a start does not wait for it, and the first request that comes when no file
+  // can be opened any more finds it loaded.
+  setImmediate(() => {
+    try {
+      loadOnce()
+    } catch {
+      // The first that needs it tries again, and says what is wrong.
+    }
+  })
   return (schema, detail) => {
-    const open = (load(path) as PreparedValidators)[detail][nameOf(schema)]
+    const open = loadOnce()[detail][nameOf(schema)]
     if (open === undefined) throw new Error('The build has prepared no validator of a schema.')
     return open(formats)
   }

@@ -17,10 +17,10 @@ export async function compileStandalone(
   })
   const { errors, validity } = schemas
   const texts = [await writeValidators(errors, 'errors', formats), await writeValidators(validity, 'validity', formats)]
-  return {
-    source: document.source,
-    validators: `'use strict'\nmodule.exports = {\n${texts.join(',\n')}\n}\n`,
-  }
+  const content = `module.exports = {\n${texts.join(',\n')}\n}\n`
+  // What the functions require is loaded with the module: later, it may be that no file can be opened.
+  const required = [...new Set(content.match(/\brequire\("[\w./-]+"\)/g))].sort()
+  return { source: document.source, validators: `${["'use strict'", ...required].join('\n')}\n${content}` }
 }
 
 /** The validators by name, each in a function of its own, which costs little until it is called. */
