@@ -43,7 +43,7 @@ async function measureStart({ commandAt }) {
   return { milliseconds, cpuMilliseconds, mebibytes }
 }
 
-/** `startUnderstudy()`: the first one in a process, which compiles the contract, and those that follow it. */
+/** `startUnderstudy()`: the first one in a process, which reads the contract, and those that follow it. */
 export async function measureLibrary(plan) {
   const [first, later] = [[], []]
   for (let start = 0; start < plan.starts; start++) {

@@ -1,16 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import { ADMIN_CODES } from './admin/codes.ts'
+import { compileControlApi } from './admin/control.ts'
 import { CONTROL_DOCUMENT } from './admin/document.ts'
 import { compileContract } from './contract/contract.ts'
-import { OWN_DOCUMENT, readDocument, resolveDocument } from './contract/document.ts'
+import { OWN_DOCUMENT } from './contract/document.ts'
 import { writePrepared } from './contract/prepared.ts'
+import { compileStandalone } from './contract/standalone.ts'
 
-// The last step of the build.
-const { document: service } = await compileContract({ unprepared: true })
-const control = await resolveDocument(
-  await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, proved: true, unprepared: true }),
-)
+// The last step of the build: the documents of the package are read, checked and compiled, so that no start has to.
+const service = await compileStandalone((compilerFor) => compileContract({ proved: false }, compilerFor))
+const control = await compileStandalone((compilerFor) => compileControlApi({ proved: false }, compilerFor))
 await writePrepared([
-  { text: await readFile(OWN_DOCUMENT, 'utf8'), source: service.source, resolved: service.resolved },
-  { text: await readFile(CONTROL_DOCUMENT, 'utf8'), source: control.source, resolved: control.resolved },
+  { text: await readFile(OWN_DOCUMENT), ...service },
+  { text: await readFile(CONTROL_DOCUMENT), ...control },
 ])

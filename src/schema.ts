@@ -1,7 +1,7 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { isInstant, parseDuration } from './domain/iso-8601.ts'
 
-let shared: Ajv2020 | undefined
+let shared: Promise<Ajv2020> | undefined
 
 /** Where a value departs from its schema, as JSON pointer, and the rest of a sentence that names value and remedy. */
 export interface Fault {
@@ -10,8 +10,18 @@ export interface Fault {
 }
 
 /** The first fault of `value`, or none. The schema is one of this program's own. */
-export function findFault(schema: object, value: unknown): Fault | undefined {
-  shared ??= new Ajv2020({
+export async function findFault(schema: object, value: unknown): Promise<Fault | undefined> {
+  shared ??= createAjv()
+  const validate = (await shared).compile(schema)
+  const errors = validate(value) ? [] : (validate.errors ?? [])
+  // Of alternatives that all fail, no single one is what would be right.
+  const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0]
+  return error && explain(error)
+}
+
+async function createAjv(): Promise<Ajv2020> {
+  const { Ajv2020 } = await import('ajv/dist/2020.js')
+  return new Ajv2020({
     strictTypes: false,
     allowUnionTypes: true,
     verbose: true,
@@ -19,11 +29,6 @@ export function findFault(schema: object, value: unknown): Fault | undefined {
     validateSchema: false,
     formats: { 'date-time': isInstant, duration: (text: string) => parseDuration(text) !== undefined },
   })
-  const validate = shared.compile(schema)
-  const errors = validate(value) ? [] : (validate.errors ?? [])
-  // Of alternatives that all fail, no single one is what would be right.
-  const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0]
-  return error && explain(error)
 }
 
 function explain({ instancePath, keyword, params, message, data, parentSchema }: ErrorObject): Fault {

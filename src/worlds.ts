@@ -57,7 +57,7 @@ export class Worlds {
   readonly #sandboxes = new Set<string>()
   readonly #coverages = new Map<string | undefined, Coverage>()
   /** That of accounts that are gone or began anew. */
-  readonly #former: Coverage
+  #former: Coverage | undefined
   readonly #opening = new Map<string, Promise<string | undefined>>()
   #struck = 0
   /** Those that there are, and those that are being created. */
@@ -69,7 +69,6 @@ export class Worlds {
   constructor(deps: WorldsDeps) {
     this.#deps = deps
     this.journal = deps.journal
-    this.#former = new Coverage(deps.contract)
   }
 
   /** Takes in the accounts that the store has already. */
@@ -137,7 +136,13 @@ export class Worlds {
 
   /** What all requests since the start have shown, those of accounts that are gone or began anew included. */
   totals(): Coverage {
-    return mergeCoverage([this.#former, ...this.#coverages.values()], this.#deps.contract)
+    return mergeCoverage([this.#formerCoverage(), ...this.#coverages.values()], this.#deps.contract)
+  }
+
+  #formerCoverage(): Coverage {
+    // Not before it is needed: to find all that there is to show in the contract takes a tenth of a start.
+    this.#former ??= new Coverage(this.#deps.contract)
+    return this.#former
   }
 
   #coverageOf(account: string | undefined): Coverage {
@@ -278,7 +283,7 @@ export class Worlds {
 
   #forget(accountId: string): void {
     const coverage = this.#coverages.get(accountId)
-    if (coverage !== undefined) this.#former.add(coverage)
+    if (coverage !== undefined) this.#formerCoverage().add(coverage)
     this.#coverages.delete(accountId)
     this.journal.clear(accountId)
   }

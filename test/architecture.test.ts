@@ -53,7 +53,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 /** Parts that stand on nothing but the language. */
 const WITHOUT_PACKAGES = ['domain']
 /** Packages that cost time at the start and are not needed by every command. */
-const LAZY = ['prom-client', '@faker-js/faker', '@apidevtools/swagger-parser', 'pino', 'js-yaml', 'json-p3']
+const LAZY = ['ajv', 'prom-client', '@faker-js/faker', '@apidevtools/swagger-parser', 'pino', 'js-yaml', 'json-p3']
 const CLOCK = 'clock.ts'
 const AMBIENT: Readonly<Record<string, RegExp>> = {
   'Date.now': /\bDate\s*\.\s*now\b/,

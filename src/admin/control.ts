@@ -1,6 +1,7 @@
 import { type Api, compileApi, type Operation } from '../contract/api.ts'
 import { readDocument, resolveDocument } from '../contract/document.ts'
 import { isObject, type Json, valueAt } from '../contract/json.ts'
+import { compilerFor as usualCompiler } from '../contract/schema-compiler.ts'
 import { type Problem, type Refusal, refusalOf } from '../domain/errors.ts'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
@@ -65,17 +66,20 @@ let api: Promise<Api> | undefined
 
 /** The control plane's document, compiled once for all servers of the process; unless `proved`, held to OpenAPI anew. */
 export function loadControlApi({ proved = true }: { proved?: boolean } = {}): Promise<Api> {
-  if (!proved) return compile(false)
-  api ??= compile(true)
+  if (!proved) return compileControlApi({ proved })
+  api ??= compileControlApi({ proved })
   return api
 }
 
-async function compile(proved: boolean): Promise<Api> {
+/** Compiles it anew. */
+export async function compileControlApi({ proved }: { proved: boolean }, compilerFor = usualCompiler): Promise<Api> {
   const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, proved })
-  return compileApi(await resolveDocument(text), {
+  const document = await resolveDocument(text)
+  const compiler = await compilerFor(document, {
     'date-time': isInstant,
     duration: (given: string) => parseDuration(given) !== undefined,
   })
+  return compileApi(document, compiler)
 }
 
 /** A request to the control plane. */

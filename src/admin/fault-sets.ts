@@ -67,7 +67,7 @@ async function readSets(
   } catch (error) {
     throw new FaultSetError(`${path}: This is not valid JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}.`)
   }
-  const misshapen = findFault(FILE_SCHEMA, sets)
+  const misshapen = await findFault(FILE_SCHEMA, sets)
   if (misshapen) throw new FaultSetError(`${path}#${misshapen.pointer}: The value ${misshapen.reason}.`)
   check(path, sets as FaultSetFile)
   return sets as FaultSetFile

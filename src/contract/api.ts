@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject, type Format } from 'ajv/dist/2020.js'
+import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Problem } from '../domain/errors.ts'
 import type { Quota } from '../domain/quotas.ts'
@@ -7,9 +7,9 @@ import type { Catalogue } from './catalogue.ts'
 import { METHODS } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
-import { SCHEMA_EXTENSIONS } from './extensions.ts'
 import { isObject, type Json, pointTo, valueAt } from './json.ts'
 import { compileRules, type Rule, type RulesText } from './rules.ts'
+import type { Detail, SchemaCompiler } from './schema-compiler.ts'
 import { type CodeByKeyword, problemOf, problemsOf, type Violation, violationOf } from './violations.ts'
 import { compileWriter, type Writer } from './writer.ts'
 
@@ -71,10 +71,10 @@ export interface ResponseContract {
   write: Writer
 }
 
-/** Compiles a document. `formats` are those of its schemas. @throws ContractError for what would not work later. */
-export function compileApi(document: ApiDocument, formats: Readonly<Record<string, Format>>): Api {
+/** Compiles a document, its schemas with `compile`. @throws ContractError for what would not work later. */
+export function compileApi(document: ApiDocument, compile: SchemaCompiler): Api {
   const { resolved, catalogue, file } = document
-  const compiler = new Compiler(document, formats)
+  const compiler = new Compiler(document, compile)
   const operations: Operation[] = []
   const routes = new Map<string, Map<string, Operation>>()
   for (const [path, item] of Object.entries(resolved.paths ?? {})) {
@@ -107,34 +107,21 @@ export function compileApi(document: ApiDocument, formats: Readonly<Record<strin
 
 class Compiler {
   readonly #document: ApiDocument
-  readonly #ajv: Ajv2020
-  readonly #formats: Readonly<Record<string, Format>>
-  /** For what is asked of every request and mostly denied: it does not say what is wrong. */
-  #terse: Ajv2020 | undefined
+  readonly #compiler: SchemaCompiler
+  readonly #responses = new Map<Json, ResponseContract>()
   /** By the JSON pointer of what they hold for. */
   readonly #rules = new Map<string, readonly Rule[]>()
 
-  constructor(document: ApiDocument, formats: Readonly<Record<string, Format>>) {
+  constructor(document: ApiDocument, compiler: SchemaCompiler) {
     this.#document = document
-    this.#formats = formats
-    this.#ajv = new Ajv2020({
-      allErrors: true,
-      verbose: true,
-      strictTypes: false,
-      // Numbers such as 99.9 are no exact multiples of 0.1 in binary.
-      multipleOfPrecision: 9,
-      formats,
-      // To hold schemas to the schema of schemas, it would have to be compiled first: 50 ms that a proved one need not wait.
-      validateSchema: !document.proved,
-    })
-    this.#ajv.addVocabulary([...SCHEMA_EXTENSIONS, 'example'])
+    this.#compiler = compiler
   }
 
   operation(path: string, method: string, item: Json, operation: OpenAPIV3_1.OperationObject): Operation {
     const pointer = pointTo(pointTo('/paths', path), method)
     const responses = Object.entries(operation.responses ?? {})
       .filter(([status]) => !status.startsWith('x-'))
-      .map(([status, response]) => this.#response(status, response as Json, pointer))
+      .map(([status, response]) => this.#sharedResponse(status, response as Json, pointer))
     const success = responses.filter(({ status }) => status < 300)
     if (!operation.operationId) throw this.#error(pointer, 'The operation needs an operationId.')
     if (success[0] === undefined || success.length > 1) {
@@ -186,8 +173,7 @@ class Compiler {
     const rules = compileRules(
       (valueAt(this.#document.resolved, `${pointer}/x-rule`) ?? {}) as RulesText,
       pointer,
-      (schema, at) => this.#compile(schema, at, this.#terseAjv()),
-      this.#document.proved,
+      (schema, at) => this.#compile(schema, at, 'validity'),
     )
     this.#rules.set(pointer, rules)
     return rules
@@ -221,6 +207,15 @@ class Compiler {
     const check = boundErrors(schema as Json, (part, at) => this.#compile(part, pointer + at))
     const defaults = this.#defaults()
     return (body) => problemsOf(check(body), defaults)
+  }
+
+  /** Of what several operations refer to, one does for all. */
+  #sharedResponse(status: string, response: Json, operation: string): ResponseContract {
+    const known = this.#responses.get(response)
+    if (known?.status === Number(status)) return known
+    const compiled = this.#response(status, response, operation)
+    this.#responses.set(response, compiled)
+    return compiled
   }
 
   #response(status: string, response: Json, operation: string): ResponseContract {
@@ -275,21 +270,11 @@ class Compiler {
     }
   }
 
-  #terseAjv(): Ajv2020 {
-    this.#terse ??= new Ajv2020({
-      strictTypes: false,
-      messages: false,
-      formats: this.#formats,
-      validateSchema: !this.#document.proved,
-    }).addVocabulary([...SCHEMA_EXTENSIONS, 'example'])
-    return this.#terse
-  }
-
   /** Of a document that is proved, a validator is compiled when it is first asked: a start needs none of them. */
-  #compile(schema: unknown, pointer: string, ajv = this.#ajv): Validate {
+  #compile(schema: unknown, pointer: string, detail: Detail = 'errors'): Validate {
     const compile = (): Validate => {
       try {
-        return ajv.compile(schema as Json)
+        return this.#compiler(schema as Json, detail)
       } catch (error) {
         throw this.#error(pointer, `The schema cannot be compiled: ${(error as Error).message}.`)
       }

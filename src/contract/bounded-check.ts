@@ -22,10 +22,9 @@ export function boundErrors(
 ): (body: unknown) => readonly ErrorObject[] {
   const validate = compile(schema, '')
   const properties = isObject(schema['properties']) ? schema['properties'] : {}
-  let piecewise: ((body: Json) => ErrorObject[]) | undefined
+  const piecewise = checkPiecewise(schema, properties, compile)
   return (body) => {
     if (!isObject(body) || !isLong(body)) return validate(body) ? [] : (validate.errors ?? [])
-    piecewise ??= checkPiecewise(schema, properties, compile)
     return piecewise(body)
   }
 }

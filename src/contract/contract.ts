@@ -7,6 +7,7 @@ import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
 import { canonicalHostname } from './hostname.ts'
 import { isObject, type Json, valueAt } from './json.ts'
+import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 
 /** openapi.yaml, ready to be run, with what behaviour reads from it. */
@@ -35,21 +36,21 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
 }
 
 /** Compiles a contract, each time anew. @throws ContractError */
-export async function compileContract(options: DocumentOptions): Promise<Contract> {
+export async function compileContract(options: DocumentOptions, compilerFor = usualCompiler): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
-  const settings = readSettings(text)
+  const settings = await readSettings(text)
   const document = await resolveDocument(text, (operationId) => codesOfSettings(settings, operationId))
   // A name is asked for several times on the way of one request, and again and again. Whoever keeps the answer keeps
   // one text for all that is said of that name.
   const canonical = remembered((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
-  const api = compileApi(document, {
+  const compiler = await compilerFor(document, {
     hostname: (name: string) => canonical(name) === name,
     'idn-hostname': (name: string) => canonical(name) !== undefined,
     uuid: UUID,
   })
   const schemas = (document.resolved.components?.schemas ?? {}) as Record<string, Json>
   return {
-    ...api,
+    ...compileApi(document, compiler),
     settings,
     canonicalHostname: canonical,
     groupIds: idFormat(schemas['DomainGroupId'], document.file),

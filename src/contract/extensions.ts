@@ -117,28 +117,27 @@ export function visitFields(document: Json, visit: (key: string, value: unknown,
   descend(document, '', false)
 }
 
-/**
- * Every extension of the document, in its order; unless they are `proved`, each is held to its shape.
- * @throws ContractError for one that is unknown or misshapen.
- */
-export function readExtensions(document: Json, file: string, proved: boolean): Extension[] {
+/** Every extension of the document, in its order. */
+export function extensionsOf(document: Json): Extension[] {
   const found: Extension[] = []
   visitFields(document, (key, value, holder) => {
-    if (!key.startsWith('x-')) return
-    if (!proved) checkExtension(key, value, pointTo(holder, key), file)
-    found.push({ key, value, holder })
+    if (key.startsWith('x-')) found.push({ key, value, holder })
   })
   return found
 }
 
-function checkExtension(key: string, value: unknown, pointer: string, file: string): void {
-  const schema = EXTENSIONS[key]
-  if (schema === undefined) {
-    const known = Object.keys(EXTENSIONS).join(', ')
-    throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
+/** Holds each to its shape. @throws ContractError for one that is unknown or misshapen. */
+export async function checkExtensions(extensions: readonly Extension[], file: string): Promise<void> {
+  for (const { key, value, holder } of extensions) {
+    const pointer = pointTo(holder, key)
+    const schema = EXTENSIONS[key]
+    if (schema === undefined) {
+      const known = Object.keys(EXTENSIONS).join(', ')
+      throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
+    }
+    const fault = await findFault(schema, value)
+    if (fault) throw new ContractError(file, `${pointer}${fault.pointer}`, `The value ${fault.reason}.`)
   }
-  const fault = findFault(schema, value)
-  if (fault) throw new ContractError(file, `${pointer}${fault.pointer}`, `The value ${fault.reason}.`)
 }
 
 /** The extensions that may stand in a schema; ajv is told to let them pass. */

@@ -39,25 +39,15 @@ export function readRules(rules: RulesText, place: string): RuleText[] {
   })
 }
 
-/** `compile` is asked when a schema is needed first or, unless they are `proved`, at once. */
 export function compileRules(
   rules: RulesText,
   place: string,
   compile: (schema: Json, pointer: string) => (value: unknown) => boolean,
-  proved: boolean,
 ): Rule[] {
   return readRules(rules, place).map((rule) => {
     const { id, when } = rule
     if (when === undefined) return { ...rule, matches: () => true }
-    const pointer = `${pointTo(`${place}/x-rule`, id)}/when`
-    let matches = proved ? undefined : compile(when, pointer)
-    return {
-      ...rule,
-      matches(evidence) {
-        matches ??= compile(when, pointer)
-        return matches(evidence)
-      },
-    }
+    return { ...rule, matches: compile(when, `${pointTo(`${place}/x-rule`, id)}/when`) }
   })
 }
 

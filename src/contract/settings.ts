@@ -55,7 +55,7 @@ const SCHEMAS = {
  * Reads `x-settings`; unless they are `proved`, each is held to its range.
  * @throws ContractError for a setting that is unknown, missing or out of its range.
  */
-export function readSettings({ source: document, file, proved }: DocumentText): Settings {
+export async function readSettings({ source: document, file, proved }: DocumentText): Promise<Settings> {
   const given = isObject(document['x-settings']) ? document['x-settings'] : {}
   const expected = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [kebab(name), { name, schema }]))
   const settings: Json = {}
@@ -74,7 +74,7 @@ export function readSettings({ source: document, file, proved }: DocumentText): 
     if (!isObject(setting) || !Object.hasOwn(setting, 'value')) {
       throw new ContractError(file, pointer, `The setting ${key} needs a value.`)
     }
-    const fault = proved ? undefined : findFault(schema, setting['value'])
+    const fault = proved ? undefined : await findFault(schema, setting['value'])
     if (fault) throw new ContractError(file, `${pointer}/value${fault.pointer}`, `The value ${fault.reason}.`)
     settings[name] = setting['value']
   }

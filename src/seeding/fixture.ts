@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type AccountOrigin, type AccountState, type MonitoredDomain, openAccount } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
@@ -12,7 +14,7 @@ import type { Settings } from '../domain/settings.ts'
 import { findFault } from '../schema.ts'
 import { deriveKey, hashKey, identify, identityOf } from './secrets.ts'
 
-const FOLDER = new URL('../../fixtures/', import.meta.url)
+const FOLDER = join(import.meta.dirname, '../../fixtures/')
 /** How long before the account's creation its keys and domains were made, unless the fixture says otherwise. */
 const KEY_AGE = 'P30D'
 const DOMAIN_AGE = 'P400D'
@@ -74,7 +76,7 @@ const readyFixtures = new Map<FixtureName, Promise<LoadedFixture>>()
 export async function loadFixture(source: string | Fixture, file = 'fixture'): Promise<LoadedFixture> {
   if (typeof source !== 'string') return checkFixture(source, file)
   const ready = FIXTURE_NAMES.find((name) => name === source)
-  if (ready === undefined) return checkFixture(parseFixture(await readSource(source, source), source), source)
+  if (ready === undefined) return checkFixture(parseFixture(readSource(source, source), source), source)
   const known = readyFixtures.get(ready) ?? loadReady(ready)
   readyFixtures.set(ready, known)
   return known
@@ -84,7 +86,7 @@ async function loadReady(ready: FixtureName): Promise<LoadedFixture> {
   const file = `fixtures/${ready}.json`
   // A test has proved those that come with the package; compiling the schema would cost more than reading them.
   return {
-    ...(parseFixture(await readSource(new URL(`${ready}.json`, FOLDER), file), file) as Fixture),
+    ...(parseFixture(readSource(`${FOLDER}${ready}.json`, file), file) as Fixture),
     file,
     origin: ready,
   }
@@ -98,9 +100,9 @@ function parseFixture(text: string, file: string): unknown {
   }
 }
 
-async function readSource(path: string | URL, file: string): Promise<string> {
+function readSource(path: string, file: string): string {
   try {
-    return await readFile(path, 'utf8')
+    return readFileSync(path, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const remedy = `give ${FIXTURE_NAMES.join(', ')} or the path of a JSON file`
@@ -110,8 +112,8 @@ async function readSource(path: string | URL, file: string): Promise<string> {
 
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
   // Read once: compiling it costs more than all the rest of a start.
-  fixtureSchema ??= readFile(new URL('fixture.schema.json', FOLDER), 'utf8').then((text) => JSON.parse(text) as object)
-  const fault = findFault(await fixtureSchema, fixture)
+  fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
+  const fault = await findFault(await fixtureSchema, fixture)
   if (fault) throw new FixtureError(file, fault.pointer, `The value ${fault.reason}.`)
   return { ...(fixture as Fixture), file }
 }

@@ -68,6 +68,11 @@ describe('the document of the control plane', () => {
     expect(api.info.title).toBe('Control plane of dmarc-understudy')
   })
 
+  it('has references that lead such a parser where they lead us', async () => {
+    const { source, resolved } = controlApi.document
+    expect(await SwaggerParser.dereference(structuredClone(source) as never)).toEqual(resolved)
+  })
+
   it('has a verb for every operation, and an operation for every verb', () => {
     const verbs = [...Object.keys(VERBS), ...Object.keys(ACCOUNT_VERBS), ...WITHOUT_VERB]
     expect(verbs.toSorted()).toEqual(operations.map(([id]) => id).toSorted())

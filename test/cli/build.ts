@@ -3,7 +3,7 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** What the compiler said when it refused the sources; `undefined` when it built the program. */
+    /** What was said when the build refused the sources; `undefined` when it built the program. */
     buildFailure: string | undefined
   }
 }
@@ -11,11 +11,11 @@ declare module 'vitest' {
 /** Builds the program that the tests of the command line run, once for all of them, and again before a rerun. */
 export function setup(project: TestProject): void {
   const build = () => {
-    const { status, stdout } = spawnSync('npm', ['run', '--silent', 'build'], {
+    const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'build'], {
       cwd: project.config.root,
       encoding: 'utf8',
     })
-    project.provide('buildFailure', status === 0 ? undefined : `The program cannot be built: ${stdout}`)
+    project.provide('buildFailure', status === 0 ? undefined : `The program cannot be built: ${stdout}${stderr}`)
   }
   build()
   project.onTestsRerun(build)

@@ -1,29 +1,91 @@
-import { readdirSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
-import type { readDocument, resolveDocument } from '../../src/contract/document.ts'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { compileControlApi } from '../../src/admin/control.ts'
+import { CONTROL_DOCUMENT } from '../../src/admin/document.ts'
+import { compileContract } from '../../src/contract/contract.ts'
+import { OWN_DOCUMENT } from '../../src/contract/document.ts'
+import { compileStandalone } from '../../src/contract/standalone.ts'
+import { startUnderstudy } from '../../src/server.ts'
 import { ROOT } from './program.ts'
 
-interface DocumentModule {
-  OWN_DOCUMENT: string
-  readDocument: typeof readDocument
-  resolveDocument: typeof resolveDocument
-}
+const PREPARED = join(ROOT, 'dist/prepared')
+const BUILT = pathToFileURL(join(ROOT, 'dist/index.js')).href
 
-/** As built; beside the sources there is nothing prepared. */
-const built = (path: string) => import(join(ROOT, 'dist', path))
+describe('the build prepares', () => {
+  it.each<[string, Parameters<typeof compileStandalone>[0]]>([
+    [OWN_DOCUMENT, (compilerFor) => compileContract({ proved: false }, compilerFor)],
+    [CONTROL_DOCUMENT, (compilerFor) => compileControlApi({ proved: false }, compilerFor)],
+  ])('of %s what reading and compiling it anew gives', async (path, compile) => {
+    const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
+    const read = (ending: string) => readFileSync(join(PREPARED, digest + ending), 'utf8')
+    const { source, validators } = await compileStandalone(compile)
+    expect(JSON.parse(read('.json'))).toEqual(source)
+    expect(read('.cjs')).toBe(validators)
+  })
 
-it('prepares at the build what reading the documents anew gives', async () => {
-  const { readDocument, resolveDocument }: DocumentModule = await built('contract/document.js')
-  const { ADMIN_CODES } = await built('admin/codes.js')
-  const { CONTROL_DOCUMENT } = await built('admin/document.js')
-  const control = { path: CONTROL_DOCUMENT as string, codes: ADMIN_CODES as readonly string[], proved: true }
-  for (const options of [{}, control]) {
-    const prepared = await readDocument(options)
-    expect(prepared.prepared, options.toString()).toBeDefined()
-    const anew = await resolveDocument(await readDocument({ ...options, unprepared: true }))
-    const { source, resolved } = await resolveDocument(prepared)
-    expect({ source, resolved }).toEqual(JSON.parse(JSON.stringify({ source: anew.source, resolved: anew.resolved })))
-  }
-  expect(readdirSync(join(ROOT, 'dist/prepared'))).toHaveLength(2)
+  it('nothing else', () => {
+    expect(readdirSync(PREPARED)).toHaveLength(4)
+  })
+})
+
+describe('a start from the build', () => {
+  it('loads nothing that only a changed document needs', async () => {
+    const program = `
+      import { createRequire } from 'node:module'
+      import { startUnderstudy } from '${BUILT}'
+      const understudy = await startUnderstudy()
+      await fetch(understudy.baseUrl + '/domains', { headers: understudy.account.headers })
+      await understudy.account.requests.list()
+      await understudy.stop()
+      console.log(JSON.stringify(Object.keys(createRequire(import.meta.url).cache)))`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+    const loaded = JSON.parse(stdout) as string[]
+    const of = (name: string) => loaded.filter((path) => path.replaceAll('\\', '/').includes(`/node_modules/${name}/`))
+    expect(of('express')).not.toEqual([])
+    expect(of('@apidevtools/swagger-parser')).toEqual([])
+    expect(of('ajv').filter((path) => !path.includes('runtime'))).toEqual([])
+  })
+
+  it('answers as one from the sources does', async () => {
+    const built = (await import(BUILT)) as { startUnderstudy: typeof startUnderstudy }
+    const long = Array.from({ length: 1500 }, (_, index) => (index % 2 === 0 ? index : ''))
+    const requests: [method: string, path: string, body?: unknown][] = [
+      ...['/domains', '/dmarc', '/domaingroups', '/domaingroups?id=', '/domaingroups?id=0', '/nowhere'].map(
+        (path): [string, string] => ['GET', path],
+      ),
+      ...['POST', 'DELETE'].flatMap((method) =>
+        [{}, [], 'text', { domains: 1 }, { domains: ['-', 'x.example'] }, { domains: long }, { more: null }].map(
+          (body): [string, string, unknown] => [method, '/domains', body],
+        ),
+      ),
+      ...['POST', 'PATCH', 'DELETE'].flatMap((method) =>
+        [{}, { name: '' }, { name: 'n'.repeat(101), domains: long }, { id: '0', domains: [], add_domains: [] }].flatMap(
+          (body) =>
+            ['', '?id=0', '?id=00000000'].map((query): [string, string, unknown] => [
+              method,
+              `/domaingroups${query}`,
+              body,
+            ]),
+        ),
+      ),
+    ]
+    async function answersOf(start: typeof startUnderstudy): Promise<string[]> {
+      const service = await start({ now: '2026-01-15T09:00:00Z', frozen: true, enforceQuotas: false })
+      onTestFinished(() => service.stop())
+      const answers = []
+      for (const [method, path, body] of requests) {
+        const headers = { ...service.account.headers, 'content-type': 'application/json' }
+        const content = body === undefined ? undefined : JSON.stringify(body)
+        const response = await fetch(service.baseUrl + path, { method, headers, ...(content && { body: content }) })
+        answers.push(`${method} ${path} ${content} ${response.status} ${await response.text()}`)
+      }
+      return answers
+    }
+    expect(await answersOf(built.startUnderstudy)).toEqual(await answersOf(startUnderstudy))
+  })
 })

@@ -52,6 +52,11 @@ describe('openapi.yaml for other tools', () => {
     const api = await SwaggerParser.validate(ownDocument() as never)
     expect(api.info.title).toBe('Domain Monitoring Service API')
   })
+
+  it('has references that lead such a parser where they lead us', async () => {
+    const { source } = contract.document
+    expect(await SwaggerParser.dereference(structuredClone(source) as never)).toEqual(resolved)
+  })
 })
 
 describe('examples in openapi.yaml', () => {

@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { ADMIN_CODES } from '../../src/admin/codes.ts'
 import { type Api, compileApi } from '../../src/contract/api.ts'
 import { readDocument, resolveDocument } from '../../src/contract/document.ts'
+import { compilerFor } from '../../src/contract/schema-compiler.ts'
 import type { Account } from './account.ts'
 import type { Real } from './exchange.ts'
 import type { Model } from './model.ts'
@@ -17,7 +18,9 @@ let api: Promise<Api> | undefined
 export function loadDocument(): Promise<Api> {
   api ??= readDocument({ path: DOCUMENT, codes: ADMIN_CODES, proved: false })
     .then((text) => resolveDocument(text))
-    .then((document) => compileApi(document, { 'date-time': INSTANT, duration: DURATION }))
+    .then(async (document) =>
+      compileApi(document, await compilerFor(document, { 'date-time': INSTANT, duration: DURATION })),
+    )
   return api
 }
 

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
@@ -8,7 +9,9 @@ import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import { PROFILE_NAMES, type ProfileName } from '../../src/domain/profile.ts'
 import { dmarcRecords, type FigureRules, profileOf, recordOn } from '../../src/seeding/figures.ts'
 import { PROFILES } from '../../src/seeding/profiles.ts'
+import { bundle } from '../bundle.ts'
 
+const FIGURES = pathToFileURL(await bundle(new URL('../../src/seeding/figures.ts', import.meta.url))).href
 const RULES: FigureRules = {
   settings: { processingTime: 60, refresh: '00:00', unprocessedDomains: 'listed', countPeriod: 30 },
   percentageStep: 0.1,
@@ -113,7 +116,7 @@ describe('the figures of 10,000 domains on 90 days', () => {
 
   it('are the same in two processes', () => {
     const script = `
-      const { recordOn } = await import(${JSON.stringify(new URL('../../dist/seeding/figures.js', import.meta.url).href)})
+      const { recordOn } = await import(${JSON.stringify(FIGURES)})
       const rules = ${JSON.stringify(RULES)}
       const rows = []
       for (let index = 0; index < 200; index++) rows.push(recordOn(${SEED}, { name: 'd' + index + '.example', addedAt: ${(TODAY - 400) * DAY}, features: [] }, ${TODAY}, rules))

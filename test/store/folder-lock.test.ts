@@ -3,11 +3,14 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { lockFolder } from '../../src/store/folder-lock.ts'
+import { bundle } from '../bundle.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
+const MODULE = pathToFileURL(await bundle(new URL('../../src/store/folder-lock.ts', import.meta.url))).href
 const ours = { pid: process.pid, host: hostname() }
 
 function lockOf(folder: string): unknown {
@@ -183,9 +186,8 @@ describe('the lock of a folder', () => {
         .then(({ lockFolder }) => lockFolder(workerData.folder))
         .then((release) => release(), (error) => error.problem)
         .then((outcome) => parentPort.postMessage(outcome ?? 'locked it'))`
-      const module = new URL('../../dist/store/folder-lock.js', import.meta.url).href
       async function lockInThread(): Promise<unknown> {
-        const thread = new Worker(script, { eval: true, workerData: { module, folder } })
+        const thread = new Worker(script, { eval: true, workerData: { module: MODULE, folder } })
         const [outcome] = await once(thread, 'message')
         await thread.terminate()
         return outcome

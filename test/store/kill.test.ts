@@ -3,18 +3,15 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { AccountState } from '../../src/domain/account.ts'
 import { openFolderStore } from '../../src/store/folder.ts'
 import type { Store } from '../../src/store/store.ts'
+import { bundle } from '../bundle.ts'
 import { exampleAccount, exampleRecord, revive } from './example-account.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-// The writer runs what was built; without it, it would be another program than the one of these sources.
-if (inject('buildFailure') !== undefined) throw new Error(inject('buildFailure'))
-
-const WRITER = fileURLToPath(new URL('killed-writer.mjs', import.meta.url))
+const WRITER = await bundle(new URL('killed-writer.mjs', import.meta.url))
 const ROUNDS = 100
 const SEED = 20_260_115
 const PLAN = { accounts: 4, clients: 3 }

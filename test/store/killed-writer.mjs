@@ -1,10 +1,10 @@
 // Writes to the accounts of a folder until it is killed, and says of each change that it was acknowledged.
 import { writeSync } from 'node:fs'
-import { openAccount } from '../../dist/domain/account.js'
-import { chargeBucket, countRequest, countStrike } from '../../dist/domain/counting.js'
-import { addDomains, deleteDomains } from '../../dist/domain/domains.js'
-import { comparedName, createGroup, updateGroup } from '../../dist/domain/groups.js'
-import { openFolderStore } from '../../dist/store/folder.js'
+import { openAccount } from '../../src/domain/account.ts'
+import { chargeBucket, countRequest, countStrike } from '../../src/domain/counting.ts'
+import { addDomains, deleteDomains } from '../../src/domain/domains.ts'
+import { comparedName, createGroup, updateGroup } from '../../src/domain/groups.ts'
+import { openFolderStore } from '../../src/store/folder.ts'
 
 const [, , folder, durability, plan] = process.argv
 const { accounts, clients } = JSON.parse(plan)

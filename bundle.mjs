@@ -1,0 +1,38 @@
+// Makes the program of its sources: what a server loads at its start is one file, what it loads when it is asked for
+// stays apart, and packages stay packages. To find and read a file for each of the 90 modules that a server needs takes
+// longer than to compile them: without this, the first answer comes 30 ms later.
+import { fileURLToPath } from 'node:url'
+import { build } from 'rolldown'
+
+const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
+const ENTRIES = ['index', 'cli', 'vitest', 'node-test', 'prepare']
+const [SERVER, COMMAND_LINE] = [`${SOURCES}server.ts`, `${SOURCES}cli.ts`]
+
+/** The module and all that are loaded with it. */
+function loadedWith(module, graph, found = new Set([module])) {
+  for (const id of graph.getModuleInfo(module)?.importedIds ?? []) {
+    if (!found.has(id)) loadedWith(id, graph, found.add(id))
+  }
+  return found
+}
+
+/** In which file a module goes, where that is not left to the bundler. */
+function partOf(module, graph) {
+  if (module === COMMAND_LINE) return null
+  // What only tells its version, or lists its commands, does without a server.
+  if (loadedWith(COMMAND_LINE, graph).has(module)) return 'command-line'
+  return loadedWith(SERVER, graph).has(module) ? 'server' : null
+}
+
+await build({
+  input: ENTRIES.map((name) => `${SOURCES}${name}.ts`),
+  external: /^@?[a-z]/,
+  platform: 'node',
+  transform: { target: 'node20.19' },
+  output: {
+    dir: fileURLToPath(new URL('dist/', import.meta.url)),
+    // As deep as the sources, which find openapi.yaml and the fixtures from where they are.
+    chunkFileNames: 'parts/[name].js',
+    codeSplitting: { groups: [{ debugName: 'parts', name: partOf }] },
+  },
+})
