@@ -205,9 +205,19 @@ function equalTexts(some: readonly string[], others: readonly string[]): boolean
   return true
 }
 
+/** The header that was weighed last: most entries share theirs with the one before. */
+let weighed: { headers: readonly string[]; weight: number } = { headers: [], weight: 0 }
+
+function weightOfHeader(headers: readonly string[]): number {
+  if (headers === weighed.headers) return weighed.weight
+  let weight = 0
+  for (const text of headers) weight += text.length + FIELD_WEIGHT
+  weighed = { headers, weight }
+  return weight
+}
+
 function weightOf({ body, responseBody, target, headers, problems }: Entry): number {
-  let texts = target.length
-  for (const text of headers) texts += text.length + FIELD_WEIGHT
+  const texts = target.length + weightOfHeader(headers)
   const bodies = (body?.held.length ?? 0) + (responseBody?.held.length ?? 0)
   return ENTRY_WEIGHT + bodies + texts + problems.length * PROBLEM_WEIGHT
 }

@@ -18,8 +18,9 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 1_000,
 }
 /**
- * In milliseconds, how long nothing may pass on a connection in either direction, such as when a client never reads its
- * answers. Longer than a fault may keep an answer back.
+ * In milliseconds, how often connections are looked at on which nothing passes in either direction, such as when a
+ * client never reads its answers; one that has not moved since the last look is closed. Longer than a fault may keep an
+ * answer back. Node's own timeout would be set and reset with each request, which takes 2 % of a small one.
  */
 const STALLED = 30 * 60_000
 /** Requests under way when a stop begins have this long, in milliseconds. */
@@ -114,11 +115,25 @@ export function createHttpServer(
     handle,
   )
   unused.set(server, sockets)
+  /** Bytes that had passed on each connection when it was last looked at. */
+  const passed = new Map<Socket, number>()
   server.on('connection', (socket) => {
     sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    passed.set(socket, 0)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      passed.delete(socket)
+    })
   })
-  server.timeout = STALLED
+  const looking = setInterval(() => {
+    for (const [socket, before] of passed) {
+      const now = socket.bytesRead + socket.bytesWritten
+      if (now === before) socket.destroy()
+      else passed.set(socket, now)
+    }
+  }, STALLED)
+  looking.unref()
+  server.once('close', () => clearInterval(looking))
   // Node would drop fields beyond the thousandth without a word; the size of all is bounded anyway.
   server.maxHeadersCount = 0
   // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.

@@ -52,8 +52,8 @@ function writeHeader(response: ServerResponse, { status, headers, vouched }: Del
     return
   }
   // Node sees the length, because it decides by it how the connection goes on.
-  const seen = headers.slice(vouched)
-  seen.unshift(headers[0] ?? '', headers[1] ?? '')
+  const [name = '', length = ''] = headers
+  const seen = vouched === headers.length ? [name, length] : [name, length, ...headers.slice(vouched)]
   response.sendDate = false
   response.writeHead(status, seen)
   let lines = ''
