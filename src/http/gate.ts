@@ -68,6 +68,12 @@ const STRANGER: Admission = {
   strike: undefined,
 }
 
+/** The secret of a request, and its hash. */
+interface PresentedKey {
+  secret: string
+  hash: string
+}
+
 /** Lets a request in, or not. */
 export type Gate = (visit: Visit) => Awaitable<Admission>
 
@@ -79,7 +85,7 @@ export function createGate(deps: GateDeps): Gate {
   const { contract, store } = deps
   const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   const readKey = remembered(
-    (authorization) => {
+    (authorization): PresentedKey | undefined => {
       const secret = scheme.exec(authorization)?.[1]
       return secret === undefined ? undefined : { secret, hash: hashKey(secret) }
     },
@@ -89,25 +95,25 @@ export function createGate(deps: GateDeps): Gate {
   return function admit(visit) {
     const presented = visit.authorization === undefined ? undefined : readKey(visit.authorization)
     if (presented === undefined) return STRANGER
-    const { secret, hash } = presented
+    const { hash } = presented
     // All in one visit to the store, so that nothing comes between, and nobody waits more than once.
     const enter = (account: AccountState, counting: Counting) => admitTo(account, counting, hash, visit, deps)
     const admission = store.enter(hash, enter)
     if (admission !== undefined && !(admission instanceof Promise)) return admission
-    return admitLater(admission, secret, () => store.enter(hash, enter), deps)
+    return admitLater(admission, presented, enter, deps)
   }
 }
 
 /** Where the store takes its time, or the key opens an account. */
 async function admitLater(
   first: Promise<Admission | undefined> | undefined,
-  secret: string,
-  enter: () => Awaitable<Admission | undefined>,
-  { worlds }: GateDeps,
+  { secret, hash }: PresentedKey,
+  enter: (account: AccountState, counting: Counting) => Admission,
+  { worlds, store }: GateDeps,
 ): Promise<Admission> {
   const admission = await first
   if (admission !== undefined) return admission
-  return (await worlds.openSandbox(secret)) === undefined ? STRANGER : ((await enter()) ?? STRANGER)
+  return (await worlds.openSandbox(secret)) === undefined ? STRANGER : ((await store.enter(hash, enter)) ?? STRANGER)
 }
 
 function admitTo(account: AccountState, counting: Counting, hash: string, visit: Visit, deps: GateDeps): Admission {

@@ -5,6 +5,7 @@ import { elapsed } from '../clock.ts'
 import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
 import { pointTo } from '../contract/json.ts'
+import type { AccountState } from '../domain/account.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import type { Injection } from '../journal/entry.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
@@ -35,6 +36,7 @@ import {
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
 import { createRecorder } from './recorder.ts'
 import { injectionOf } from './strike.ts'
+import { usualFields } from './usual-fields.ts'
 
 export interface PipelineDeps extends GateDeps, InjectionDeps {
   /** Names requests that belong to no account. */
@@ -58,6 +60,7 @@ export function createPipeline(
   /** Connections that a fault has cut: what was sent on them without waiting is lost as well. */
   const severed = new WeakSet<Socket>()
   let strangers = 0
+  let source = { seed: 0, id: '', text: '' }
 
   return function serve(request, response) {
     const exchange = openExchange(request, response, elapsed())
@@ -174,7 +177,7 @@ export function createPipeline(
     if (caller) {
       const { account } = caller
       exchange.caller = caller
-      exchange.requestId = requestIdOf(`${account.seed} ${account.id}`, ordinal, contract.requestIds)
+      exchange.requestId = requestIdOf(sourceOf(account), ordinal, contract.requestIds)
       if (strike) exchange.injection = injectionOf(strike, account)
     }
     // What is refused at the gate is no request that a preference could be honoured for.
@@ -193,7 +196,7 @@ export function createPipeline(
   function perform(exchange: Exchange, caller: Caller, operation: Operation, conforming: Conformity): Awaitable<Reply> {
     if (!conforming.ok) return answer(exchange, unlawful(exchange, conforming))
     const { query, body } = conforming
-    exchange.group = caller.account.groups.get(query['id'] ?? '')
+    if (query['id'] !== undefined) exchange.group = caller.account.groups.get(query['id'])
     const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation, contract) : undefined
     if (simulated !== undefined) {
       exchange.injection = simulated.injection
@@ -224,6 +227,12 @@ export function createPipeline(
     record(exchange, requestId(exchange), undefined, [])
     severed.add(request.socket)
     await cutConnection(request, how, stopping)
+  }
+
+  /** The source of an account's request ids; at hand for the account that asked last. */
+  function sourceOf({ seed, id }: AccountState): string {
+    if (source.seed !== seed || source.id !== id) source = { seed, id, text: `${seed} ${id}` }
+    return source.text
   }
 
   function requestId(exchange: Exchange): string {
@@ -257,27 +266,18 @@ export function createPipeline(
     const limits = injected && (foreign || !documented?.showsQuota) ? undefined : allowance
     // The account's time, as everything else that tells one; Node would put the machine's.
     const date = writeDate(caller?.now ?? deps.clock())
-    const type = 'application/json'
     const id = requestId(exchange)
     const secondsLeft = limits && caller ? Math.max(1, Math.ceil(limits.resetAt - caller.now / 1000)) : 0
     const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
-    // Whole, not pushed together: it lives as long as the journal keeps it, and one that has grown keeps room for more.
-    // biome-ignore format: names and values side by side
-    const usual: Delivery['headers'] =
-      limits === undefined
-        ? ['Content-Length', body.size, 'Content-Type', type, 'Date', date, 'X-Request-Id', id]
-        : [
-            'Content-Length', body.size, 'Content-Type', type, 'Date', date, 'X-Request-Id', id,
-            'X-RateLimit-Limit', limits.limit, 'X-RateLimit-Remaining', limits.remaining, 'X-RateLimit-Reset', reset,
-          ]
-    const headers = foreign ? replaceHeaders(usual, reply) : usual
-    const vouched = foreign ? 0 : headers.length
+    const usual = usualFields(body.size, date, id, limits && { ...limits, reset })
+    const headers = foreign ? replaceHeaders(usual.headers, reply) : usual.headers
+    const written = foreign ? undefined : usual.written
     if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
     if (reply.code === 'rate_limited' && documented?.retryAfter && limits) headers.push('Retry-After', secondsLeft)
     if (allow !== undefined && status === 405) headers.push('Allow', allow)
     const applied = injection?.applied?.(status)
     if (applied) headers.push('Preference-Applied', applied)
-    return { status, headers, vouched, body }
+    return { status, headers, written, body }
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Awaitable, whenReady } from '../awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
@@ -77,7 +77,8 @@ export class Accounts implements Store {
     if (!decision.ok) return decision
     if (decision.state.id !== accountId) throw new Error(`The account "${accountId}" cannot become another one`)
     if (decision.state.keys !== account.state.keys) this.#claimKeys(account, decision.state)
-    return whenReady(account.accept(decision.state), () => decision)
+    const kept = account.accept(decision.state)
+    return kept instanceof Promise ? kept.then(() => decision) : decision
   }
 
   async replace(accountId: string, state: AccountState, counters: Parameters<Store['replace']>[2]): Promise<void> {

@@ -3,7 +3,8 @@ import { type Awaitable, whenReady } from '../awaitable.ts'
 import type { Content } from '../content.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 
-export type Body = { ok: true; value: unknown } | Refusal
+/** `content` is what was read, be it acceptable or not. */
+export type Body = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
 
 const NOTHING = Buffer.alloc(0)
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -19,14 +20,9 @@ export interface Arrival {
 
 /**
  * Reads a body that must be JSON of at most `limit` bytes; at once, where it is there. Checks in the order of the
- * specification's codes: type, size, presence, syntax. What was read is shown to `received`, be it acceptable or not.
+ * specification's codes: type, size, presence, syntax.
  */
-export function readBody(
-  request: IncomingMessage,
-  limit: number,
-  requireType: boolean,
-  received?: (content: Content) => void,
-): Awaitable<Body> {
+export function readBody(request: IncomingMessage, limit: number, requireType: boolean): Awaitable<Body> {
   const { 'content-type': type, 'content-encoding': coding } = request.headers
   if (requireType && !JSON_TYPE.test(type ?? '')) {
     return refuse({ code: 'invalid_request_body', reason: 'content-type', value: type ?? null })
@@ -34,18 +30,20 @@ export function readBody(
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     return refuse({ code: 'invalid_request_body', reason: 'coding', value: coding })
   }
-  return whenReady(readBytes(request, limit), (bytes) => {
-    if (bytes === undefined) return refuse(tooLarge(limit))
-    const size = bytes.length
-    // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
-    const text = decode(bytes)
-    received?.({ held: text ?? bytes, size })
-    if (size === 0) return refuse({ code: 'invalid_request_body', reason: 'absent' })
-    try {
-      if (text !== undefined) return { ok: true, value: JSON.parse(text) }
-    } catch {}
-    return refuse({ code: 'invalid_json' })
-  })
+  return whenReady(readBytes(request, limit), (bytes) => parse(bytes, limit))
+}
+
+function parse(bytes: Buffer | undefined, limit: number): Body {
+  if (bytes === undefined) return refuse(tooLarge(limit))
+  const size = bytes.length
+  // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
+  const text = decode(bytes)
+  const content = { held: text ?? bytes, size }
+  if (size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
+  try {
+    if (text !== undefined) return { ok: true, value: JSON.parse(text), content }
+  } catch {}
+  return { ...refuse({ code: 'invalid_json' }), content }
 }
 
 function decode(bytes: Buffer): string | undefined {

@@ -55,10 +55,8 @@ function conformBody(
   received: ReceivedBody,
   inQuery: readonly Problem<string>[],
 ): Awaitable<Conformity> {
-  const reading = readBody(request, settings.bodyLimit, settings.contentType === 'required', (content) => {
-    received.body = content
-  })
-  return whenReady(reading, (read) => {
+  return whenReady(readBody(request, settings.bodyLimit, settings.contentType === 'required'), (read) => {
+    received.body = read.content
     if (!read.ok) return refusalOf(joined(inQuery, read.problems)) ?? read
     const value = settings.nullFields === 'absent' ? withoutNulls(read.value) : read.value
     received.value = value

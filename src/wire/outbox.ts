@@ -9,10 +9,10 @@ export interface Delivery {
   status: number
   headers: Headers
   /**
-   * How many entries of `headers`, names and values, are surely well-formed. Of any other, Node examines each
-   * character.
+   * The first of the fields as they stand in a header, where that is known: the length, and so many entries of `headers`
+   * whose `text` is surely well-formed. Of any other field, Node examines each character.
    */
-  vouched: number
+  written: { entries: number; text: string } | undefined
   body: Content
 }
 
@@ -45,22 +45,20 @@ export function postTogether(deal: () => void): void {
 /** What Node keeps of a header until it is sent. */
 type Unsent = { _header: string }
 
-/** Writes a header, with its first field, the length, first. @throws TypeError for a field that is not well-formed. */
-function writeHeader(response: ServerResponse, { status, headers, vouched }: Delivery): void {
-  if (vouched === 0) {
+/** @throws TypeError for a field that is not well-formed. */
+function writeHeader(response: ServerResponse, { status, headers, written }: Delivery): void {
+  if (written === undefined) {
     response.writeHead(status, headers)
     return
   }
   // Node sees the length, because it decides by it how the connection goes on.
   const [name = '', length = ''] = headers
-  const seen = vouched === headers.length ? [name, length] : [name, length, ...headers.slice(vouched)]
+  const { entries, text } = written
   response.sendDate = false
-  response.writeHead(status, seen)
-  let lines = ''
-  for (let index = 2; index < vouched; index += 2) lines += `${headers[index]}: ${headers[index + 1]}\r\n`
+  response.writeHead(status, headers.length === entries ? [name, length] : [name, length, ...headers.slice(entries)])
   // 4 % of the time of a small request.
   const unsent = response as unknown as Unsent
-  unsent._header = `${unsent._header.slice(0, -2)}${lines}\r\n`
+  unsent._header = `${unsent._header.slice(0, -2)}${text}\r\n`
 }
 
 function sendAll(): void {
