@@ -105,7 +105,7 @@ export function violationsOf(
   method: string,
   path: string,
   { status, headers, body }: Pick<TestResponse, 'status' | 'headers' | 'body'>,
-): unknown[] {
+): readonly unknown[] {
   const operation = operationAt(contract, method, path)
   if (headers['x-request-id'] === undefined) return ['X-Request-Id is missing']
   if (operation === undefined) return method === 'HEAD' ? [] : contract.checkFailure(body)

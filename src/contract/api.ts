@@ -13,7 +13,7 @@ import type { Detail, SchemaCompiler } from './schema-compiler.ts'
 import { type CodeByKeyword, problemOf, problemsOf, type Violation, violationOf } from './violations.ts'
 import { compileWriter, type Writer } from './writer.ts'
 
-const NONE: readonly Problem<string>[] = []
+const NONE: readonly never[] = []
 
 /** An OpenAPI document, ready to be run: each operation with compiled validators. */
 export interface Api {
@@ -25,7 +25,7 @@ export interface Api {
   /** Below the base path, by path and then method in upper case. */
   routes: ReadonlyMap<string, ReadonlyMap<string, Operation>>
   /** Violations of the envelope of a refusal that belongs to no operation. */
-  checkFailure(body: unknown): Violation[]
+  checkFailure(body: unknown): readonly Violation[]
 }
 
 export interface Operation {
@@ -65,9 +65,9 @@ export interface ResponseContract {
   showsQuota: boolean
   /** The schema of the body without references. */
   schema: Json
-  check(body: unknown): Violation[]
+  check(body: unknown): readonly Violation[]
   /** `headers` by lower-case name. Headers that the document does not name are no violation. */
-  checkHeaders(headers: Readonly<Record<string, string>>): Violation[]
+  checkHeaders(headers: Readonly<Record<string, string>>): readonly Violation[]
   write: Writer
 }
 
@@ -158,9 +158,9 @@ class Compiler {
   }
 
   /** A check of values against a schema of the document. */
-  check(schema: unknown, pointer: string): (value: unknown) => Violation[] {
+  check(schema: unknown, pointer: string): (value: unknown) => readonly Violation[] {
     const validate = this.#compile(schema, pointer)
-    return (value) => (validate(value) ? [] : (validate.errors ?? []).map(violationOf))
+    return (value) => (validate(value) ? NONE : (validate.errors ?? []).map(violationOf))
   }
 
   #schemesOf({ security }: OpenAPIV3_1.OperationObject): string[] {

@@ -6,6 +6,8 @@ const MANY = 1_000
 /** Of an array or object with more, so many errors are told; beyond them, one of each kind that was not told yet. */
 const TOLD = 100
 
+const NONE: readonly never[] = []
+
 export interface Validate {
   (value: unknown): boolean
   errors?: ErrorObject[] | null | undefined
@@ -24,7 +26,7 @@ export function boundErrors(
   const properties = isObject(schema['properties']) ? schema['properties'] : {}
   const piecewise = checkPiecewise(schema, properties, compile)
   return (body) => {
-    if (!isObject(body) || !isLong(body)) return validate(body) ? [] : (validate.errors ?? [])
+    if (!isObject(body) || !isLong(body)) return validate(body) ? NONE : (validate.errors ?? [])
     return piecewise(body)
   }
 }

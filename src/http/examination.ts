@@ -58,7 +58,7 @@ function damagedGroup({ groups }: AccountRecord, contract: Contract): string | u
   return undefined
 }
 
-function check({ operations }: Api, operationId: string, data: unknown): Violation[] {
+function check({ operations }: Api, operationId: string, data: unknown): readonly Violation[] {
   const operation = operations.find(({ id }) => id === operationId)
   return operation?.success.check({ success: true, data }) ?? []
 }

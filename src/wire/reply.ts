@@ -25,7 +25,7 @@ export interface Reply {
   /** Of several problems, the one that is answered. */
   problem?: Problem<string>
   /** Why it should not have been sent, where it is sent all the same. */
-  breach?: ContractBreach
+  breach?: ContractBreach | undefined
   headers: Readonly<Record<string, string>>
   body: Content
   /** Whether it is not, or not quite, what the service would answer. */
@@ -75,9 +75,9 @@ export class Replier {
     const complete =
       success.defaults === undefined || Array.isArray(data) ? data : { ...success.defaults, ...(data as object) }
     const body = { success: true, data: complete }
-    const breach = this.#judge(() => success.check(body), id, success.status)
+    const breach = this.#judge(success.check, body, id, success.status)
     const { status, constantHeaders: headers } = success
-    return { status, headers, body: contentOf(success.write(body)), ...(breach && { breach }) }
+    return { status, headers, body: contentOf(success.write(body)), breach }
   }
 
   /** `operation` is absent where the refusal came before one was known. */
@@ -88,14 +88,20 @@ export class Replier {
     const body = { success: false, error: { code, message } }
     const response = (operation ?? operations[0])?.responses.get(status)
     const check = operation === undefined ? checkFailure : (response?.check ?? undocumented)
-    const breach = this.#judge(() => check(body), operation?.id ?? 'a request outside of every operation', status)
+    const breach = this.#judge(check, body, operation?.id ?? 'a request outside of every operation', status)
     const headers = response?.codes.has(code) ? response.constantHeaders : {}
-    return { status, code, problem, headers, body: contentOf(JSON.stringify(body)), ...(breach && { breach }) }
+    return { status, code, problem, headers, body: contentOf(JSON.stringify(body)), breach }
   }
 
   /** @throws ContractBreach unless such a response is sent all the same. */
-  #judge(check: () => Violation[], operation: string, status: number): ContractBreach | undefined {
-    const violations = this.#validation === 'off' ? [] : check()
+  #judge(
+    check: (body: unknown) => readonly Violation[],
+    body: unknown,
+    operation: string,
+    status: number,
+  ): ContractBreach | undefined {
+    if (this.#validation === 'off') return undefined
+    const violations = check(body)
     if (violations.length === 0) return undefined
     const breach = new ContractBreach(operation, status, violations)
     if (this.#validation === 'error') throw breach

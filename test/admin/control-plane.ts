@@ -130,7 +130,7 @@ export function expectDocumented(method: string, path: string, received: Control
 }
 
 /** Where an answer departs from the document; the router of the server under test is not asked. */
-function departuresOf(method: string, path: string, { status, headers, body }: ControlResponse): unknown[] {
+function departuresOf(method: string, path: string, { status, headers, body }: ControlResponse): readonly unknown[] {
   const operation = controlOperationAt(method, path)
   if (headers['cache-control'] !== 'no-store') return ['An answer may be kept by nobody.']
   if (operation === undefined) return method === 'HEAD' ? [] : controlApi.checkFailure(body)

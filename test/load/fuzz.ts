@@ -9,7 +9,7 @@ export function departuresOf(
   contract: Contract,
   { plane, method, path }: Pick<FuzzedRequest, 'plane' | 'method' | 'path'>,
   { status, headers, text }: Answer,
-): unknown[] {
+): readonly unknown[] {
   const isJson = headers['content-type'] === 'application/json' && text !== ''
   try {
     const body = isJson ? JSON.parse(text) : undefined
