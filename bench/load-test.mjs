@@ -1,17 +1,95 @@
-import { spawnSync } from 'node:child_process'
+// What a client notices of crowds of others, and whether they leave anything behind: `npm run bench:load`.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { constants, setPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { writeFixture } from './accounts.mjs'
+import { OURS, serveCommand, serviceRequest, startCandidate } from './candidates.mjs'
+import { CROWDS } from './crowds.mjs'
+import { always, drive } from './load.mjs'
+import { pinThisProcess, printed, residentMebibytes, startProgram, stopAll, stopProgram } from './processes.mjs'
+import { figure, printTable } from './table.mjs'
 
-// node bench/load-test.mjs --seconds 30
-// Runs the load test of the suite for longer, and prints its figures. Clients and server share one process.
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '30' } } })
+const CROWD = fileURLToPath(new URL('crowds.mjs', import.meta.url))
+const LOAD_CORE = '1'
+const WARM_UP = 1
+/** Times the p99 of an idle server that a client may have to wait beside a crowd that it should not notice. */
+const NOTICEABLE = 5
+/** MiB of resident memory that a server may have in all. */
+const MEMORY = 512
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '40' } } })
 if (!/^\d{1,5}$/.test(values.seconds)) {
   console.error(`--seconds ${values.seconds}: must be a whole number.`)
   process.exit(2)
 }
-const { status } = spawnSync('npx', ['vitest', 'run', 'test/load/load.test.ts'], {
-  cwd: fileURLToPath(new URL('..', import.meta.url)),
-  stdio: 'inherit',
-  env: { ...process.env, LOAD_SECONDS: values.seconds },
-})
-process.exit(status ?? 1)
+const folder = mkdtempSync(join(tmpdir(), 'understudy-load-'))
+try {
+  await main(Number(values.seconds) / (Object.keys(CROWDS).length + 1))
+} finally {
+  await stopAll()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function main(seconds) {
+  pinThisProcess()
+  preferThisProcess()
+  const fixture = writeFixture(join(folder, 'account.json'), { domains: 1000, groups: 20 })
+  const { child, port } = await startCandidate(OURS, serveCommand(fixture))
+  await readAlone(port, WARM_UP)
+  const open = countDescriptors(child.pid)
+  const idle = await readAlone(port, seconds)
+  const rows = [{ crowd: 'nobody', clients: 0, ...idle }]
+  for (const [crowd, { clients, idle: harmless }] of Object.entries(CROWDS)) {
+    const others = startProgram([CROWD, crowd, String(port)], { cores: LOAD_CORE })
+    await printed(others, /(there)/)
+    // What is done for the first time takes longer.
+    await readAlone(port, WARM_UP)
+    rows.push({ crowd, clients, harmless, ...(await readAlone(port, seconds)), memory: residentMebibytes(child.pid) })
+    await stopProgram(others)
+  }
+  const left = await descriptorsLeft(child.pid, open)
+  printTable(
+    rows.map(({ crowd, clients, p99, perSecond, memory }) => ({
+      'while others': crowd,
+      clients: figure(clients),
+      'p99 ms': figure(p99),
+      '÷ idle': figure(p99 / idle.p99),
+      'reads/s': figure(perSecond),
+      'resident MiB': memory === undefined ? '–' : figure(memory),
+    })),
+  )
+  console.log(`${left} descriptors of the server are open that were not before.`)
+  const noticed = rows.filter(({ harmless, p99 }) => harmless && p99 > NOTICEABLE * idle.p99)
+  for (const { crowd } of noticed) console.log(`A client notices too much of those who ${crowd}.`)
+  const grown = rows.some(({ memory = 0 }) => memory > MEMORY)
+  if (grown) console.log(`The server took more than ${MEMORY} MiB.`)
+  if (noticed.length > 0 || left > 0 || grown || child.exitCode !== null) process.exitCode = 1
+}
+
+/** One client, with one request at a time. */
+async function readAlone(port, seconds) {
+  const { answers, wall, p99 } = await drive(port, always(serviceRequest('GET', '/domaingroups'), 1), { seconds })
+  return { p99, perSecond: answers / wall }
+}
+
+/** The crowds have the core that this process measures on; where it may, it goes first. */
+function preferThisProcess() {
+  try {
+    setPriority(constants.priority.PRIORITY_HIGHEST)
+  } catch {
+    console.log('Without the right to go first, crowds that are busy make the figures worse than they are.')
+  }
+}
+
+function countDescriptors(pid) {
+  return readdirSync(`/proc/${pid}/fd`).length
+}
+
+/** How many are open that were not before, once the server has had the time to notice that their clients are gone. */
+async function descriptorsLeft(pid, before) {
+  for (let second = 0; second < 15 && countDescriptors(pid) > before; second++) await setTimeout(1_000)
+  return countDescriptors(pid) - before
+}

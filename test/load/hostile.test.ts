@@ -74,7 +74,7 @@ const CROWD: readonly [who: string, clients: number, attack: Attack][] = [
   ],
   [
     'send without waiting and never read',
-    8,
+    20,
     (socket) => {
       socket.pause()
       socket.write(repeat(READ, 2_000))

@@ -9,7 +9,7 @@ import { departuresOf } from './fuzz.ts'
 import { heapInUse } from './memory.ts'
 import type { FuzzedRequest } from './requests.ts'
 
-const SECONDS = Number(process.env['LOAD_SECONDS'] ?? 5)
+const SECONDS = 5
 const CLIENTS = 256
 const SEED = 42
 
