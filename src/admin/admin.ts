@@ -106,8 +106,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     route: ReturnType<typeof createRouter>,
   ): Promise<Answer> {
     const { path, query } = readTarget(request.url ?? '')
-    // A browser that opens the page can send no token; the page itself asks for it, and shows nothing without.
-    const open = deps.token !== undefined && (path === ADMIN_PATH || path === `${ADMIN_PATH}/`)
+    // Whether it is up is no secret. A browser that opens the page can send no token; the page itself asks for it, and
+    // shows nothing without.
+    const isPage = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
+    const open = path === `${ADMIN_PATH}/health` || (deps.token !== undefined && isPage)
     const barred = open ? undefined : guard(request)
     if (barred) return refuse(control, undefined, barred)
     const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)

@@ -106,6 +106,8 @@ describe('without a token, the control plane answers', () => {
     if (status === 403) expect(answer.body.error.code).toBe('forbidden')
     const { status: health } = await sendRaw(plane, 'GET', '/__admin/health', [`Host: ${host}`])
     expect(health).toBe(200)
+    // Nor is what is wrong with the question.
+    expect((await sendRaw(plane, 'GET', '/__admin/health?x=1', [`Host: ${host}`])).status).toBe(400)
   })
 
   it('no Host at all with 403', async () => {
