@@ -1,5 +1,5 @@
 /**
- * A pure function of a text whose last answers are remembered. `limit` is how many at most; then all are forgotten,
+ * A pure function of a text whose last answers are remembered, `undefined` excepted. `limit` is how many at most; then all are forgotten,
  * which keeps what is asked for all the time nearly always there. Texts longer than `longest` are not remembered.
  */
 export function remembered<Value>(

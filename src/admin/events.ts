@@ -65,17 +65,21 @@ export function streamEntries(
   const unsubscribe = journal.subscribe(take)
   const heartbeat = setInterval(() => flowing && response.write(': still here\n\n'), HEARTBEAT)
   heartbeat.unref()
-  const end = () => response.end()
+  function end(): void {
+    leave()
+    response.end()
+  }
+  function leave(): void {
+    unsubscribe()
+    clearInterval(heartbeat)
+    stopping.removeEventListener('abort', end)
+  }
   stopping.addEventListener('abort', end, { once: true })
   response.on('drain', () => {
     flowing = true
     pump()
   })
-  response.once('close', () => {
-    unsubscribe()
-    clearInterval(heartbeat)
-    stopping.removeEventListener('abort', end)
-  })
+  response.once('close', leave)
   pump()
 }
 

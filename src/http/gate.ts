@@ -68,6 +68,10 @@ const STRANGER: Admission = {
   strike: undefined,
 }
 
+interface Memory extends GateDeps {
+  buckets: Buckets
+}
+
 /** The secret of a request, and its hash. */
 interface PresentedKey {
   secret: string
@@ -83,6 +87,7 @@ export type Gate = (visit: Visit) => Awaitable<Admission>
  */
 export function createGate(deps: GateDeps): Gate {
   const { contract, store } = deps
+  const memory: Memory = { ...deps, buckets: new WeakMap() }
   const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   const readKey = remembered(
     (authorization): PresentedKey | undefined => {
@@ -97,7 +102,7 @@ export function createGate(deps: GateDeps): Gate {
     if (presented === undefined) return STRANGER
     const { hash } = presented
     // All in one visit to the store, so that nothing comes between, and nobody waits more than once.
-    const enter = (account: AccountState, counting: Counting) => admitTo(account, counting, hash, visit, deps)
+    const enter = (account: AccountState, counting: Counting) => admitTo(account, counting, hash, visit, memory)
     const admission = store.enter(hash, enter)
     if (admission !== undefined && !(admission instanceof Promise)) return admission
     return admitLater(admission, presented, enter, deps)
@@ -116,7 +121,7 @@ async function admitLater(
   return (await worlds.openSandbox(secret)) === undefined ? STRANGER : ((await store.enter(hash, enter)) ?? STRANGER)
 }
 
-function admitTo(account: AccountState, counting: Counting, hash: string, visit: Visit, deps: GateDeps): Admission {
+function admitTo(account: AccountState, counting: Counting, hash: string, visit: Visit, deps: Memory): Admission {
   const { contract, clock, worlds } = deps
   const { operation, method, strikable } = visit
   worlds.touch(account.id)
@@ -164,21 +169,22 @@ function charge(
   { key, now }: Caller,
   counting: Counting,
   { quota, path }: Operation,
-  { contract, enforceQuotas }: GateDeps,
+  { contract, enforceQuotas, buckets }: Memory,
 ): Refusal | undefined {
   if (quota === undefined) return undefined
   const { quotaScope, quotaWindow, gracePeriod } = contract.settings
   const limit = limitOf(quota, isInGrace(key, now, gracePeriod))
   const terms = { limit, window: quota.window, start: quotaWindow, enforced: enforceQuotas }
-  const allowance = chargeBucket(counting, rememberBucket(key, path, quotaScope), terms, now)
+  const allowance = chargeBucket(counting, rememberBucket(buckets, key, path, quotaScope), terms, now)
   admission.allowance = allowance
   return allowance.allowed ? undefined : rateLimited(allowance, path)
 }
 
-const buckets = new WeakMap<ApiKey, Map<string, string>>()
+/** The names of a key's quotas by path. */
+type Buckets = WeakMap<ApiKey, Map<string, string>>
 
 /** `bucketOf`: to put the name together, and to find what has it, takes longer than to count the request. */
-function rememberBucket(key: ApiKey, path: string, scope: Settings['quotaScope']): string {
+function rememberBucket(buckets: Buckets, key: ApiKey, path: string, scope: Settings['quotaScope']): string {
   let ofKey = buckets.get(key)
   if (ofKey === undefined) {
     ofKey = new Map()

@@ -54,7 +54,7 @@ const schema = shapeOf<AccountFile>({
   account: shapeOf<AccountRecord>({
     id: text,
     plan: text,
-    seed: integer,
+    seed: count,
     // What is in it was checked when it came in; a fixture and fault rules have schemas of their own.
     origin: { type: 'object', required: ['fixture', 'key'] },
     createdAt: number,
@@ -100,7 +100,10 @@ let validator: Promise<ValidateFunction<AccountFile>> | undefined
 export function writeAccountFile({ state, quotas, tallies, requests }: AccountData): string {
   const { domains, groups, groupNames: _, ...rest } = state
   const fields = Object.entries(rest satisfies Omit<AccountRecord, 'domains' | 'groups'>)
-    .map(([name, value]) => `"${name}":${typeof value === 'object' ? itemText(value) : JSON.stringify(value)}`)
+    .map(
+      ([name, value]) =>
+        `${JSON.stringify(name)}:${typeof value === 'object' ? itemText(value) : JSON.stringify(value)}`,
+    )
     .join(',')
   const account = `{${fields},"domains":${listText(domains)},"groups":${listText(groups)}}`
   const counters = JSON.stringify({

@@ -70,7 +70,7 @@ function readBytes(request: IncomingMessage & Partial<Arrival>, limit: number): 
   }
   return new Promise((resolve, reject) => {
     // It may have been lost while it waited for its turn behind another on the same connection.
-    if (request.destroyed && !request.complete) return reject(new ClientGone())
+    if (request.destroyed) return reject(new ClientGone())
     const chunks: Buffer[] = []
     let length = 0
     function take(chunk: Buffer): void {

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { attempt } from '../awaitable.ts'
+import { postTogether } from './outbox.ts'
 
 /** Requests of one connection that are dealt with before those of others have their turn. */
 const TURN = 10
@@ -19,9 +21,9 @@ export class Connection {
   readonly #socket: Socket
   /** How many requests have come in and are not answered yet. */
   #owed = 0
-  /** How many of them are dealt with, or about to be. */
-  #unanswered = 0
-  /** What is to be done once they are answered. */
+  /** How many of them have had their turn. */
+  #inTurn = 0
+  /** What is to be done once all are answered. */
   #last: (() => void) | undefined
   /** Whether one of them takes its time. */
   #dealing = false
@@ -70,7 +72,7 @@ export class Connection {
    * cannot be read, it may never have an answer.
    */
   afterAnswers(act: () => void): void {
-    this.#last = act
+    this.#last ??= act
     this.#actLast()
   }
 
@@ -80,7 +82,7 @@ export class Connection {
    * change (RFC 9112 §9.3.2).
    */
   take(request: IncomingMessage, response: ServerResponse, deal: Deal): void {
-    if (!this.#dealing && this.#unanswered < TURN && this.#deferred.length === 0) {
+    if (!this.#dealing && this.#inTurn < TURN && this.#deferred.length === 0) {
       this.#start(request, response, deal)
       return
     }
@@ -91,9 +93,10 @@ export class Connection {
   /** Takes note that a request has been answered. */
   finish(request: IncomingMessage): void {
     this.#owed--
-    this.#unanswered--
-    if (this.#last !== undefined) this.#actLast()
-    if (this.#unanswered === 0 && this.#deferred.length > 0) setImmediate(() => this.#proceed())
+    this.#inTurn--
+    // Not before Node has made way for the next answer.
+    if (this.#last !== undefined) process.nextTick(() => this.#actLast())
+    if (this.#inTurn === 0 && this.#deferred.length > 0) setImmediate(() => this.#proceed())
     if (request.complete || this.#socket.destroyed || this.lingers) return
     this.#linger()
     request.once('end', () => {
@@ -117,8 +120,10 @@ export class Connection {
   }
 
   #start(request: IncomingMessage, response: ServerResponse, deal: Deal): void {
-    this.#unanswered++
-    const dealing = deal(request, response)
+    this.#inTurn++
+    // Neither throws nor rejects, or else that is a bug, and no other request is to suffer from it.
+    const fail = () => void response.destroy()
+    const dealing = attempt<void>(() => deal(request, response), fail)
     if (dealing === undefined) return
     this.#dealing = true
     void dealing.then(() => {
@@ -129,7 +134,10 @@ export class Connection {
 
   #proceed(): void {
     if (this.#socket.destroyed) return
-    while (!this.#dealing && this.#unanswered < TURN && this.#deferred.length > 0) this.#deferred.shift()?.()
+    // Sent before anything else happens to the connection, such as a fault that cuts it.
+    postTogether(() => {
+      while (!this.#dealing && this.#inTurn < TURN && this.#deferred.length > 0) this.#deferred.shift()?.()
+    })
     if (this.#deferred.length === 0) this.#socket.resume()
   }
 

@@ -20,16 +20,18 @@ const TIMEOUTS = {
 /**
  * In milliseconds, how often connections are looked at on which nothing passes in either direction, such as when a
  * client never reads its answers; one that has not moved since the last look is closed. Longer than a fault may keep an
- * answer back. Node's own timeout would be set and reset with each request, which takes 2 % of a small one.
+ * answer back. So it has between one and two such periods. Node's own timeout would be set and reset with each request, which takes 2 % of a small one.
  */
 const STALLED = 30 * 60_000
+/** Bytes of a body that may arrive in one pass of the event loop and are held until somebody wants them. */
+const HELD = 256 * 1024
 /** Requests under way when a stop begins have this long, in milliseconds. */
 const STOP_PATIENCE = 1500
 
 /** What Express would go on with, were there a request that its router does not take. Made by Express, it is made anew each time. */
 function unrouted(): void {}
 
-/** An Express application behind Node's HTTP server. `dispatch` answers every request and never rejects. */
+/** An Express application behind Node's HTTP server. `dispatch` answers every request; it neither throws nor rejects. */
 export function createHttpServer(
   dispatch: Deal,
   refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
@@ -47,6 +49,9 @@ export function createHttpServer(
     arrived: Buffer | undefined
     isWhole = false
     declare _consuming: boolean
+    /** All that has arrived, where that is more than one. */
+    #pieces: Buffer[] | undefined
+    #held = 0
     #streams = false
 
     // What Node calls with each piece of the body, and with `null` at its end. It is held until somebody reads the
@@ -55,16 +60,20 @@ export function createHttpServer(
       if (this.#streams) return super.push(chunk)
       if (chunk === null) {
         this.isWhole = true
+        if (this.#pieces !== undefined) this.arrived = Buffer.concat(this.#pieces)
         // Nothing is left on the wire that Node would have to read past.
         this._consuming = true
         return false
       }
-      if (this.arrived === undefined) {
-        this.arrived = chunk
-        return true
+      this.#held += chunk.length
+      if (this.#held > HELD) this.#stream()
+      if (this.#streams) return super.push(chunk)
+      if (this.arrived === undefined) this.arrived = chunk
+      else {
+        this.#pieces ??= [this.arrived]
+        this.#pieces.push(chunk)
       }
-      this.#stream()
-      return super.push(chunk)
+      return true
     }
 
     override _read(size: number): void {
@@ -76,7 +85,8 @@ export function createHttpServer(
       if (this.#streams) return
       this.#streams = true
       this._consuming = false
-      if (this.arrived !== undefined) super.push(this.arrived)
+      const pieces = this.#pieces ?? (this.arrived === undefined ? [] : [this.arrived])
+      for (const piece of pieces) super.push(piece)
       if (this.isWhole) super.push(null)
     }
   }
@@ -100,6 +110,7 @@ export function createHttpServer(
     arrived.push([request, response])
   }
   function dealWithAll(): void {
+    if (arrived.length === 0) return
     const batch = arrived
     arrived = []
     postTogether(() => {
@@ -119,21 +130,26 @@ export function createHttpServer(
   const passed = new Map<Socket, number>()
   server.on('connection', (socket) => {
     sockets.add(socket)
-    passed.set(socket, 0)
+    passed.set(socket, -1)
+    // Before Node closes our side as well: a client may ask and close its own at once.
+    socket.prependListener('end', dealWithAll)
     socket.once('close', () => {
       sockets.delete(socket)
       passed.delete(socket)
     })
   })
-  const looking = setInterval(() => {
+  function closeStalled(): void {
     for (const [socket, before] of passed) {
       const now = socket.bytesRead + socket.bytesWritten
       if (now === before) socket.destroy()
       else passed.set(socket, now)
     }
-  }, STALLED)
-  looking.unref()
-  server.once('close', () => clearInterval(looking))
+  }
+  server.once('listening', () => {
+    const looking = setInterval(closeStalled, STALLED)
+    looking.unref()
+    server.once('close', () => clearInterval(looking))
+  })
   // Node would drop fields beyond the thousandth without a word; the size of all is bounded anyway.
   server.maxHeadersCount = 0
   // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.

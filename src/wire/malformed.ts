@@ -31,23 +31,31 @@ export function createMalformedReply(
   let ordinal = 0
   return function refuseMalformed(error, socket) {
     const connection = Connection.of(socket)
-    // The rest of what is refused already needs no refusal of its own; a client that is too slow with it has had its time.
-    if (connection.lingers) {
-      if (error.code === 'ECONNRESET' || error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
-      else if (socket.writable) connection.end()
-      return
-    }
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+    if (error.code === 'ECONNRESET' || (!socket.writable && !connection.lingers)) {
       socket.destroy()
       return
     }
-    // Answers ahead of this one tell of changes that may have been made.
-    connection.afterAnswers(() => answer(error, socket, connection))
+    // Answers ahead of this one tell of changes that may have been made. What has arrived with it is dealt with first.
+    setImmediate(() => connection.afterAnswers(() => answer(error, socket, connection)))
   }
 
   function answer(error: NodeJS.ErrnoException, socket: Socket, connection: Connection): void {
-    // The answer to a request whose own body is what is malformed may be on its way. Node's own handler asks the same
-    // field.
+    // The rest of what is refused already needs no refusal of its own; a client that is too slow with it has had its time.
+    if (connection.lingers) {
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
+      else if (socket.writable) connection.end()
+      return
+    }
+    if (!socket.writable) {
+      socket.destroy()
+      return
+    }
+    // What follows the last request of a connection was asked in vain, and its answer closes the connection.
+    if (error.code === 'HPE_CLOSED_CONNECTION') {
+      connection.end()
+      return
+    }
+    // The answer to a request whose own body is what is malformed may be on its way, or just about to be.
     const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null }
     if (pending?.headersSent) {
       pending.once('finish', () => connection.end())

@@ -161,6 +161,17 @@ describe('a stream of events', () => {
     await expect(reader.events.next()).resolves.toMatchObject({ done: true })
   })
 
+  it('ends when the server stops, whatever the requests come to that are under way', async () => {
+    const service = await startObserved()
+    const reader = await Reader.open(service)
+    const held = service.send('GET', '/domains', undefined, { prefer: 'delay=30000' }).catch(() => undefined)
+    await service.get('/domains')
+    await reader.take(1)
+    await service.stop()
+    await held
+    for await (const { entry } of reader.events) expectEntry(entry)
+  })
+
   it('has no body for HEAD', async () => {
     const service = await startObserved()
     const response = await fetch(`${service.adminUrl}/events`, { method: 'HEAD' })

@@ -132,6 +132,14 @@ describe.each(['reset', 'hang', 'empty'] as const)('A connection that meets `%s`
   })
 })
 
+it('A connection that is cut brings the answers to what was asked before', async () => {
+  const service = await startService({ enforceQuotas: false })
+  await addFault(service, { match: { operation: 'listDomainGroups' }, connection: 'empty' })
+  const groups = requestBytes({ target: '/api/v1/domaingroups', headers: [AUTHORIZED] })
+  const { bytes } = await new Observer(service).see(Buffer.concat([...Array(11).fill(READ), groups]))
+  expect(readResponses(bytes).map(({ status }) => status)).toEqual(Array(11).fill(200))
+})
+
 describe('`truncate`', () => {
   it('sends the whole head and half of the body, and ends with FIN', async () => {
     const service = await startService()

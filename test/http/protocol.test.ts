@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { SILENT } from '../../src/wire/log.ts'
@@ -797,6 +797,18 @@ describe('What is not HTTP', () => {
     expect((await service.get('/domains')).body.data.domains).toEqual(expect.arrayContaining(names))
   })
 
+  it.each<[what: string, bytes: string, statuses: number[]]>([
+    ['after an answer that closes the connection', 'zz', [200]],
+    ['in the body of a request that is refused for its key', 'refused', [200, 401]],
+  ])('is not answered %s', async (_, what, statuses) => {
+    const service = await startService()
+    const read = requestBytes({ target: DOMAINS, headers: [AUTHORIZED, ...(what === 'zz' ? [CLOSE] : [])] })
+    const refused = requestBytes({ method: 'POST', target: DOMAINS, headers: [['Transfer-Encoding', 'chunked']] })
+    const rest = what === 'zz' ? requestBytes({ target: DOMAINS }) : Buffer.concat([refused, Buffer.from('zz\r\n')])
+    const responses = readResponses(await service.sendRaw(Buffer.concat([read, rest])))
+    expect(responses.map(({ status }) => status)).toEqual(statuses)
+  })
+
   it('is answered 408 when it does not come in time', async () => {
     const service = await startService()
     const refuseMalformed = createMalformedReply(service.contract, 42, SILENT)
@@ -976,3 +988,33 @@ describe('The headers of an answer', () => {
 function withoutDate({ headers }: WireResponse): Header[] {
   return headers.filter(([name]) => name !== 'Date')
 }
+
+describe('A client that closes its side at once', () => {
+  it.each([
+    [1, 0],
+    [11, 0],
+    [100, 0],
+    [1, 70_000],
+    [1, 100_000],
+  ])('gets the answers to its %d requests with bodies of %d bytes', async (count, padding) => {
+    const service = await startService({ enforceQuotas: false })
+    const names = Array.from({ length: count }, (_, index) => `${' '.repeat(padding)}"new-${index}.example"`)
+    const requests = names.map((name) =>
+      requestBytes({
+        method: 'POST',
+        target: DOMAINS,
+        headers: [AUTHORIZED, JSON_BODY],
+        body: `{"domains":[${name}]}`,
+      }),
+    )
+    const { hostname, port } = new URL(service.baseUrl)
+    const socket = connect(Number(port), hostname)
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    socket.end(Buffer.concat(requests))
+    await once(socket, 'close')
+    expect(readResponses(received).map(({ status }) => status)).toEqual(names.map(() => 200))
+  })
+})

@@ -26,7 +26,11 @@ async function open(deal: Deal): Promise<Socket> {
 
 function answer(response: ServerResponse, text = 'done'): void {
   const body = contentOf(text)
-  post(response, { status: 200, headers: ['Content-Length', body.size], written: undefined, body }, false)
+  post(
+    response,
+    { status: 200, headers: ['Content-Length', body.size], written: { entries: 2, text: '' }, body },
+    false,
+  )
 }
 
 it('Express changes the prototype of no request and no response, because they have the right one', async () => {
@@ -124,4 +128,26 @@ it.each<[how: string, pieces: string[]]>([
   // The connection is good for another one.
   socket.write(`${POST}uvwxyz`)
   expect((await once(socket, 'data'))[0].toString()).toMatch(/uvwxyz$/)
+})
+
+it('A connection is not taken for stalled because it is new', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const socket = await open((_, response) => answer(response))
+  vi.advanceTimersByTime(30 * 60_000)
+  socket.write(GET)
+  expect((await once(socket, 'data'))[0].toString()).toContain('200 OK')
+})
+
+it('A request that fails in a way that nobody expects takes no other with it', async () => {
+  const socket = await open((request, response) => {
+    if (request.method === 'POST') throw new Error('a bug')
+    answer(response)
+  })
+  const other = connect(socket.remotePort ?? 0, '127.0.0.1')
+  await once(other, 'connect')
+  socket.write(`${POST}abcdef`)
+  other.write(GET)
+  await Promise.all([once(other, 'data'), once(socket, 'close')])
+  other.destroy()
 })
