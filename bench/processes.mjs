@@ -91,6 +91,17 @@ export function stopProgram(child) {
   })
 }
 
+/** Does something while all programs but this one are held: what they do beside their turn would disturb it. */
+export async function alone(child, act) {
+  const others = [...started].filter((each) => each !== child)
+  for (const other of others) other.kill('SIGSTOP')
+  try {
+    return await act()
+  } finally {
+    for (const other of others) other.kill('SIGCONT')
+  }
+}
+
 export function stopAll() {
   return Promise.all([...started].map(stopProgram))
 }

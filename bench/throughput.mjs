@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { API_KEY, domainName, writeFixture } from './accounts.mjs'
 import {
+  controlRequest,
   EXPRESS,
   HTTP,
   OURS,
@@ -14,12 +15,14 @@ import {
 } from './candidates.mjs'
 import { always, ask, assembleRequest, drive } from './load.mjs'
 import { startPeers } from './peers.mjs'
-import { cpuSeconds, fineCpuSeconds, stopAll } from './processes.mjs'
+import { alone, cpuSeconds, fineCpuSeconds, stopAll } from './processes.mjs'
 import { takeTurns } from './statistics.mjs'
 
 const [DOMAINS, GROUPS] = [1000, 200]
 /** How far, relatively, the length of a peer's answer may be from ours: it writes 100.0 as 100, or keys of its own. */
 const PEER_TOLERANCE = 0.02
+
+const RESET = controlRequest('POST', '/accounts/default/reset')
 
 /** Seconds that a JVM needs before it is as fast as it gets, however short the rounds are. */
 const SLOW_WARM_UP = 16
@@ -29,9 +32,10 @@ export async function measureThroughput(plan, folder, peersFolder) {
   const fixture = writeFixture(join(folder, 'account.json'), { domains: DOMAINS, groups: GROUPS })
   const ours = await startCandidate(OURS, serveCommand(fixture))
   const { workloads, answersPath } = await prepareWorkloads(ours, folder)
+  const withoutJournal = serveCommand(fixture, { options: ['--journal', '0'] })
   const candidates = [
-    ours,
-    await startCandidate(OURS_WITHOUT_JOURNAL, serveCommand(fixture, { options: ['--journal', '0'] })),
+    { ...ours, keepsState: true },
+    { ...(await startCandidate(OURS_WITHOUT_JOURNAL, withoutJournal)), keepsState: true },
     await startCandidate(EXPRESS, serverCommand('express', answersPath)),
     await startCandidate(HTTP, serverCommand('http', answersPath)),
   ]
@@ -51,7 +55,7 @@ export async function prepareWorkloads({ port }, folder) {
     { key: 'group', name: 'GET /domaingroups?id=…', method: 'GET', path: `/domaingroups?id=${id}` },
     { key: 'dmarc', name: `GET /dmarc, ${DOMAINS.toLocaleString('en-US')} records`, method: 'GET', path: '/dmarc' },
     // Last, because each of its requests leaves a group behind.
-    { key: 'created', name: 'POST /domaingroups, 3 members', method: 'POST', path: '/domaingroups', body },
+    { key: 'created', name: 'POST /domaingroups, 3 members', method: 'POST', path: '/domaingroups', body, grows: true },
   ]
   const answers = { groups }
   for (const { key, method, path, body } of workloads) {
@@ -68,9 +72,11 @@ async function compare(plan, workload, candidates, skipped) {
   for (const [index, { port, slowToWarm }] of able.entries()) {
     await drive(port, sequences[index], { seconds: slowToWarm ? SLOW_WARM_UP : plan.warmUp })
   }
-  const results = await takeTurns([...able.entries()], plan.rounds, ([index, candidate]) =>
-    measureLoad(candidate, sequences[index], plan.seconds),
-  )
+  const results = await takeTurns([...able.entries()], plan.rounds, async ([index, candidate]) => {
+    // An account that has grown by all rounds before would be another one than the table says.
+    if (workload.grows && candidate.keepsState) await ask(candidate.port, RESET)
+    return measureLoad(candidate, sequences[index], plan.seconds)
+  })
   return results.map((result, index) => ({
     request: workload.name,
     candidate: able[index].name,
@@ -111,7 +117,7 @@ export async function measureLoad({ port, child, isPeer = false }, sequences, se
   // Peers may end threads, whose time the finer figure forgets.
   const spent = () => (isPeer ? cpuSeconds(child.pid) : fineCpuSeconds(child.pid))
   const [serverBefore, loadBefore] = [spent(), process.cpuUsage()]
-  const { answers, wall, p99 } = await drive(port, sequences, { seconds })
+  const { answers, wall, p99 } = await alone(child, () => drive(port, sequences, { seconds }))
   const load = process.cpuUsage(loadBefore)
   const serverCpu = serverBefore === undefined ? wall : spent() - serverBefore
   return {
