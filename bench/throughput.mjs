@@ -75,6 +75,7 @@ async function compare(plan, workload, candidates, skipped) {
   const results = await takeTurns([...able.entries()], plan.rounds, async ([index, candidate]) => {
     // An account that has grown by all rounds before would be another one than the table says.
     if (workload.grows && candidate.keepsState) await ask(candidate.port, RESET)
+    await drive(candidate.port, sequences[index], { seconds: plan.runIn })
     return measureLoad(candidate, sequences[index], plan.seconds)
   })
   return results.map((result, index) => ({
