@@ -18,9 +18,10 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 1_000,
 }
 /**
- * In milliseconds, how often connections are looked at on which nothing passes in either direction, such as when a
- * client never reads its answers; one that has not moved since the last look is closed. Longer than a fault may keep an
- * answer back. So it has between one and two such periods. Node's own timeout would be set and reset with each request, which takes 2 % of a small one.
+ * In milliseconds, how often it is looked after on which connections nothing passes in either direction, such as when a
+ * client never reads its answers. One on which nothing has passed since the last time is closed: after one such period,
+ * or up to two. Longer than a fault may keep an answer back. Node's own timeout would be set and cleared with each
+ * request, which takes 2 % of a small one.
  */
 const STALLED = 30 * 60_000
 /** Bytes of a body that may arrive in one pass of the event loop and are held until somebody wants them. */
@@ -28,7 +29,7 @@ const HELD = 256 * 1024
 /** Requests under way when a stop begins have this long, in milliseconds. */
 const STOP_PATIENCE = 1500
 
-/** What Express would go on with, were there a request that its router does not take. Made by Express, it is made anew each time. */
+/** What Express goes on with where its router takes no request; given to it, because it would make one each time. */
 function unrouted(): void {}
 
 /** An Express application behind Node's HTTP server. `dispatch` answers every request; it neither throws nor rejects. */
