@@ -22,7 +22,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   schema: ['domain'],
   contract: ['schema', 'remembered', 'clock', 'domain'],
   store: ['schema', 'awaitable', 'clock', 'domain'],
-  seeding: ['schema', 'remembered', 'clock', 'domain'],
+  seeding: ['schema', 'clock', 'domain'],
   journal: ['contract', 'seeding', 'schema', 'content', 'clock', 'domain'],
   worlds: ['journal', 'contract', 'store', 'seeding', 'schema', 'clock', 'domain'],
   options: ['wire', 'journal', 'contract', 'store', 'seeding', 'clock', 'domain'],

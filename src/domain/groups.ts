@@ -161,7 +161,7 @@ function groupId(seed: number, ordinal: number, { alphabet, length }: IdFormat):
   const { start, step } = known
   let id = ''
   let carry = 0
-  // Digit by digit as on paper: with integers of that size it would take ten times as long.
+  // Digit by digit as on paper: integers of that size would be made and thrown away at each step.
   for (let place = 0; place < length; place++) {
     const sum = carry + (start[place] ?? 0) + ordinal * (step[place] ?? 0)
     carry = Math.floor(sum / base)

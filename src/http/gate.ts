@@ -89,6 +89,7 @@ export function createGate(deps: GateDeps): Gate {
   const { contract, store } = deps
   const memory: Memory = { ...deps, buckets: new WeakMap() }
   const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
+  // Each request presents a key; a guess of a megabyte is not worth remembering.
   const readKey = remembered(
     (authorization): PresentedKey | undefined => {
       const secret = scheme.exec(authorization)?.[1]

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { ApiKey } from '../domain/keys.ts'
-import { remembered } from '../remembered.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SHAPE = /^key_([0-9A-Za-z]{8})\.[0-9A-Za-z]{48}$/
 
-/** SHA-256 in hex. Each request presents a key; a guess of a megabyte is not worth remembering. */
-export const hashKey: (key: string) => string = remembered((key) => createHash('sha256').update(key).digest('hex'), {
-  limit: 10_000,
-  longest: 200,
-})
+/** SHA-256 in hex. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
 
 /** The key that an account of this seed has at every start: `key_`, 8 characters to know it by, a dot, 48 of secret. */
 export function deriveKey(seed: number, accountId: string): string {
