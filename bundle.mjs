@@ -6,7 +6,7 @@ import { build } from 'rolldown'
 
 const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
 const ENTRIES = ['index', 'cli', 'vitest', 'node-test', 'prepare']
-const [SERVER, COMMAND_LINE] = [`${SOURCES}server.ts`, `${SOURCES}cli.ts`]
+const [SERVER, COMMAND_LINE] = [`${SOURCES}start/server.ts`, `${SOURCES}cli.ts`]
 
 /** The module and all that are loaded with it. */
 function loadedWith(module, graph, found = new Set([module])) {

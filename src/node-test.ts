@@ -1,7 +1,7 @@
 import { after, type TestContext } from 'node:test'
 import type { Account, AccountOptions } from './library/account.ts'
-import type { ServerOptions } from './options.ts'
-import { startUnderstudy, type Understudy } from './server.ts'
+import type { ServerOptions } from './start/options.ts'
+import { startUnderstudy, type Understudy } from './start/server.ts'
 
 /** A stand-in that is shared by the tests of a file. */
 export interface SharedUnderstudy {

@@ -1,7 +1,7 @@
 import { test as base } from 'vitest'
 import type { Account, AccountOptions } from './library/account.ts'
-import type { ServerOptions } from './options.ts'
-import { startUnderstudy, type Understudy } from './server.ts'
+import type { ServerOptions } from './start/options.ts'
+import { startUnderstudy, type Understudy } from './start/server.ts'
 
 /** What `test` gives to each test. */
 export interface UnderstudyFixtures {

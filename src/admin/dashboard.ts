@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { valueAt } from '../contract/json.ts'
-import { FIXTURE_NAMES } from '../seeding/fixture.ts'
+import { valueAt } from '../ground/json.ts'
+import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 
-const PAGE = new URL('../../src/admin/dashboard.html', import.meta.url)
+const PAGE = new URL('./dashboard.html', import.meta.url)
 /** The element of the page that holds what the server tells it. */
 const FACTS = /(<script type="application\/json" id="facts">)[^<]*(<\/script>)/
 

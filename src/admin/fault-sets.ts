@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { FaultRule } from '../domain/faults.ts'
-import { findFault } from '../schema.ts'
+import { findFault } from '../ground/schema.ts'
 
 const READY_MADE = new URL('../../faults/ready-made.json', import.meta.url)
 

@@ -2,7 +2,7 @@ import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
-import { deriveKey, identityOf } from '../seeding/secrets.ts'
+import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { invalid, notFound, taken, tooMany } from './codes.ts'
 import { type AccountCall, type AccountVerb, done } from './verb.ts'
 

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import { reportCoverage } from '../journal/coverage/report.ts'
+import { reportCoverage } from '../coverage/report.ts'
 import type { ControlDeps } from './verb.ts'
 
 let ofProcess: Registry | undefined

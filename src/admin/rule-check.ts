@@ -1,5 +1,5 @@
 import type { Contract } from '../contract/contract.ts'
-import { pointTo } from '../contract/json.ts'
+import { pointTo } from '../ground/json.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { loadControlApi, readLimits } from './control.ts'

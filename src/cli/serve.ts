@@ -1,9 +1,9 @@
 import { constants, fstatSync } from 'node:fs'
 import { isIPv4, Socket } from 'node:net'
-import { OptionError } from '../options.ts'
-import { FIXTURE_NAMES } from '../seeding/fixture.ts'
-import { startUnderstudy, type Understudy } from '../server.ts'
-import { type Log, SILENT } from '../wire/log.ts'
+import { OptionError } from '../start/options.ts'
+import { FIXTURE_NAMES } from '../accounts/fixture.ts'
+import { startUnderstudy, type Understudy } from '../start/server.ts'
+import { type Log, SILENT } from '../http/log.ts'
 import type { Command } from './command.ts'
 import { choice, flag, instant, integer, list, readOptions, StartError, text, UsageError } from './options.ts'
 

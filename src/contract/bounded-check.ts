@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
-import { define, isObject, type Json, pointTo } from './json.ts'
+import { define, isObject, type Json, pointTo } from '../ground/json.ts'
 
 /** Items or fields of one value that are held to the schema at once. */
 const MANY = 1_000

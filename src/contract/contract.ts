@@ -1,12 +1,12 @@
 import { ERROR_CODES, type ErrorCode } from '../domain/errors.ts'
 import type { IdFormat } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
-import { remembered } from '../remembered.ts'
+import { memoize } from '../ground/memo.ts'
 import { type Api, compileApi } from './api.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
 import { canonicalHostname } from './hostname.ts'
-import { isObject, type Json, valueAt } from './json.ts'
+import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 
@@ -42,7 +42,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
   const document = await resolveDocument(text, (operationId) => codesOfSettings(settings, operationId))
   // A name is asked for several times on the way of one request, and again and again. Whoever keeps the answer keeps
   // one text for all that is said of that name.
-  const canonical = remembered((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
+  const canonical = memoize((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
   const compiler = await compilerFor(document, {
     hostname: (name: string) => canonical(name) === name,
     'idn-hostname': (name: string) => canonical(name) !== undefined,

@@ -1,6 +1,6 @@
-import { findFault } from '../schema.ts'
+import { findFault } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
-import { isObject, type Json, pointTo } from './json.ts'
+import { isObject, type Json, pointTo } from '../ground/json.ts'
 
 const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }

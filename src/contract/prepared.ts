@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Json } from './json.ts'
+import type { Json } from '../ground/json.ts'
 
 /**
  * Made by the build, so that a start need neither parse YAML and check what it says, nor load ajv and compile schemas

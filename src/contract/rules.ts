@@ -1,4 +1,4 @@
-import { type Json, pointTo } from './json.ts'
+import { type Json, pointTo } from '../ground/json.ts'
 
 /** A rule of the specification, and what shows that it holds. */
 export interface Rule extends RuleText {

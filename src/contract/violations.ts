@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { Problem } from '../domain/errors.ts'
-import { isObject, pointTo } from './json.ts'
+import { isObject, pointTo } from '../ground/json.ts'
 
 export type CodeByKeyword = Readonly<Record<string, string>>
 

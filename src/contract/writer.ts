@@ -1,5 +1,5 @@
 import { decimalsOf } from '../domain/dmarc.ts'
-import { isObject, type Json } from './json.ts'
+import { isObject, type Json } from '../ground/json.ts'
 
 export type Writer = (value: unknown) => string
 

@@ -1,4 +1,4 @@
-import type { Delivery } from '../wire/outbox.ts'
+import type { Delivery } from './engine/outbox.ts'
 
 /** The quota of a request as its answer tells it. */
 export interface Limits {

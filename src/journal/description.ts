@@ -1,4 +1,4 @@
-import { type Content, isCut, textOf } from '../content.ts'
+import { type Content, isCut, textOf } from '../http/content.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Problem } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'

@@ -1,11 +1,11 @@
-import type { Content } from '../content.ts'
+import type { Content } from '../http/content.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Violation } from '../contract/violations.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { KeyEvidence } from './coverage/observation.ts'
+import type { KeyEvidence } from '../coverage/observation.ts'
 
 /** Something that made the answer other than the service's own. */
 export interface Injection {

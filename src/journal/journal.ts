@@ -1,4 +1,4 @@
-import { bytesOf, type Content } from '../content.ts'
+import { bytesOf, type Content } from '../http/content.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactorFor } from './redaction.ts'

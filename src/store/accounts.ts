@@ -1,4 +1,4 @@
-import type { Awaitable } from '../awaitable.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'

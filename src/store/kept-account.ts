@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Low, LowSync } from 'lowdb'
-import type { Awaitable } from '../awaitable.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 

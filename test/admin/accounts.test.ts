@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { FIXTURE_NAMES } from '../../src/seeding/fixture.ts'
+import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
 import { temporaryFolder } from '../store/temporary-folder.ts'
 import { startControlPlane } from './control-plane.ts'
 

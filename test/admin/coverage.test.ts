@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CoverageReport } from '../../src/journal/coverage/report.ts'
+import type { CoverageReport } from '../../src/coverage/report.ts'
 import { withKey } from '../http/account.ts'
 import { type ObservedService, startObserved } from '../journal/observed-service.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { ServerOptions } from '../../src/options.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
 import { startService, type TestService } from '../service.ts'
 import { type Browser, type BrowserPage, startChromium } from './chromium.ts'
 

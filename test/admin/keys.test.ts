@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/control.ts'
-import { deriveKey } from '../../src/seeding/secrets.ts'
+import { deriveKey } from '../../src/ground/secrets.ts'
 import { controlApi, startControlPlane } from './control-plane.ts'
 
 const PATH = '/accounts/default/keys'

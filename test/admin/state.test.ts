@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/control.ts'
-import { FIXTURE_NAMES } from '../../src/seeding/fixture.ts'
+import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
 import { type ControlPlane, controlApi, startControlPlane } from './control-plane.ts'
 
 const HOUR = 3_600_000

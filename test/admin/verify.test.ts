@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RequestMatch } from '../../src/journal/match.ts'
-import { startUnderstudy } from '../../src/server.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
 import { type ObservedService, startObserved } from '../journal/observed-service.ts'
 
 async function startWithRequests(): Promise<ObservedService> {

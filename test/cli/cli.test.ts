@@ -9,7 +9,7 @@ import { load } from 'js-yaml'
 import { describe, expect } from 'vitest'
 import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
 import { loadContract } from '../../src/contract/contract.ts'
-import { valueAt } from '../../src/contract/json.ts'
+import { valueAt } from '../../src/ground/json.ts'
 import { expectRefusal, it, PROGRAM, ROOT, ready, run, runShell, scratch } from './program.ts'
 
 const { document } = await loadContract()

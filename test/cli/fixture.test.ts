@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { createAccount, FIXTURE_NAMES, loadFixture } from '../../src/seeding/fixture.ts'
-import { drawAccount } from '../../src/seeding/picture.ts'
-import { startUnderstudy } from '../../src/server.ts'
+import { createAccount, FIXTURE_NAMES, loadFixture } from '../../src/accounts/fixture.ts'
+import { drawAccount } from '../../src/accounts/picture.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
 import { expectRefusal, it, PROGRAM, run, runShell, scratch } from './program.ts'
 
 const contract = await loadContract()

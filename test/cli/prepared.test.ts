@@ -10,7 +10,7 @@ import { CONTROL_DOCUMENT } from '../../src/admin/document.ts'
 import { compileContract } from '../../src/contract/contract.ts'
 import { OWN_DOCUMENT } from '../../src/contract/document.ts'
 import { compileStandalone } from '../../src/contract/standalone.ts'
-import { startUnderstudy } from '../../src/server.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
 import { ROOT } from './program.ts'
 
 const PREPARED = join(ROOT, 'dist/prepared')

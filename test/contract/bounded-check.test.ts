@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { boundErrors } from '../../src/contract/bounded-check.ts'
-import type { Json } from '../../src/contract/json.ts'
+import type { Json } from '../../src/ground/json.ts'
 
 const SCHEMA: Json = {
   type: 'object',

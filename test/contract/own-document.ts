@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { load } from 'js-yaml'
-import { isObject, type Json, pointTo, valueAt } from '../../src/contract/json.ts'
+import { isObject, type Json, pointTo, valueAt } from '../../src/ground/json.ts'
 
 export const OWN_DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
 

@@ -1,7 +1,7 @@
 import { type AccountRecord, type AccountState, recordAccount } from '../../src/domain/account.ts'
 import { accept } from '../../src/domain/errors.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
-import { hashKey } from '../../src/seeding/secrets.ts'
+import { hashKey } from '../../src/ground/secrets.ts'
 import { START, type TestService } from '../service.ts'
 
 export const HOUR = 3_600_000

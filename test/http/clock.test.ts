@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAccount, loadFixture } from '../../src/seeding/fixture.ts'
+import { createAccount, loadFixture } from '../../src/accounts/fixture.ts'
 import { API_KEY, START, startService } from '../service.ts'
 
 const MINUTE = 60_000

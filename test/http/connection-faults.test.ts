@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { startUnderstudy } from '../../src/server.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
 import { startService, type TestService } from '../service.ts'
 import { addFault, control, faultsOf, journalOf } from './control-plane.ts'
 import { AUTHORIZED, CLOSE, Connection, JSON_BODY, readResponses, requestBytes } from './wire.ts'

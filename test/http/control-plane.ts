@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { loadControlApi } from '../../src/admin/control.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import type { FaultReport, RequestReport } from '../../src/library/reports.ts'
-import { createRouter } from '../../src/wire/router.ts'
+import { createRouter } from '../../src/http/router.ts'
 import type { TestService } from '../service.ts'
 
 export interface ControlAnswer {

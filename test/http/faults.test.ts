@@ -553,7 +553,7 @@ describe('What was injected', () => {
 
 describe('The library', () => {
   it('keeps a rule as it was given, whatever becomes of the objects afterwards', async () => {
-    const { startUnderstudy } = await import('../../src/server.ts')
+    const { startUnderstudy } = await import('../../src/start/server.ts')
     await using service = await startUnderstudy({ fixture: 'empty', clock: () => START })
     const rule = { respond: { status: 503, headers: { 'x-a': 'b' } } }
     const added = await service.account.faults.add(rule)

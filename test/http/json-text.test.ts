@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { define, isObject, type Json } from '../../src/contract/json.ts'
+import { define, isObject, type Json } from '../../src/ground/json.ts'
 import {
   entriesOf,
   insertEntry,
@@ -9,7 +9,7 @@ import {
   respace,
   spanAt,
   textOf,
-} from '../../src/http/corruption/json-text.ts'
+} from '../../src/faults/corruption/json-text.ts'
 
 const SEED = 20260115
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readPreference } from '../../src/http/preference.ts'
+import { readPreference } from '../../src/faults/preference.ts'
 import { startService, type TestService } from '../service.ts'
 import { ACCOUNT, stateOf, withKey } from './account.ts'
 import { addFault, control, faultsOf, journalOf, NO_QUOTA, quotaOf } from './control-plane.ts'

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
 import { rulesOf } from '../../src/contract/document.ts'
-import { createAccount } from '../../src/seeding/fixture.ts'
-import { hashKey } from '../../src/seeding/secrets.ts'
+import { createAccount } from '../../src/accounts/fixture.ts'
+import { hashKey } from '../../src/ground/secrets.ts'
 import { API_KEY, START, startService, type TestResponse, type TestService } from '../service.ts'
 import {
   ACCOUNT,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { startUnderstudy } from '../../src/server.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
 import { startService, type TestService } from '../service.ts'
 import { AUTHORIZED, bodyOf, Connection, expectLawful, type Header, JSON_BODY, requestBytes } from './wire.ts'
 

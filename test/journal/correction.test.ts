@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import type { PlannedRequest } from '../../src/journal/planned-request.ts'
+import type { PlannedRequest } from '../../src/coverage/planned-request.ts'
 import { ACCOUNT, changeAccount, DISABLED_KEY, pathOf } from '../http/account.ts'
 import { AUTHORIZED, type Header, JSON_BODY } from '../http/wire.ts'
 import { startService, type TestService } from '../service.ts'

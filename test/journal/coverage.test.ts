@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { Coverage, mergeCoverage } from '../../src/journal/coverage/coverage.ts'
-import { NO_KEY, type Observation } from '../../src/journal/coverage/observation.ts'
-import { type CoverageReport, reportCoverage } from '../../src/journal/coverage/report.ts'
+import { Coverage, mergeCoverage } from '../../src/coverage/coverage.ts'
+import { NO_KEY, type Observation } from '../../src/coverage/observation.ts'
+import { type CoverageReport, reportCoverage } from '../../src/coverage/report.ts'
 import { ONE_SENTENCE } from '../contract/own-document.ts'
 import { START } from '../service.ts'
 

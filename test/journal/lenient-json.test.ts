@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseNearlyJson } from '../../src/journal/correction/lenient-json.ts'
+import { parseNearlyJson } from '../../src/explain/lenient-json.ts'
 
 describe('what is nearly JSON', () => {
   it.each<[what: string, text: string, value: unknown]>([

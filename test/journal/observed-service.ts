@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { loadControlApi } from '../../src/admin/control.ts'
 import type { ExplanationReport, RequestReport } from '../../src/library/reports.ts'
-import type { ServerOptions } from '../../src/options.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
 import { startService, type TestService } from '../service.ts'
 
 export interface ControlAnswer {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { PlannedRequest } from '../../src/journal/planned-request.ts'
+import type { PlannedRequest } from '../../src/coverage/planned-request.ts'
 import type { TestResponse } from '../service.ts'
 import type { ObservedService } from './observed-service.ts'
 

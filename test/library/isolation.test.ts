@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Account, Understudy } from '../../src/index.ts'
-import { requestIdOf } from '../../src/wire/request-id.ts'
+import { requestIdOf } from '../../src/http/request-id.ts'
 import { violationsOf } from '../service.ts'
 import { start } from './stand-in.ts'
 

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../src/contract/json.ts'
+import { isObject, type Json } from '../../src/ground/json.ts'
 import type { Chance } from './chance.ts'
 
 /** What is no value of any schema here, or of few. */

@@ -1,4 +1,4 @@
-import { createAccount } from '../../src/seeding/fixture.ts'
+import { createAccount } from '../../src/accounts/fixture.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startService, type TestService } from '../service.ts'
 import type { Real } from './exchange.ts'

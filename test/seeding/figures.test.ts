@@ -7,11 +7,11 @@ import type { MonitoredDomain } from '../../src/domain/account.ts'
 import type { DmarcRecord } from '../../src/domain/dmarc.ts'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import { PROFILE_NAMES, type ProfileName } from '../../src/domain/profile.ts'
-import { dmarcRecords, type FigureRules, profileOf, recordOn } from '../../src/seeding/figures.ts'
-import { PROFILES } from '../../src/seeding/profiles.ts'
+import { dmarcRecords, type FigureRules, profileOf, recordOn } from '../../src/figures/figures.ts'
+import { PROFILES } from '../../src/figures/profiles.ts'
 import { bundle } from '../bundle.ts'
 
-const FIGURES = pathToFileURL(await bundle(new URL('../../src/seeding/figures.ts', import.meta.url))).href
+const FIGURES = pathToFileURL(await bundle(new URL('../../src/figures/figures.ts', import.meta.url))).href
 const RULES: FigureRules = {
   settings: { processingTime: 60, refresh: '00:00', unprocessedDomains: 'listed', countPeriod: 30 },
   percentageStep: 0.1,

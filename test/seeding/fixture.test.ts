@@ -14,8 +14,8 @@ import {
   FIXTURE_NAMES,
   FixtureError,
   loadFixture,
-} from '../../src/seeding/fixture.ts'
-import { hashKey } from '../../src/seeding/secrets.ts'
+} from '../../src/accounts/fixture.ts'
+import { hashKey } from '../../src/ground/secrets.ts'
 import { API_KEY, START, startService } from '../service.ts'
 import { temporaryFolder } from '../store/temporary-folder.ts'
 

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
-import { FIXTURE_NAMES, loadFixture } from '../../src/seeding/fixture.ts'
-import { generateFixture, writeFixture } from '../../src/seeding/generator.ts'
+import { FIXTURE_NAMES, loadFixture } from '../../src/accounts/fixture.ts'
+import { generateFixture, writeFixture } from '../../src/accounts/generator.ts'
 import { startService } from '../service.ts'
 
 const FOLDER = new URL('../../fixtures/', import.meta.url)

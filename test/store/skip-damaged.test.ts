@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ServerOptions } from '../../src/options.ts'
-import { startUnderstudy } from '../../src/server.ts'
-import { SILENT } from '../../src/wire/log.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
+import { SILENT } from '../../src/http/log.ts'
 import { startService } from '../service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 

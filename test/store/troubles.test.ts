@@ -13,7 +13,7 @@ import {
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Log } from '../../src/wire/log.ts'
+import type { Log } from '../../src/http/log.ts'
 import { startService, type TestService } from '../service.ts'
 import type { Deed, ObservedDisk } from './observed-disk.ts'
 import { temporaryFolder } from './temporary-folder.ts'

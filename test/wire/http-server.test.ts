@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, Socket } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { contentOf } from '../../src/content.ts'
-import type { Arrival } from '../../src/wire/body.ts'
-import type { Deal } from '../../src/wire/connection.ts'
-import { closeServer, createHttpServer, listen } from '../../src/wire/http-server.ts'
-import { post } from '../../src/wire/outbox.ts'
+import { contentOf } from '../../src/http/content.ts'
+import type { Arrival } from '../../src/http/body.ts'
+import type { Deal } from '../../src/http/engine/connection.ts'
+import { closeServer, createHttpServer, listen } from '../../src/http/engine/http-server.ts'
+import { post } from '../../src/http/engine/outbox.ts'
 
 // What makes the server fast rests on Node's and Express' inner life. These fail when that changes.
 

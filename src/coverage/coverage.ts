@@ -1,0 +1,143 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import { refreshDay } from '../domain/dmarc.ts'
+import { Evidence } from './evidence.ts'
+import { type Layout, layoutOf, type OperationLayout, shows } from './layout.ts'
+import type { Observation } from './observation.ts'
+
+/** A response that no operation documents, or that came before one was known. */
+export interface OtherResponse {
+  operation: Operation | undefined
+  status: number
+  code: string | undefined
+  genuine: number
+  injected: number
+}
+
+interface Pending {
+  onSuccess: number[]
+  onRefusal: number[]
+  /** The refresh day of the last success, and how many there were on it. */
+  day: number
+  times: number
+}
+
+/** What a client's requests have shown of the contract: operations, statuses, codes, rules and edges of limits. */
+export class Coverage {
+  readonly contract: Contract
+  readonly #layout: Layout
+  readonly #genuine: Uint32Array
+  readonly #injected: Uint32Array
+  readonly #shown: Uint8Array
+  readonly #others = new Map<string, OtherResponse>()
+  readonly #pending = new Map<Operation, Pending>()
+  readonly #evidence: Evidence
+
+  constructor(contract: Contract) {
+    this.contract = contract
+    this.#layout = layoutOf(contract)
+    this.#genuine = new Uint32Array(this.#layout.slots.length)
+    this.#injected = new Uint32Array(this.#layout.slots.length)
+    this.#shown = new Uint8Array(this.#layout.items.length)
+    this.#evidence = new Evidence(contract)
+  }
+
+  /** Takes note of an answered request. It is on the path of every request, so what was shown is not asked again. */
+  observe(observation: Observation): void {
+    const { operation, status, code, injected } = observation
+    const layout = operation && this.#layout.operations.get(operation)
+    const slot = layout?.slots.get(status)?.get(code ?? '')
+    if (slot === undefined) this.#countOther(observation)
+    else if (injected) this.#injected[slot] = (this.#injected[slot] ?? 0) + 1
+    else this.#genuine[slot] = (this.#genuine[slot] ?? 0) + 1
+    if (injected || operation === undefined || layout === undefined) return
+    const pending = this.#pendingOf(operation, layout)
+    const items = code === undefined ? pending.onSuccess : pending.onRefusal
+    if (items.length > 0) this.#examine(items, pending, observation)
+  }
+
+  clear(): void {
+    this.#genuine.fill(0)
+    this.#injected.fill(0)
+    this.#shown.fill(0)
+    this.#others.clear()
+    this.#pending.clear()
+  }
+
+  /** Adds what another of the same contract has seen. */
+  add(other: Coverage): void {
+    for (const [slot, count] of other.#genuine.entries()) this.#genuine[slot] = (this.#genuine[slot] ?? 0) + count
+    for (const [slot, count] of other.#injected.entries()) this.#injected[slot] = (this.#injected[slot] ?? 0) + count
+    for (const [item, shown] of other.#shown.entries()) if (shown === 1) this.#shown[item] = 1
+    for (const [key, { genuine, injected, ...response }] of other.#others) {
+      const known = this.#others.get(key)
+      this.#others.set(key, {
+        ...response,
+        genuine: genuine + (known?.genuine ?? 0),
+        injected: injected + (known?.injected ?? 0),
+      })
+    }
+  }
+
+  /** The counts of a slot of `layoutOf`. */
+  count(slot: number): { genuine: number; injected: number } {
+    return { genuine: this.#genuine[slot] ?? 0, injected: this.#injected[slot] ?? 0 }
+  }
+
+  /** Whether an item of `layoutOf` was shown. */
+  hasShown(item: number): boolean {
+    return this.#shown[item] === 1
+  }
+
+  get others(): Iterable<OtherResponse> {
+    return this.#others.values()
+  }
+
+  #examine(items: number[], pending: Pending, observation: Observation): void {
+    const evidence = this.#evidence
+    evidence.observation = observation
+    if (observation.code === undefined) {
+      const day = refreshDay(observation.now, this.contract.settings.refresh)
+      pending.times = day === pending.day ? pending.times + 1 : 1
+      pending.day = day
+    }
+    evidence.timesToday = pending.times
+    for (let place = items.length - 1; place >= 0; place--) {
+      const number = items[place] ?? 0
+      const item = this.#layout.items[number]
+      if (this.#shown[number] !== 1) {
+        if (item === undefined || !shows(item, observation, evidence)) continue
+        this.#shown[number] = 1
+      }
+      items.splice(place, 1)
+    }
+    evidence.observation = undefined
+  }
+
+  #pendingOf(operation: Operation, { onSuccess, onRefusal }: OperationLayout): Pending {
+    let pending = this.#pending.get(operation)
+    if (pending === undefined) {
+      pending = { onSuccess: [...onSuccess], onRefusal: [...onRefusal], day: Number.NaN, times: 0 }
+      this.#pending.set(operation, pending)
+    }
+    return pending
+  }
+
+  #countOther({ operation, status, code, injected }: Observation): void {
+    const key = `${operation?.id ?? ''} ${status} ${code ?? ''}`
+    let other = this.#others.get(key)
+    if (other === undefined) {
+      other = { operation, status, code, genuine: 0, injected: 0 }
+      this.#others.set(key, other)
+    }
+    if (injected) other.injected++
+    else other.genuine++
+  }
+}
+
+/** What several have seen together, such as all accounts. */
+export function mergeCoverage(all: Iterable<Coverage>, contract: Contract): Coverage {
+  const sum = new Coverage(contract)
+  for (const coverage of all) sum.add(coverage)
+  return sum
+}

@@ -1,0 +1,39 @@
+import type { Contract } from '../contract/contract.ts'
+import { isObject } from '../ground/json.ts'
+import type { KeyEvidence, Observation } from './observation.ts'
+
+/** What the `when` of a rule looks at. One object serves all requests, and makes nothing that no rule asks for. */
+export class Evidence {
+  observation: Observation | undefined
+  /** How often the operation has succeeded on this refresh day, this time included. */
+  timesToday = 0
+  readonly #contract: Contract
+
+  constructor(contract: Contract) {
+    this.#contract = contract
+  }
+
+  get query(): Observation['query'] | undefined {
+    return this.observation?.query
+  }
+
+  get body(): unknown {
+    return this.observation?.body
+  }
+
+  get key(): KeyEvidence | undefined {
+    return this.observation?.key
+  }
+
+  get group(): Observation['group'] {
+    return this.observation?.group
+  }
+
+  /** The entries of `remove_domains` that the group did not have. */
+  get unrecognised(): string[] {
+    const { body, group } = this
+    const removed = isObject(body) && Array.isArray(body['remove_domains']) ? body['remove_domains'] : []
+    const members = new Set(group?.domains)
+    return removed.filter((name) => !members.has(this.#contract.canonicalHostname(name) ?? name))
+  }
+}

@@ -1,0 +1,84 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import { isRefusedBy, type Rule } from '../contract/rules.ts'
+import type { Evidence } from './evidence.ts'
+import { type LimitEdge, limitEdgesOf } from './limit-edges.ts'
+import type { Observation } from './observation.ts'
+
+/** A response that an operation documents: a status, and a code where it is a refusal. */
+export interface ResponseSlot {
+  operation: Operation
+  status: number
+  code: string | undefined
+}
+
+/** Something of the contract that a request may show. */
+export type Item = { rule: Rule } | { edge: LimitEdge }
+
+/** What of the contract there is to show, each with a number. */
+export interface Layout {
+  slots: readonly ResponseSlot[]
+  items: readonly Item[]
+  operations: ReadonlyMap<Operation, OperationLayout>
+}
+
+export interface OperationLayout {
+  /** Status → code, or '' for success → number of the slot. */
+  slots: ReadonlyMap<number, ReadonlyMap<string, number>>
+  /** Numbers of the items that a success, or a refusal, of the operation may show. */
+  onSuccess: readonly number[]
+  onRefusal: readonly number[]
+}
+
+const LAYOUTS = new WeakMap<Contract, Layout>()
+
+/** Made once for each contract. */
+export function layoutOf(contract: Contract): Layout {
+  const known = LAYOUTS.get(contract)
+  if (known !== undefined) return known
+  const rules = [...new Set(contract.operations.flatMap((operation) => operation.rules))]
+  const items: Item[] = [...rules.map((rule) => ({ rule })), ...limitEdgesOf(contract).map((edge): Item => ({ edge }))]
+  const slots: ResponseSlot[] = []
+  const operations = new Map<Operation, OperationLayout>()
+  for (const operation of contract.operations) {
+    const byStatus = new Map<number, Map<string, number>>()
+    for (const { status, codes } of operation.responses.values()) {
+      const byCode = new Map<string, number>()
+      for (const code of codes.size === 0 ? [''] : codes) {
+        byCode.set(code, slots.push({ operation, status, code: code === '' ? undefined : code }) - 1)
+      }
+      byStatus.set(status, byCode)
+    }
+    const own = [...items.keys()].filter((number) => concerns(items[number], operation))
+    operations.set(operation, {
+      slots: byStatus,
+      onSuccess: own.filter((number) => !awaitsRefusal(items[number])),
+      onRefusal: own.filter((number) => !awaitsSuccess(items[number])),
+    })
+  }
+  const layout = { slots, items, operations }
+  LAYOUTS.set(contract, layout)
+  return layout
+}
+
+function concerns(item: Item | undefined, operation: Operation): boolean {
+  if (item === undefined) return false
+  if ('rule' in item) return item.rule.unobservable === undefined && operation.rules.includes(item.rule)
+  return item.edge.operation === undefined ? item.edge.path === operation.path : item.edge.operation === operation
+}
+
+function awaitsRefusal(item: Item | undefined): boolean {
+  if (item === undefined) return false
+  return 'rule' in item ? item.rule.refuses.length > 0 : item.edge.side === 'beyond'
+}
+
+function awaitsSuccess(item: Item | undefined): boolean {
+  return item !== undefined && 'rule' in item && item.rule.refuses.length === 0
+}
+
+/** Whether the request shows the item, which concerns its operation. */
+export function shows(item: Item, observation: Observation, evidence: Evidence): boolean {
+  if ('edge' in item) return item.edge.isShownBy(observation)
+  const { code, reason } = observation
+  return (code === undefined || isRefusedBy(item.rule, code, reason)) && item.rule.matches(evidence)
+}

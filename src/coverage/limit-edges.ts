@@ -1,0 +1,186 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
+import { type CodeByKeyword, codeFor } from '../contract/violations.ts'
+import type { Observation } from './observation.ts'
+
+/** One side of a limit of the contract: what it just allows, or what it just does not. */
+export interface LimitEdge {
+  /** Such as `addDomains domains maxItems 50 beyond`. */
+  id: string
+  operation: Operation | undefined
+  /** Path of the operations that share it. */
+  path: string
+  /** JSON pointer into the body (`*` for every item), the name of a query parameter, or what else is limited. */
+  field: string
+  limit: number
+  side: Side
+  /** The size that shows it. */
+  size: number
+  /** Where the limited value is found. */
+  of: 'body' | 'query' | 'bytes' | 'quota'
+  /** Whether an answered request is the one that shows this edge. It never looks at injected answers. */
+  isShownBy(observation: Observation): boolean
+}
+
+export type Side = 'at' | 'beyond'
+
+/** Sizes below which, or above which, a value is refused. */
+const KEYWORDS = {
+  minLength: -1,
+  maxLength: 1,
+  minItems: -1,
+  maxItems: 1,
+  minProperties: -1,
+  maxProperties: 1,
+} as const
+
+type Keyword = keyof typeof KEYWORDS
+
+/** Codes that are answered before a request is held to its schemas, or without that. */
+const BESIDE_SCHEMAS = ['unauthorized', 'rate_limited', 'internal_error']
+
+/** Every limit edge of the contract, in the order of its operations. */
+export function limitEdgesOf(contract: Contract): LimitEdge[] {
+  const { operations } = contract
+  const defaults = (contract.document.source['x-error-defaults'] ?? {}) as CodeByKeyword
+  const edges = operations.flatMap((operation) => [
+    ...[...operation.parameterSchemas].flatMap(([name, schema]) =>
+      limitsIn(schema, name, 'query', operation, defaults),
+    ),
+    ...limitsIn(operation.bodySchema, '', 'body', operation, defaults),
+    ...(operation.readsBody ? bodyLimit(operation, contract.settings.bodyLimit) : []),
+  ])
+  const paths = new Map(operations.map((operation) => [operation.path, operation.quota]))
+  return [
+    ...edges,
+    ...[...paths].flatMap(([path, quota]) => (quota === undefined ? [] : quotaLimit(path, quota.limit))),
+  ]
+}
+
+/** Both edges of each limit of a schema and of what lies within. */
+function limitsIn(
+  schema: unknown,
+  field: string,
+  of: 'body' | 'query',
+  operation: Operation,
+  defaults: CodeByKeyword,
+): LimitEdge[] {
+  if (!isObject(schema)) return []
+  const own = (Object.keys(KEYWORDS) as Keyword[]).flatMap((keyword) => {
+    const limit = schema[keyword]
+    if (typeof limit !== 'number') return []
+    return sidesOf(limit, KEYWORDS[keyword]).flatMap(({ side, size }): LimitEdge[] => {
+      // Nothing has a negative size.
+      if (size < 0) return []
+      const code = codeFor(keyword, schema, defaults)
+      const here = measure(field, of, keyword, size)
+      const id = `${operation.id} ${named(field)}${keyword} ${limit} ${side}`
+      return [
+        {
+          id,
+          operation,
+          path: operation.path,
+          field,
+          limit,
+          side,
+          size,
+          of,
+          isShownBy: (observation) =>
+            side === 'at'
+              ? here(observation) && passedSchemas(observation, operation)
+              : observation.code === code && observation.reason === keyword && here(observation),
+        },
+      ]
+    })
+  })
+  const properties = isObject(schema['properties']) ? Object.entries(schema['properties']) : []
+  return [
+    ...own,
+    ...properties.flatMap(([name, property]) => limitsIn(property, pointTo(field, name), of, operation, defaults)),
+    ...limitsIn(schema['items'], pointTo(field, '*'), of, operation, defaults),
+  ]
+}
+
+function bodyLimit(operation: Operation, limit: number): LimitEdge[] {
+  return sidesOf(limit, 1).map(({ side, size }) => ({
+    id: `${operation.id} body-limit ${limit} ${side}`,
+    operation,
+    path: operation.path,
+    field: '',
+    limit,
+    side,
+    size,
+    of: 'bytes',
+    isShownBy: ({ bodyBytes, code, reason }) =>
+      side === 'at'
+        ? bodyBytes === size && code === undefined
+        : bodyBytes === size && code === 'request_too_large' && reason === 'bytes',
+  }))
+}
+
+/** A new key has a higher limit, whose edges are the same two: no request left, and one too many. */
+function quotaLimit(path: string, limit: number): LimitEdge[] {
+  return sidesOf(limit, 1).map(({ side, size }) => ({
+    id: `${path} x-quota ${limit} ${side}`,
+    operation: undefined,
+    path,
+    field: 'x-quota',
+    limit,
+    side,
+    size,
+    of: 'quota',
+    isShownBy: ({ operation, allowance, code }) =>
+      operation?.path === path &&
+      allowance !== undefined &&
+      (side === 'at' ? allowance.allowed && allowance.remaining === 0 : !allowance.allowed && code === 'rate_limited'),
+  }))
+}
+
+function sidesOf(limit: number, step: 1 | -1): { side: Side; size: number }[] {
+  return [
+    { side: 'at', size: limit },
+    { side: 'beyond', size: limit + step },
+  ]
+}
+
+/** Whether the request went as far as to be held to its schemas, and they had nothing against it. */
+function passedSchemas({ code, query, body }: Observation, operation: Operation): boolean {
+  if (code === undefined) return true
+  if (BESIDE_SCHEMAS.includes(code)) return false
+  if (operation.readsBody && body === undefined) return false
+  return operation.checkQuery({ ...query }).length === 0 && operation.checkBody(body).length === 0
+}
+
+/** A test for a value of this size at the field. */
+function measure(
+  field: string,
+  of: 'body' | 'query',
+  keyword: Keyword,
+  size: number,
+): (observation: Observation) => boolean {
+  const fits = (value: unknown) => hasSize(value, keyword, size)
+  if (of === 'query') return ({ query }) => fits(query[field])
+  const steps = stepsOf(field)
+  return ({ body }) => holds(body, steps, 0, fits)
+}
+
+function holds(value: unknown, steps: readonly string[], from: number, test: (value: unknown) => boolean): boolean {
+  const step = steps[from]
+  if (step === undefined) return test(value)
+  if (step === '*') return Array.isArray(value) && value.some((item) => holds(item, steps, from + 1, test))
+  return isObject(value) && Object.hasOwn(value, step) && holds((value as Json)[step], steps, from + 1, test)
+}
+
+function hasSize(value: unknown, keyword: Keyword, size: number): boolean {
+  if (keyword === 'minItems' || keyword === 'maxItems') return Array.isArray(value) && value.length === size
+  if (keyword === 'minProperties' || keyword === 'maxProperties') {
+    return isObject(value) && Object.keys(value).length === size
+  }
+  // JSON Schema counts code points, of which each is one or two of JavaScript's units.
+  return typeof value === 'string' && value.length >= size && value.length <= size * 2 && [...value].length === size
+}
+
+function named(field: string): string {
+  return field === '' ? '' : `${field.replace(/^\//, '')} `
+}

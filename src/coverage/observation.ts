@@ -1,0 +1,36 @@
+import type { Operation } from '../contract/api.ts'
+import type { DomainGroup } from '../domain/account.ts'
+import type { Allowance } from '../domain/quotas.ts'
+
+/** What is known of one request once it is answered. */
+export interface Observation {
+  /** `undefined` for an unknown path and for a wrong method. */
+  operation: Operation | undefined
+  status: number
+  /** Of a refusal. */
+  code: string | undefined
+  reason: string | undefined
+  /** Whether a fault or a simulation answered, which says nothing about the service. */
+  injected: boolean
+  query: Readonly<Record<string, string>>
+  /** Parsed; `undefined` where none was read, or what was read is no JSON. */
+  body: unknown
+  bodyBytes: number
+  allowance: Allowance | undefined
+  /** Milliseconds since the Unix epoch, on the account's clock. */
+  now: number
+  key: KeyEvidence
+  /** The group that the query names, as it was before the request. */
+  group: DomainGroup | undefined
+}
+
+/** What is known of the key of a request. */
+export interface KeyEvidence {
+  /** Its place among the account's keys, from 1; 0 where it is none of them. */
+  ordinal: number
+  disabled: boolean
+  inGrace: boolean
+}
+
+/** A request without a key, or with one that belongs to no account. */
+export const NO_KEY: KeyEvidence = { ordinal: 0, disabled: false, inGrace: false }

@@ -1,0 +1,178 @@
+import type { Contract } from '../contract/contract.ts'
+import type { Rule } from '../contract/rules.ts'
+import type { AccountState } from '../domain/account.ts'
+import type { PlannedRequest } from './planned-request.ts'
+import type { Coverage } from './coverage.ts'
+import { planGaps } from './gap-requests.ts'
+import { type Item, layoutOf, type ResponseSlot } from './layout.ts'
+import type { LimitEdge, Side } from './limit-edges.ts'
+
+/** What was shown of the contract and what was not, as JSON. */
+export interface CoverageReport {
+  summary: Record<'operations' | 'responses' | 'rules' | 'edges', Share>
+  operations: OperationCoverage[]
+  /** Answers to requests that belong to no operation. */
+  outside: ResponseCoverage[]
+  rules: RuleCoverage[]
+  edges: EdgeCoverage[]
+  /** What no client can bring about, and why; no part of the shares. */
+  apart: Apart[]
+}
+
+export interface Share {
+  seen: number
+  total: number
+  percent: number
+}
+
+/** What is there where something was never shown. */
+export interface Gap {
+  /** To be sent in this order. */
+  request?: readonly PlannedRequest[]
+  /** The same as commands for a shell. */
+  curl?: readonly string[]
+  /** Why there is no request. */
+  hint?: string
+}
+
+export interface OperationCoverage {
+  operation: string
+  method: string
+  path: string
+  responses: ResponseCoverage[]
+}
+
+export interface ResponseCoverage extends Gap {
+  status: number
+  code?: string
+  genuine: number
+  injected: number
+  documented: boolean
+}
+
+export interface RuleCoverage extends Gap {
+  id: string
+  /** The one operation that it holds for; absent where there are several. */
+  operation?: string
+  says: string
+  seen: boolean
+}
+
+export interface EdgeCoverage extends Gap {
+  id: string
+  /** Absent where all operations of the path share it. */
+  operation?: string
+  path: string
+  field: string
+  limit: number
+  side: Side
+  seen: boolean
+}
+
+export type Apart =
+  | { kind: 'response'; operation: string; status: number; code: string; why: string }
+  | { kind: 'rule'; id: string; says: string; why: string }
+
+const FAILURE = 'internal_error'
+const WHY_NO_FAILURE = 'It tells of a failure of the server itself, which no request brings about.'
+const NO_REQUEST = 'As the contract stands, no request is known that shows it.'
+
+/** With `account`, each gap has the requests that would fill it there, as far as its quotas last. */
+export function reportCoverage(coverage: Coverage, account?: AccountState): CoverageReport {
+  const { contract } = coverage
+  const { slots, items } = layoutOf(contract)
+  const plans = account && planGaps(contract, account)
+  const rules: RuleCoverage[] = []
+  const edges: EdgeCoverage[] = []
+  const apart: Apart[] = [
+    ...slots.filter(isFailure).map(({ operation, status }): Apart => {
+      return { kind: 'response', operation: operation.id, status, code: FAILURE, why: WHY_NO_FAILURE }
+    }),
+    ...items.flatMap((item) => unobservable(item)),
+  ]
+  for (const [number, item] of items.entries()) {
+    const seen = coverage.hasShown(number)
+    const gap = seen || plans === undefined ? {} : gapOf(plans.items.get(number))
+    if ('edge' in item) edges.push({ ...describeEdge(item.edge), seen, ...gap })
+    else if (item.rule.unobservable === undefined) rules.push({ ...describeRule(item.rule, contract), seen, ...gap })
+  }
+  const responses = slots.map((slot, number) => {
+    const { genuine, injected } = coverage.count(number)
+    const asked = genuine === 0 && plans !== undefined && !isFailure(slot)
+    return { slot, response: response(slot, genuine, injected, true, asked ? gapOf(plans.slots.get(number)) : {}) }
+  })
+  const others = [...coverage.others]
+  const operations = contract.operations.map((operation): OperationCoverage => {
+    const documented = responses.filter(({ slot }) => slot.operation === operation)
+    const listed = documented.filter(
+      ({ slot, response }) => !isFailure(slot) || response.genuine + response.injected > 0,
+    )
+    const undocumented = others.filter((other) => other.operation === operation)
+    return {
+      operation: operation.id,
+      method: operation.method,
+      path: operation.path,
+      responses: [
+        ...listed.map(({ response }) => response),
+        ...undocumented.map((other) => response(other, other.genuine, other.injected, false)),
+      ],
+    }
+  })
+  const expected = responses.filter(({ slot }) => !isFailure(slot)).map(({ response }) => response)
+  return {
+    summary: {
+      operations: share(operations, ({ responses }) => responses.some(({ genuine }) => genuine > 0)),
+      responses: share(expected, ({ genuine }) => genuine > 0),
+      rules: share(rules, ({ seen }) => seen),
+      edges: share(edges, ({ seen }) => seen),
+    },
+    operations,
+    outside: others
+      .filter(({ operation }) => operation === undefined)
+      .map((other) => response(other, other.genuine, other.injected, false)),
+    rules,
+    edges,
+    apart,
+  }
+}
+
+function isFailure({ code }: ResponseSlot): boolean {
+  return code === FAILURE
+}
+
+function gapOf(request: readonly PlannedRequest[] | undefined): Gap {
+  return request === undefined ? { hint: NO_REQUEST } : { request }
+}
+
+function response(
+  { status, code }: Pick<ResponseSlot, 'status' | 'code'>,
+  genuine: number,
+  injected: number,
+  documented: boolean,
+  gap: Gap = {},
+): ResponseCoverage {
+  return { status, ...(code !== undefined && { code }), genuine, injected, documented, ...gap }
+}
+
+function describeRule(rule: Rule, { operations }: Contract): Omit<RuleCoverage, 'seen'> {
+  const [operation, another] = operations.filter(({ rules }) => rules.includes(rule))
+  const alone = another === undefined ? operation : undefined
+  return { id: rule.id, ...(alone && { operation: alone.id }), says: rule.says }
+}
+
+function describeEdge({ id, operation, path, field, limit, side }: LimitEdge): Omit<EdgeCoverage, 'seen'> {
+  return { id, ...(operation && { operation: operation.id }), path, field, limit, side }
+}
+
+function unobservable(item: Item): Apart[] {
+  if (!('rule' in item) || item.rule.unobservable === undefined) return []
+  const { id, says, unobservable } = item.rule
+  return [{ kind: 'rule', id, says, why: unobservable }]
+}
+
+function share<Thing>(things: readonly Thing[], isSeen: (thing: Thing) => boolean): Share {
+  const seen = things.filter(isSeen).length
+  const total = things.length
+  // Rounded down, so that 100 says all.
+  return { seen, total, percent: total === 0 ? 100 : Math.floor((seen / total) * 1000) / 10 }
+}

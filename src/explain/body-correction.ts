@@ -1,0 +1,249 @@
+import type { Operation } from '../contract/api.ts'
+import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
+import type { Problem } from '../domain/errors.ts'
+import { freshDomain } from '../coverage/samples.ts'
+import type { BodyDraft, Verdict } from './body-draft.ts'
+import { nearestName } from '../ground/edit-distance.ts'
+import { hostnameWithin } from './hostname-repair.ts'
+import type { Preparation } from './preparation.ts'
+import { quoted } from './wording.ts'
+
+/** What a body is corrected for. */
+export interface Purpose {
+  operation: Operation
+  query: Readonly<Record<string, string>>
+  preparation: Preparation
+}
+
+type Remedy = (draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose) => void
+
+/**
+ * Remedies by what is wrong, in the order in which they are tried: what is left out need not be right, and only of
+ * what is right can it be said whether it is enough or too much.
+ */
+const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean, remedy: Remedy])[] = [
+  [({ reason }) => reason === 'additionalProperties', placeFields],
+  [({ reason, field }) => reason === 'type' && stepsIn(field).length === 1, convertFields],
+  [({ field }) => stepsIn(field).length === 2, correctEntries],
+  [({ code }) => code === 'duplicate_name', renameGroup],
+  [({ reason }) => reason === 'maxLength' || reason === 'minLength' || reason === 'pattern', correctName],
+  [
+    ({ reason }) => reason === 'not',
+    (draft) => draft.drop('domains', 'it cannot be combined with changes of single members'),
+  ],
+  [({ reason }) => reason === 'maxItems', keepFirst],
+  [({ reason }) => reason === 'required' || reason === 'minItems' || reason === 'minProperties', fillIn],
+  [({ reason }) => reason === 'bytes', shrink],
+]
+
+/** Does something about the first kind of problems that there is a remedy for; false where there is none. */
+export function correctBody(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): boolean {
+  for (const [wrong, remedy] of REMEDIES) {
+    const fitting = problems.filter(wrong)
+    if (fitting.length === 0) continue
+    remedy(draft, fitting, purpose)
+    return true
+  }
+  return false
+}
+
+function stepsIn(field: string | undefined): string[] {
+  return field?.startsWith('/') ? stepsOf(field) : []
+}
+
+function nameOf({ field }: Problem<string>): string {
+  return stepsIn(field)[0] ?? ''
+}
+
+function schemaOf(name: string, { bodySchema }: Operation): Json {
+  const properties = valueAt(bodySchema, '/properties')
+  const schema = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
+  return isObject(schema) ? schema : {}
+}
+
+function placeFields(draft: BodyDraft, problems: readonly Problem<string>[], { operation }: Purpose): void {
+  const known = Object.keys((operation.bodySchema?.['properties'] ?? {}) as Json)
+  for (const problem of problems) {
+    const name = nameOf(problem)
+    const meant = nearestName(
+      name,
+      known.filter((each) => !draft.has(each)),
+    )
+    if (meant === undefined) draft.drop(name, 'there is no such field')
+    else draft.rename(name, meant)
+  }
+}
+
+function convertFields(draft: BodyDraft, problems: readonly Problem<string>[], { operation }: Purpose): void {
+  for (const problem of problems) {
+    const name = nameOf(problem)
+    const { type } = schemaOf(name, operation)
+    const value = draft.get(name)
+    const converted = type === 'array' ? asEntries(value) : type === 'string' ? asText(value) : undefined
+    if (converted === undefined) draft.drop(name, `${quoted(value)} is not of type ${String(type)}`)
+    else draft.set(name, converted, `\`${name}\` is of type ${String(type)}, which ${quoted(value)} is not.`)
+  }
+}
+
+function asEntries(value: unknown): string[] | undefined {
+  if (typeof value === 'object') {
+    const text = asText(value)
+    return text === undefined ? undefined : [text]
+  }
+  const entries = typeof value === 'string' ? value.split(/[\s,;]+/).filter((entry) => entry !== '') : []
+  return entries.length === 0 ? undefined : entries
+}
+
+/** The text that a value stands for, such as that of `{"domain": "example.com"}`. */
+function asText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (Array.isArray(value)) return value.length === 1 && typeof value[0] === 'string' ? value[0] : undefined
+  const text = ['domain', 'name'].map((name) => valueAt(value, `/${name}`)).find((each) => typeof each === 'string')
+  return text as string | undefined
+}
+
+function correctEntries(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
+  const verdicts = new Map<string, Map<number, Verdict>>()
+  for (const problem of problems) {
+    const [name = '', step] = stepsIn(problem.field)
+    const index = Number(step)
+    const ofField = verdicts.get(name) ?? new Map<number, Verdict>()
+    verdicts.set(name, ofField)
+    if (ofField.has(index)) continue
+    const entry = (draft.get(name) as unknown[])[index]
+    const instead = mendEntry(entry, name, problem, purpose)
+    ofField.set(index, instead === undefined ? { why: whyNot(entry, problem) } : { instead })
+  }
+  for (const [name, ofField] of verdicts) {
+    draft.judge(name, ofField)
+    if ((draft.get(name) as unknown[]).length === 0) keepMembers(draft, name, purpose)
+  }
+}
+
+function mendEntry(
+  entry: unknown,
+  name: string,
+  { reason }: Problem<string>,
+  { operation, preparation }: Purpose,
+): string | undefined {
+  if (reason === 'type') return typeof entry === 'object' ? asText(entry) : undefined
+  if (reason !== 'format' || typeof entry !== 'string') return undefined
+  const { canonicalHostname } = preparation.contract
+  // What is taken away must be what was named.
+  const liberal = operation.id !== 'deleteDomains' && name !== 'remove_domains'
+  return hostnameWithin(entry, (text) => canonicalHostname(text) !== undefined, { liberal })
+}
+
+function whyNot(entry: unknown, { code, reason, about }: Problem<string>): string {
+  const said = quoted(entry)
+  switch (reason ?? code) {
+    case 'type':
+      return `${said} is no string`
+    case 'format':
+      return `${said} is no hostname`
+    case 'monitored':
+      return `${said} is monitored already`
+    case 'repeated':
+      return `${said} is named more than once`
+    case 'member':
+      return `${said} is a member of a domain group`
+    case 'in-use':
+      return `${said} is in use by ${about?.['features']}`
+    case 'unmonitored':
+    case 'not_monitored':
+      return `${said} is not monitored`
+    default:
+      return `${said} is refused`
+  }
+}
+
+/** A replacement of which nothing is left must not empty the group. */
+function keepMembers(draft: BodyDraft, name: string, { operation, query, preparation }: Purpose): void {
+  const group = operation.id === 'updateDomainGroup' ? preparation.state.groups.get(query['id'] ?? '') : undefined
+  if (name !== 'domains' || group === undefined || group.domains.length === 0) return
+  draft.set(
+    name,
+    group.domains,
+    '`domains` are the members that the group has, because nothing of what was named is left.',
+  )
+}
+
+function renameGroup(draft: BodyDraft, problems: readonly Problem<string>[], { preparation }: Purpose): void {
+  for (const problem of problems) {
+    const name = nameOf(problem)
+    const fresh = preparation.freshName(String(draft.get(name)))
+    draft.set(
+      name,
+      fresh,
+      `\`${name}\` is ${quoted(fresh)}, because another group is called ${quoted(draft.get(name))}.`,
+    )
+  }
+}
+
+function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { preparation }: Purpose): void {
+  for (const problem of problems) {
+    const name = nameOf(problem)
+    const { limit } = problem.about ?? {}
+    const tooLong = problem.reason === 'maxLength'
+    const corrected = tooLong ? [...String(draft.get(name))].slice(0, Number(limit)).join('') : preparation.freshName()
+    draft.set(
+      name,
+      corrected,
+      tooLong
+        ? `\`${name}\` was cut to ${limit} characters.`
+        : `\`${name}\` is ${quoted(corrected)}, because ${quoted(draft.get(name))} is no name.`,
+    )
+  }
+}
+
+function keepFirst(draft: BodyDraft, problems: readonly Problem<string>[]): void {
+  for (const problem of problems) {
+    const limit = Number(problem.about?.['limit'])
+    draft.truncate(nameOf(problem), limit, `a request names at most ${limit}`)
+  }
+}
+
+/** Gives a body that is not enough what it lacks. */
+function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
+  const { operation, preparation } = purpose
+  for (const problem of problems) {
+    const name = problem.reason === 'minProperties' ? 'name' : nameOf(problem)
+    if (name === 'name') {
+      const fresh = preparation.freshName()
+      draft.set(name, fresh, `\`name\` is ${quoted(fresh)}, because a name is needed.`)
+    } else if (operation.id === 'addDomains') {
+      const domain = freshDomain(preparation.state)
+      draft.set(
+        name,
+        [domain],
+        `\`${name}\` names ${quoted(domain)}, because a domain is needed that is not monitored yet.`,
+      )
+    } else if (operation.id === 'deleteDomains') {
+      const domain = preparation.removableDomain()
+      draft.set(
+        name,
+        [domain],
+        `\`${name}\` names ${quoted(domain)}, which the request did not: nothing that it named can be removed.`,
+      )
+    } else {
+      draft.drop(name, 'it must name at least one domain')
+    }
+  }
+}
+
+/** Leaves out entries at the end of the longest array until the body is small enough. */
+function shrink(draft: BodyDraft, problems: readonly Problem<string>[]): void {
+  const limit = Number(problems[0]?.about?.['limit'])
+  const body = draft.body
+  const excess = Buffer.byteLength(JSON.stringify(body)) - limit
+  const size = (value: unknown) => Buffer.byteLength(JSON.stringify(value)) + 1
+  const [longest] = Object.entries(body)
+    .filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[1].length > 0)
+    .toSorted(([, one], [, other]) => size(other) - size(one))
+  if (longest === undefined) return
+  const [name, entries] = longest
+  let count = entries.length
+  for (let saved = 0; saved < excess && count > 0; saved += size(entries[count])) count--
+  draft.truncate(name, count, `a body has at most ${limit} bytes`)
+}

@@ -1,0 +1,106 @@
+import type { Json } from '../ground/json.ts'
+import { counted, quoted, spelt } from './wording.ts'
+
+interface Field {
+  value: unknown
+  /** At which index of the array as it was sent each entry stood. */
+  origins: readonly number[]
+}
+
+/** What becomes of an entry: another one in its place, or nothing for a reason. */
+export type Verdict = { instead: unknown } | { why: string }
+
+/** How many changes of the entries of one field, and how many fields that are left out, are told one by one. */
+const TOLD = 10
+
+/** A body that is being corrected, field by field, with what was changed. */
+export class BodyDraft {
+  #fields: Map<string, Field>
+  readonly #changes: string[] = []
+  /** How many changes there were of each kind that may be many. */
+  readonly #counts = new Map<string, number>()
+
+  constructor(body: Json) {
+    this.#fields = new Map(Object.entries(body).map(([name, value]) => [name, fieldOf(value)]))
+  }
+
+  /** `fromEntries` makes a property even of the name `__proto__`. */
+  get body(): Json {
+    return Object.fromEntries([...this.#fields].map(([name, { value }]) => [name, value]))
+  }
+
+  /** One sentence each. */
+  get changes(): string[] {
+    const untold = [...this.#counts].filter(([, count]) => count > TOLD)
+    return [...this.#changes, ...untold.map(([what, count]) => `The same was done to ${count - TOLD} more ${what}.`)]
+  }
+
+  has(name: string): boolean {
+    return this.#fields.has(name)
+  }
+
+  get(name: string): unknown {
+    return this.#fields.get(name)?.value
+  }
+
+  set(name: string, value: unknown, change: string): void {
+    this.#fields.set(name, fieldOf(value))
+    this.#changes.push(change)
+  }
+
+  drop(name: string, why: string): void {
+    if (this.#fields.delete(name)) this.#tell('fields', `${spelt(name)} was left out: ${why}.`)
+  }
+
+  /** Another name in the same place. */
+  rename(name: string, other: string): void {
+    this.#fields = new Map([...this.#fields].map(([each, field]) => [each === name ? other : each, field]))
+    this.#changes.push(`\`${other}\` is the field that ${spelt(name)} stood for.`)
+  }
+
+  /** Replaces entries of an array, or leaves them out. `verdicts` by index. */
+  judge(name: string, verdicts: ReadonlyMap<number, Verdict>): void {
+    const { entries, origins } = this.#array(name)
+    const kept: unknown[] = []
+    const keptOrigins: number[] = []
+    for (const [index, entry] of entries.entries()) {
+      const verdict = verdicts.get(index)
+      const origin = origins[index] ?? index
+      const place = `\`${name}[${origin}]\``
+      if (verdict !== undefined && 'why' in verdict) {
+        this.#tell(`entries of \`${name}\``, `${place} was left out: ${verdict.why}.`)
+        continue
+      }
+      if (verdict !== undefined) {
+        this.#tell(`entries of \`${name}\``, `${place} is ${quoted(verdict.instead)} instead of ${quoted(entry)}.`)
+      }
+      kept.push(verdict === undefined ? entry : verdict.instead)
+      keptOrigins.push(origin)
+    }
+    this.#fields.set(name, { value: kept, origins: keptOrigins })
+  }
+
+  /** Keeps the first entries alone. */
+  truncate(name: string, count: number, why: string): void {
+    const { entries, origins } = this.#array(name)
+    const lost = counted(entries.length - count, 'entry at the end was', 'entries at the end were')
+    this.#fields.set(name, { value: entries.slice(0, count), origins: origins.slice(0, count) })
+    this.#changes.push(`Of \`${name}\`, ${lost} left out: ${why}.`)
+  }
+
+  #array(name: string): Field & { entries: readonly unknown[] } {
+    const field = this.#fields.get(name)
+    if (field === undefined || !Array.isArray(field.value)) throw new Error(`The field ${name} is no array.`)
+    return { ...field, entries: field.value }
+  }
+
+  #tell(what: string, change: string): void {
+    const count = (this.#counts.get(what) ?? 0) + 1
+    this.#counts.set(what, count)
+    if (count <= TOLD) this.#changes.push(change)
+  }
+}
+
+function fieldOf(value: unknown): Field {
+  return { value, origins: Array.isArray(value) ? [...value.keys()] : [] }
+}

@@ -1,0 +1,119 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import type { Operation } from '../contract/api.ts'
+import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { parseNearlyJson } from './lenient-json.ts'
+import { spelt } from './wording.ts'
+
+export interface RecoveredBody {
+  /** `undefined` where nothing could be made of it. */
+  body: Json | undefined
+  changes: readonly string[]
+}
+
+interface Sent {
+  body: Buffer | undefined
+  headers: Readonly<Record<string, string>>
+}
+
+/** The JSON object that the bytes of a body were meant to be. */
+export function recoverBody({ body, headers }: Sent, operation: Operation, bodyLimit: number): RecoveredBody {
+  const { 'content-type': type, 'content-encoding': coding } = headers
+  const changes: string[] = []
+  if (!isJsonType(type)) {
+    changes.push(
+      `The header \`Content-Type\` is application/json${type === undefined ? '' : ` instead of ${spelt(type)}`}.`,
+    )
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    changes.push('The body is sent without a `Content-Encoding`.')
+  }
+  if (body === undefined)
+    return { body: undefined, changes: [...changes, 'The body is an example, because none was read.'] }
+  if (body.length === 0) return { body: undefined, changes: [...changes, 'The body, which was empty, is an example.'] }
+  if (body.length > bodyLimit) changes.push(`The body is written in no more than ${bodyLimit} bytes.`)
+
+  const { text, change } = decode(decompress(body, coding, bodyLimit))
+  if (change !== undefined) changes.push(change)
+  const { value, valid } = parse(text)
+  const object = asObject(value, operation)
+  if (object === undefined)
+    changes.push(`The body is an example, because what was sent is no JSON${valid ? ' object' : ''}.`)
+  else if (!valid) changes.push('The body is valid JSON, which it nearly was.')
+  else if (object !== value) changes.push('The body is a JSON object.')
+  return { body: object, changes }
+}
+
+function isJsonType(type: string | undefined): boolean {
+  return type !== undefined && /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type)
+}
+
+function decompress(body: Buffer, coding: string | undefined, limit: number): Buffer {
+  const options = { maxOutputLength: limit }
+  try {
+    switch (coding?.toLowerCase()) {
+      case 'gzip':
+      case 'x-gzip':
+        return gunzipSync(body, options)
+      case 'deflate':
+        return inflateSync(body, options)
+      case 'br':
+        return brotliDecompressSync(body, options)
+      default:
+        return body
+    }
+  } catch {
+    return body
+  }
+}
+
+const BYTE_ORDER_MARK = '\ufeff'
+
+function decode(bytes: Buffer): { text: string; change?: string } {
+  for (const [encoding, mark] of [
+    ['utf-16le', 'fffe'],
+    ['utf-16be', 'feff'],
+  ] as const) {
+    if (bytes.subarray(0, 2).toString('hex') === mark) {
+      return {
+        text: new TextDecoder(encoding).decode(bytes),
+        change: 'The body is encoded in UTF-8 instead of UTF-16.',
+      }
+    }
+  }
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return {
+      text: new TextDecoder('windows-1252').decode(bytes),
+      change: 'The body is encoded in UTF-8, which it was not.',
+    }
+  }
+  return text.startsWith(BYTE_ORDER_MARK)
+    ? { text: text.slice(1), change: 'The body has no byte order mark.' }
+    : { text }
+}
+
+function parse(text: string): { value: unknown; valid: boolean } {
+  try {
+    return { value: JSON.parse(text), valid: true }
+  } catch {
+    const value = parseNearlyJson(text)
+    // Of what is not even JSON, an empty object says nothing.
+    return { value: isObject(value) && Object.keys(value).length === 0 ? undefined : value, valid: false }
+  }
+}
+
+/** The JSON object that a value stands for: JSON within JSON, one that is wrapped in an array, or a field on its own. */
+function asObject(value: unknown, operation: Operation): Json | undefined {
+  if (isObject(value)) return value
+  if (Array.isArray(value) && value.length === 1 && isObject(value[0])) return value[0]
+  if (typeof value === 'string' && value.trimStart().startsWith('{')) {
+    const inner = parse(value).value
+    return isObject(inner) ? inner : undefined
+  }
+  const [required] = (operation.bodySchema?.['required'] ?? []) as string[]
+  if (required === undefined) return undefined
+  const isArray = valueAt(operation.bodySchema, `/properties/${required}/type`) === 'array'
+  return typeof value === 'string' || (Array.isArray(value) && isArray) ? { [required]: value } : undefined
+}

@@ -1,0 +1,95 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { Json } from '../ground/json.ts'
+import type { AccountState } from '../domain/account.ts'
+import { correctBody } from './body-correction.ts'
+import { BodyDraft } from './body-draft.ts'
+import { type RecoveredBody, recoverBody } from './body-recovery.ts'
+import { nearestName } from '../ground/edit-distance.ts'
+import { Preparation } from './preparation.ts'
+import { correctQuery, type Parameters } from './query-correction.ts'
+import { judge, type Trial } from '../behaviour/judge.ts'
+
+/** What is asked of an operation, once it is accepted. */
+export interface Content {
+  preparation: Preparation
+  parameters: Parameters
+  /** Empty where the operation reads none. */
+  body: Json
+  changes: readonly string[]
+}
+
+interface Sent {
+  operation: Operation
+  parameters: Parameters
+  /** What stood behind the path of the operation. */
+  rest: string | undefined
+  headers: Readonly<Record<string, string>>
+  body: Buffer | undefined
+}
+
+/** More than any request needs; each time, one kind of problem is dealt with. */
+const PASSES = 24
+
+/** Query and body with as much as can be kept of what was sent; `undefined` where they cannot be corrected. */
+export function correctContent(sent: Sent, account: AccountState, contract: Contract): Content | undefined {
+  const { operation, parameters: given, rest } = sent
+  const preparation = new Preparation(account, contract)
+  const recovered = bodyIn(sent, contract.settings.bodyLimit)
+  const clues = [rest, recovered.body?.['id']].filter((clue): clue is string => typeof clue === 'string')
+  const { parameters, changes } = correctQuery({ parameters: given, clues }, operation, preparation)
+  const query = firstOfEach(parameters)
+  const draft = new BodyDraft(recovered.body ?? {})
+  if (contract.settings.nullFields === 'absent') dropNulls(draft)
+
+  for (let pass = 0; pass < PASSES; pass++) {
+    const trial: Trial = { operation, query, body: draft.body }
+    const outcome = judge(trial, preparation.state, contract)
+    if (outcome.ok) {
+      const all = [...recovered.changes, ...changes, ...draft.changes]
+      return { preparation, parameters, body: trial.body, changes: all }
+    }
+    if (!correctBody(draft, outcome.problems, { operation, query, preparation })) return undefined
+  }
+  return undefined
+}
+
+/** Query and body that have nothing of what was sent. @throws Error where even they are refused, which is a bug. */
+export function exampleContent(operation: Operation, account: AccountState, contract: Contract): Content {
+  const headers = { 'content-type': 'application/json' }
+  const empty = operation.readsBody ? Buffer.from('{}') : undefined
+  const sent = { operation, parameters: [], rest: undefined, headers, body: empty }
+  const example = correctContent(sent, account, contract)
+  if (example === undefined) throw new Error(`${operation.id} refuses the example of a request.`)
+  return { ...example, changes: ['The request is an example, because too little of what was sent could be kept.'] }
+}
+
+function bodyIn({ operation, parameters, rest, headers, body }: Sent, limit: number): RecoveredBody {
+  const hasBytes = body !== undefined && body.length > 0
+  if (!operation.readsBody) {
+    return { body: undefined, changes: hasBytes ? ['The body was left out, because none is read.'] : [] }
+  }
+  const domains = hasBytes ? [] : domainsIn(parameters, rest, operation)
+  if (domains.length > 0) return { body: { domains }, changes: ['The body names what stood in the target.'] }
+  return recoverBody({ headers, body }, operation, limit)
+}
+
+/** Domains where clients put them whose DELETE cannot have a body. */
+function domainsIn(parameters: Parameters, rest: string | undefined, { bodySchema }: Operation): string[] {
+  const required = (bodySchema?.['required'] ?? []) as string[]
+  if (!required.includes('domains')) return []
+  const named = parameters.filter(([name]) => nearestName(name, ['domains']) !== undefined).map(([, value]) => value)
+  return [...(rest === undefined ? [] : [rest]), ...named]
+}
+
+function firstOfEach(parameters: Parameters): Record<string, string> {
+  const query: Record<string, string> = Object.create(null)
+  for (const [name, value] of parameters) query[name] ??= value
+  return query
+}
+
+function dropNulls(draft: BodyDraft): void {
+  for (const [name, value] of Object.entries(draft.body)) {
+    if (value === null) draft.drop(name, 'null counts as not sent')
+  }
+}

@@ -1,0 +1,102 @@
+import type { Contract } from '../contract/contract.ts'
+import type { AccountState } from '../domain/account.ts'
+import type { Problem } from '../domain/errors.ts'
+import { includesApiAccess } from '../domain/plans.ts'
+import type { PlannedRequest } from '../coverage/planned-request.ts'
+import { correctContent, exampleContent } from './content-correction.ts'
+import type { Preparation } from './preparation.ts'
+import { spellQuery } from './query-correction.ts'
+import { type CorrectedRoute, correctRoute } from './route-correction.ts'
+
+/** A request as it was received. */
+export interface ReceivedRequest {
+  method: string
+  /** The request target as it was sent, such as /api/v1/domaingroups?id=x */
+  target: string
+  /** By lower-case name, secrets left out. */
+  headers: Readonly<Record<string, string>>
+  /** As received; undefined where none was read. */
+  body: Buffer | undefined
+}
+
+export interface Correction {
+  /** What has to be sent before it, in this order. */
+  before: readonly PlannedRequest[]
+  request: PlannedRequest
+  /** What was changed, one short sentence each. */
+  changes: readonly string[]
+}
+
+/**
+ * The nearest request that the service accepts instead of one that it refused for `problems`; `account` is as it is
+ * now. Changes nothing, and what it returns was rehearsed. @throws Error where not even an example is accepted.
+ */
+export function correctRequest(
+  request: ReceivedRequest,
+  problems: readonly Problem<string>[],
+  account: AccountState,
+  contract: Contract,
+): Correction {
+  const admission = admit(problems, account, contract)
+  const hasBody = (request.body?.length ?? 0) > 0
+  const route = correctRoute({ method: request.method, target: request.target, hasBody }, contract)
+  const { preparation, parameters, body, changes } =
+    correctContent({ ...request, ...route }, account, contract) ?? exampleContent(route.operation, account, contract)
+  const { plane, path } = { plane: 'service' as const, path: route.operation.path + spellQuery(parameters) }
+  const all = [...admission.changes, ...route.changes, ...changes]
+  return {
+    before: [...admission.steps, ...quota(problems, route, preparation, account), ...preparation.steps],
+    request: { plane, method: route.method, path, key: 'valid', ...(route.operation.readsBody && { body }) },
+    changes: all.length === 0 ? ['Nothing: as the account is now, the request is accepted as it was sent.'] : all,
+  }
+}
+
+interface Admission {
+  steps: PlannedRequest[]
+  changes: string[]
+}
+
+/** What has to do with how a request was sent and by whom, and nothing with what it asks for. */
+function admit(problems: readonly Problem<string>[], account: AccountState, { settings }: Contract): Admission {
+  const { plans } = settings
+  const steps: PlannedRequest[] = []
+  const changes: string[] = []
+  const has = (code: string, reason?: string) => problems.some((each) => each.code === code && each.reason === reason)
+  if (has('unauthorized')) changes.push('The header `Authorization` carries a valid key.')
+  if (!account.keys.some(({ disabled }) => !disabled)) {
+    steps.push({ plane: 'admin', method: 'POST', path: `${pathOf(account)}/keys`, body: {} })
+    changes.push('The account gets a key first, because it has none that is enabled.')
+  }
+  if (!includesApiAccess(account.plan, plans)) {
+    const plan = plans.order.find((each) => includesApiAccess(each, plans)) ?? plans.lowest
+    steps.push({ plane: 'admin', method: 'PATCH', path: pathOf(account), body: { plan } })
+    changes.push(`The account gets the plan ${plan} first, because ${account.plan} does not include API access.`)
+  }
+  if (isRateLimited(problems))
+    changes.push('The account gets requests of this path back first, because they are used up.')
+  if (has('invalid_request_body', 'malformed')) changes.push('The request is sent as valid HTTP/1.1, with a `Host`.')
+  if (has('invalid_request_body', 'timeout')) changes.push('The request is sent without a pause.')
+  if (has('request_too_large', 'headers')) changes.push('The request has no headers but those that it needs.')
+  return { steps, changes }
+}
+
+function isRateLimited(problems: readonly Problem<string>[]): boolean {
+  return problems.some(({ code }) => code === 'rate_limited')
+}
+
+/** Gives back as many requests as are to be sent. */
+function quota(
+  problems: readonly Problem<string>[],
+  { operation }: CorrectedRoute,
+  { steps }: Preparation,
+  account: AccountState,
+): PlannedRequest[] {
+  if (!isRateLimited(problems)) return []
+  const remaining = 1 + steps.filter(({ path }) => path === operation.path).length
+  const body = { bucket: operation.path.slice(1), remaining }
+  return [{ plane: 'admin', method: 'PATCH', path: `${pathOf(account)}/quotas`, body }]
+}
+
+function pathOf({ id }: AccountState): string {
+  return `/accounts/${encodeURIComponent(id)}`
+}

@@ -1,0 +1,191 @@
+import { bytesOf, textOf } from '../http/content.ts'
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import { type Json, pointTo, valueAt } from '../ground/json.ts'
+import { isRefusedBy } from '../contract/rules.ts'
+import { type AccountState, detachAccount } from '../domain/account.ts'
+import { correctRequest, type ReceivedRequest } from './correction.ts'
+import { Evidence } from '../coverage/evidence.ts'
+import { describeEntry, describeInjection, describeProblem, describeQuota, queryOf } from '../journal/description.ts'
+import type { Entry } from '../journal/entry.ts'
+import { type Planes, type PlannedRequest, writeCurl } from '../coverage/planned-request.ts'
+import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
+
+/** Everything behind one answer; the control plane's document describes every field. `account` is as it is now. */
+export function explainEntry(
+  entry: Entry,
+  account: AccountState,
+  contract: Contract,
+  planes: Planes,
+  redact: Redact,
+): Json {
+  const problems = entry.problems.map((problem) => describeProblem(problem, contract.catalogue, redact))
+  const assumptions = assumptionsBehind(entry, contract)
+  const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
+  const described = describeEntry(entry, contract.catalogue, redact)
+  return {
+    request_id: entry.requestId,
+    account: entry.account ?? null,
+    operation: entry.operation?.id ?? null,
+    status: entry.status ?? null,
+    code: entry.code ?? null,
+    summary: summarise(entry, problems),
+    documented: entry.status !== undefined && assumptions.length === 0 && !entry.injected,
+    assumptions,
+    rules: rulesBehind(entry, contract),
+    problems,
+    quota: describeQuota(entry.allowance),
+    clock: described['at'],
+    fault: describeInjection(entry.injection),
+    failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
+    correction: refused ? correct(entry, account, contract, planes, redact) : null,
+    exchange: described,
+  }
+}
+
+function correct(entry: Entry, account: AccountState, contract: Contract, planes: Planes, redact: Redact): object {
+  // It is tried out on a copy.
+  const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)
+  const { before, request } = { before: correction.before, request: withoutSecrets(correction.request, redact) }
+  return {
+    changes: correction.changes.map(redact),
+    before: before.map((each) => writeCurl(each, planes)),
+    curl: writeCurl(request, planes),
+    requests: [...before, request],
+  }
+}
+
+/** What a client sent and may send again, but for keys that do not belong where they stood. */
+function withoutSecrets(request: PlannedRequest, redact: Redact): PlannedRequest {
+  const { body } = request
+  return {
+    ...request,
+    path: withoutBrackets(redact(request.path)),
+    ...(body !== undefined && { body: redactWithin(body, redact) }),
+  }
+}
+
+/** The request as far as it was kept; of a body that was cut off, a correction starts from what there is. */
+function received({ method, target, headers, body }: Entry): ReceivedRequest {
+  const fields: Record<string, string> = {}
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = (headers[index] ?? '').toLowerCase()
+    if (name !== 'authorization' && name !== '__proto__') fields[name] = headers[index + 1] ?? ''
+  }
+  return { method, target, headers: fields, body: body && bytesOf(body) }
+}
+
+/** What happened, in a sentence or two. */
+function summarise(entry: Entry, problems: readonly { message: string }[]): string {
+  const { injected, status, code, operation, failure, decided } = entry
+  if (injected) return summariseInjected(entry)
+  if (failure !== undefined) return 'The stand-in failed inside, so the answer says nothing about the request.'
+  if (status === undefined) {
+    if (decided === undefined) return 'The client left before its request was whole; there was nobody to answer.'
+    return `${describeDecision(entry)} The client had left before it could be answered.`
+  }
+  if (code === undefined) return `${operation?.id ?? 'The request'} succeeded.`
+  const [first, ...others] = problems
+  const more = others.length === 0 ? '' : others.length === 1 ? ' One more problem' : ` ${others.length} more problems`
+  const then = more === '' ? '' : `${more} would remain after this one.`
+  return `Refused with ${code}: ${first?.message ?? ''}${then}`
+}
+
+function summariseInjected(entry: Entry): string {
+  const { injection, decided, status } = entry
+  const effect = injection?.effect ?? `The answer ${status ?? ''} was put in the place of the service's own.`
+  if (injection?.source === 'prefer') return `The header Prefer asked for this answer; nothing was done. ${effect}`
+  if (injection?.source === 'simulator')
+    return `A domain in the request asked by its name to fail; nothing was done. ${effect}`
+  const rule = `the fault rule ${injection?.id ?? ''}`
+  if (decided === undefined)
+    return `Nothing was done, because ${rule} struck before the service read the request. ${effect}`
+  return `${describeDecision(entry)} Its answer was then ${status === undefined ? 'lost' : 'spoilt'} by ${rule}. ${effect}`
+}
+
+/** What came of the request inside, whatever the client learnt of it. */
+function describeDecision({ decided, operation }: Entry): string {
+  const what = operation?.id ?? 'The request'
+  if (decided?.code !== undefined) return `${what} was refused with ${decided.code}.`
+  const changes = operation !== undefined && operation.method !== 'GET'
+  return changes ? `${what} succeeded, and what it changed stays changed.` : `${what} succeeded.`
+}
+
+/** The rules that demand an entry's refusal, or those that its success shows. */
+function rulesBehind(entry: Entry, contract: Contract): { id: string; says: string }[] {
+  const { operation, code, problems, injected, status } = entry
+  if (injected || operation === undefined || status === undefined) return []
+  const evidence = evidenceOf(entry, operation, status, contract)
+  const behind = operation.rules.filter((rule) => {
+    if (rule.unobservable !== undefined || !rule.matches(evidence)) return false
+    return code === undefined ? rule.refuses.length === 0 : isRefusedBy(rule, code, problems[0]?.reason)
+  })
+  return behind.map(({ id, says }) => ({ id, says }))
+}
+
+/** What is still known of the request; not how often it was made that day. */
+function evidenceOf(entry: Entry, operation: Operation, status: number, contract: Contract): Evidence {
+  const { code, problems, injected, body, allowance, at, keyEvidence, group } = entry
+  const evidence = new Evidence(contract)
+  evidence.observation = {
+    operation,
+    status,
+    code,
+    reason: problems[0]?.reason,
+    injected,
+    query: firstOfEach(queryOf(entry.target)),
+    body: operation.readsBody && body !== undefined ? parse(textOf(body)) : undefined,
+    bodyBytes: body?.size ?? 0,
+    allowance,
+    now: at,
+    key: keyEvidence,
+    group,
+  }
+  return evidence
+}
+
+function firstOfEach(query: string): Record<string, string> {
+  const parameters: Record<string, string> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(query)) parameters[name] ??= value
+  return parameters
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The settings that decide that a request is refused for a reason at all. */
+const DECISIVE: Readonly<Record<string, readonly string[]>> = {
+  path: ['routing', 'path-matching'],
+  method: ['routing'],
+  'content-type': ['content-type'],
+  bytes: ['body-limit'],
+  query: ['unknown-query-parameters'],
+  repeated: ['repeated-domains'],
+  monitored: ['already-monitored'],
+  unmonitored: ['unmonitored-deletion'],
+  member: ['deletion-of-members'],
+}
+
+/** The choices that stand at the entry's answer: at its code in the catalogue, or at the responses of the operation. */
+function assumptionsBehind(
+  { operation, code, problems, injected, status }: Entry,
+  { document }: Contract,
+): { id: string; spec: string }[] {
+  if (injected || status === undefined) return []
+  const entry = `/components/x-errors/${code}`
+  const reason = problems[0]?.reason
+  const place = operation && `${pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())}/responses`
+  const reasonHasStatus =
+    reason !== undefined && valueAt(document.source, `${entry}/reasons/${reason}/status`) !== undefined
+  const holders = code === undefined ? [place] : [reasonHasStatus ? `${entry}/reasons/${reason}` : entry]
+  for (const setting of DECISIVE[reason ?? ''] ?? []) holders.push(`/x-settings/${setting}`)
+  return document.extensions
+    .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))
+    .map(({ value }) => value as { id: string; spec: string })
+    .map(({ id, spec }) => ({ id, spec }))
+}

@@ -1,0 +1,142 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { Settings } from '../domain/settings.ts'
+import { editDistance, letters } from '../ground/edit-distance.ts'
+import { spelt } from './wording.ts'
+
+/** Where a request was meant to go. */
+export interface CorrectedRoute {
+  operation: Operation
+  /** That of the operation, or HEAD. */
+  method: string
+  /** The parameters of the query as they were sent. */
+  parameters: readonly (readonly [name: string, value: string])[]
+  /** What stood behind the path of the operation, as in `/domains/example.com`. */
+  rest: string | undefined
+  changes: readonly string[]
+}
+
+interface Sent {
+  method: string
+  target: string
+  /** Whether it came with a body. */
+  hasBody: boolean
+}
+
+/** The operation that a request asked for or, where there is none like it, the nearest. */
+export function correctRoute({ method, target, hasBody }: Sent, contract: Contract): CorrectedRoute {
+  const { path, search } = splitTarget(target)
+  const parameters = [...new URLSearchParams(search)]
+  const verb = method.toUpperCase()
+  const known = routeOf(path, contract)
+  const { route, rest } = known === undefined ? nearestRoute(path, verb, contract) : { route: known, rest: undefined }
+  const methods = contract.routes.get(route)
+  const hasId = rest !== undefined || parameters.some(([name]) => name.toLowerCase() === 'id')
+  const corrected = allowedMethod(verb, methods, contract.settings, { hasBody, hasId })
+  const operation = methods?.get(corrected === 'HEAD' ? 'GET' : corrected)
+  if (operation === undefined) throw new Error(`There is no ${corrected} ${route}.`)
+  const changes: string[] = []
+  if (known === undefined) changes.push(`The path is \`${contract.basePath}${route}\` instead of ${sentAs(path)}.`)
+  if (corrected !== method) changes.push(`The method is ${corrected} instead of ${sentAs(method)}.`)
+  return { operation, method: corrected, parameters, rest, changes }
+}
+
+function splitTarget(target: string): { path: string; search: string } {
+  const [local = ''] = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').split('#')
+  const mark = local.indexOf('?')
+  return mark < 0 ? { path: local, search: '' } : { path: local.slice(0, mark), search: local.slice(mark + 1) }
+}
+
+/** The path below the base that is spelt so, if any. */
+function routeOf(path: string, { basePath, routes, settings }: Contract): string | undefined {
+  const form = (text: string) => (settings.pathMatching === 'lenient' ? text.toLowerCase() : text)
+  const spelling = settings.pathMatching === 'lenient' ? path.replace(/(.)\/$/, '$1') : path
+  return [...routes.keys()].find((route) => form(basePath + route) === form(spelling))
+}
+
+/** Enough of a path to recognise what was meant; what is longer costs time and means nothing. */
+const SEGMENTS = 12
+const CHARACTERS = 64
+
+interface Candidate {
+  route: string
+  rest: string | undefined
+  /** Less is nearer; below 1 it is a spelling of the route, from 2 on it only resembles it. */
+  distance: number
+}
+
+/** The known path that one of the segments comes nearest to; where none is near, one that has the method. */
+function nearestRoute(path: string, method: string, { basePath, routes }: Contract): Candidate {
+  const segments = decode(path.slice(0, SEGMENTS * CHARACTERS))
+    .split(/[/\\]+/)
+    .filter((segment) => segment !== '')
+  const base = basePath.split('/').slice(1)
+  const below = base.every((step, index) => step === segments[index]?.toLowerCase())
+    ? segments.slice(base.length)
+    : segments
+  const words = below.length === 0 ? [''] : below.slice(0, SEGMENTS)
+  const candidates = [...routes].flatMap(([route, methods]) =>
+    words.map((word, index): Candidate => {
+      const distance = distanceTo(route, word)
+      const unable = distance >= 2 && !methods.has(method === 'HEAD' ? 'GET' : method) ? 1 : 0
+      return { route, rest: distance < 1 ? words[index + 1] : undefined, distance: distance + unable }
+    }),
+  )
+  const [first, ...others] = candidates
+  if (first === undefined) throw new Error('The contract has no paths.')
+  return others.reduce((nearest, each) => (each.distance < nearest.distance ? each : nearest), first)
+}
+
+function distanceTo(route: string, segment: string): number {
+  const name = letters(route)
+  const word = letters(segment.slice(0, CHARACTERS))
+  const share = editDistance(word, name) / Math.max(word.length, name.length, 1)
+  if (share === 0) return 0
+  const close = share <= 0.3 || (word.length >= 4 && (name.includes(word) || word.includes(name)))
+  return (close ? 1 : 2) + share
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+interface Clues {
+  hasBody: boolean
+  hasId: boolean
+}
+
+/** What each method that is not offered was probably meant to be, most probable first. */
+function meant(method: string, { hasBody, hasId }: Clues): string[] {
+  switch (method) {
+    case 'PUT':
+    case 'PATCH':
+      return hasId ? ['PATCH', 'POST', 'GET'] : ['POST', 'PATCH', 'GET']
+    case 'POST':
+      return ['PATCH', 'GET']
+    case 'PURGE':
+    case 'UNLINK':
+      return ['DELETE', 'GET']
+    default:
+      return hasBody ? ['POST', 'PATCH', 'GET'] : ['GET', 'POST', 'PATCH']
+  }
+}
+
+function allowedMethod(
+  method: string,
+  methods: ReadonlyMap<string, Operation> | undefined,
+  { head }: Settings,
+  clues: Clues,
+): string {
+  if (methods?.has(method) || (method === 'HEAD' && head === 'get' && methods?.has('GET'))) return method
+  const allowed = meant(method, clues).find((each) => methods?.has(each)) ?? methods?.keys().next().value
+  if (allowed === undefined) throw new Error('A path has no methods.')
+  return allowed
+}
+
+function sentAs(text: string): string {
+  return text === '' ? 'none' : spelt(text)
+}

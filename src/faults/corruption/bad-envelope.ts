@@ -1,0 +1,29 @@
+import { isObject } from '../../ground/json.ts'
+import { type Answer, type Candidate, type Draw, shuffle } from './answer.ts'
+import { documentSpan, insertEntry, removeEntry, replaceSpan, spanAt, textOf } from './json-text.ts'
+
+/** Answers without the envelope that the contract promises, or with half of it. */
+export function* envelopeCandidates({ text, root }: Answer, draw: Draw): Generator<Candidate> {
+  if (!isObject(root.value)) return
+  const failed = root.value['success'] === false
+  const [own, other] = failed ? ['error', 'data'] : ['data', 'error']
+  const envelope = documentSpan(text)
+  const success = spanAt(text, ['success'])
+  const content = spanAt(text, [own])
+  const stranger = failed ? '{}' : '{"code":"unknown","message":"Unknown error."}'
+  const ways: Candidate['make'][] = [
+    () => ({ text: removeEntry(text, envelope, 'success'), change: '/success was left out.' }),
+    () => ({ text: replaceSpan(text, success, `${failed}`), change: `/success became ${failed}.` }),
+    () => ({ text: replaceSpan(text, success, `"${!failed}"`), change: '/success became a string.' }),
+    () => ({ text: replaceSpan(text, success, failed ? '0' : '1'), change: '/success became a number.' }),
+    () => ({ text: removeEntry(text, envelope, own), change: `/${own} was left out.` }),
+    () => ({ text: insertEntry(text, envelope, 2, `"${other}":null`), change: `/${other} was added and is null.` }),
+    () => ({ text: insertEntry(text, envelope, 2, `"${other}":${stranger}`), change: `/${other} was added.` }),
+    () => ({ text: textOf(text, content), change: `The answer became what /${own} held.` }),
+    () => ({ text: `[${text}]`, change: 'The answer was put in an array.' }),
+    () => ({ text: '{}', change: 'The answer became an empty object.' }),
+    () => ({ text: '[]', change: 'The answer became an empty array.' }),
+    () => ({ text: 'null', change: 'The answer became null.' }),
+  ]
+  for (const make of shuffle(ways, draw)) yield { about: make, make }
+}

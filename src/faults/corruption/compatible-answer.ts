@@ -1,0 +1,204 @@
+import { isObject } from '../../ground/json.ts'
+import { fraction, scramble } from '../../ground/chance.ts'
+import { type Answer, type Candidate, type Draw, placesIn, pointerOf, type Shape, shuffle, spanOf } from './answer.ts'
+import {
+  documentSpan,
+  entriesOf,
+  removeEntry,
+  replaceSpan,
+  respace,
+  type Spacing,
+  type Span,
+  textOf,
+} from './json-text.ts'
+import { additions, hasNewValues, newValues, replacement } from './novelties.ts'
+
+/** How often what only this contract allows goes before what every JSON allows. */
+const FREEDOM_FIRST = 3 / 4
+/** How often an order is drawn that may be the one that was. */
+const TRIALS = 3
+
+/** Other answers that mean the same to a client that keeps to the contract, or that the contract leaves room for. */
+export function* compatibleCandidates(answer: Answer, draw: Draw): Generator<Candidate> {
+  const freedoms = [newValuesOf, omissions, newPropertiesOf]
+  const spellings = [properties, items, spacing, escapes, numbers, plainNumbers]
+  const [shuffledFreedoms, shuffledSpellings] = [shuffle(freedoms, draw), shuffle(spellings, draw)]
+  const ways =
+    draw() < FREEDOM_FIRST ? [...shuffledFreedoms, ...shuffledSpellings] : [...shuffledSpellings, ...shuffledFreedoms]
+  for (const way of ways) yield* way(answer, draw)
+}
+
+/** Where a field takes its values from a list that the contract does not give. */
+function* newValuesOf(answer: Answer, draw: Draw): Generator<Candidate> {
+  for (const place of placesIn(answer.root, draw, isOpenList)) {
+    if (place.shape.values !== undefined) continue
+    for (const value of shuffle(newValues(place), draw)) yield replacement(answer, place, value)
+  }
+}
+
+function isOpenList(shape: Shape): boolean {
+  return shape.declared.some((name) => hasNewValues(name) && shape.property(name).values === undefined)
+}
+
+function* omissions(answer: Answer, draw: Draw): Generator<Candidate> {
+  for (const place of placesIn(answer.root, draw, hasOptional)) {
+    const { step, parent } = place
+    if (typeof step !== 'string' || parent === undefined || !isOptional(parent.shape, step)) continue
+    yield {
+      about: place.shape,
+      make: () => ({
+        text: removeEntry(answer.text, spanOf(answer, parent), step),
+        change: `${pointerOf(place)}, which is not required, was left out.`,
+      }),
+    }
+  }
+}
+
+function hasOptional(shape: Shape): boolean {
+  return shape.declared.some((name) => isOptional(shape, name))
+}
+
+function isOptional(shape: Shape, name: string): boolean {
+  return shape.declared.includes(name) && !shape.requires(name)
+}
+
+function* newPropertiesOf(answer: Answer, draw: Draw): Generator<Candidate> {
+  for (const place of placesIn(answer.root, draw, isOpenObject)) {
+    if (isObject(place.value) && isOpenObject(place.shape)) yield* additions(answer, place, place.value, draw)
+  }
+}
+
+function isOpenObject(shape: Shape): boolean {
+  return shape.mayBe('object') && !shape.isClosed
+}
+
+/** As if another library wrote the answer: wherever two properties meet, they stand in the same order. */
+function* properties({ text }: Answer, draw: Draw): Generator<Candidate> {
+  const ranks = new Map<string, number>()
+  function rank({ key = '' }: { key?: string }): number {
+    const known = ranks.get(key) ?? draw()
+    ranks.set(key, known)
+    return known
+  }
+  function write(span: Span): string {
+    const opening = text[span.start]
+    if (opening === '{') {
+      const ranked = [...entriesOf(text, span)].map((entry) => ({ entry, rank: rank(entry) }))
+      ranked.sort((one, other) => one.rank - other.rank)
+      return `{${ranked.map(({ entry }) => `${entry.key}:${write(entry)}`).join(',')}}`
+    }
+    if (opening === '[') return `[${[...entriesOf(text, span)].map(write).join(',')}]`
+    return textOf(text, span)
+  }
+  for (let trial = 0; trial < TRIALS; trial++) {
+    ranks.clear()
+    const change = 'The properties of the answer were written in another order.'
+    yield { about: properties, make: () => ({ text: write(documentSpan(text)), change }) }
+  }
+}
+
+function* items(answer: Answer, draw: Draw): Generator<Candidate> {
+  const { text, root } = answer
+  for (const place of placesIn(root, draw, isArray)) {
+    if (!Array.isArray(place.value) || place.value.length < 2) continue
+    const change = `The items of ${pointerOf(place)} were put in another order.`
+    for (let trial = 0; trial < TRIALS; trial++) {
+      yield {
+        about: place.shape,
+        make() {
+          const span = spanOf(answer, place)
+          const chance = chanceFrom(draw)
+          const shuffled = shuffle([...entriesOf(text, span)], chance).map((item) => textOf(text, item))
+          return { text: replaceSpan(text, span, `[${shuffled.join(',')}]`), change }
+        },
+      }
+    }
+  }
+}
+
+function isArray(shape: Shape): boolean {
+  return shape.mayBe('array')
+}
+
+/** Many numbers for one, because whoever gives the numbers may keep count of them. */
+function chanceFrom(draw: Draw): Draw {
+  let word = Math.floor(draw() * 4294967296)
+  return () => fraction(scramble(word++ >>> 0))
+}
+
+const SPACINGS: readonly [how: string, spacing: Spacing][] = [
+  ['with a line for each value', { line: (depth) => `\n${'  '.repeat(depth)}`, comma: '', colon: ' ' }],
+  ['with tabs and line breaks', { line: (depth) => `\r\n${'\t'.repeat(depth)}`, comma: '', colon: ' ' }],
+  ['with spaces after commas and colons', { line: () => '', comma: ' ', colon: ' ' }],
+]
+
+function* spacing({ text }: Answer, draw: Draw): Generator<Candidate> {
+  const ended = (end: string) => ({ text: text + end, change: 'The answer was ended with a line break.' })
+  const ways = [
+    ...SPACINGS.map(([how, spaces]) => () => ({
+      text: respace(text, spaces),
+      change: `The answer was written ${how}.`,
+    })),
+    () => ended('\n'),
+    () => ended('\r\n'),
+  ]
+  for (const make of shuffle(ways, draw)) yield { about: make, make }
+}
+
+/** What others escape although they need not; none of it stands outside of strings. */
+const ESCAPABLE: readonly [characters: string, pattern: RegExp, written: (character: string) => string][] = [
+  ['characters beyond ASCII', /[\u0080-\uffff]/g, escaped],
+  ['angle brackets, ampersands and backticks', /[<>&`]/g, escaped],
+  ['slashes', /(?<!\\)\//g, () => '\\/'],
+]
+
+/** RFC 8259 §7: any character of a string may be written as its code. */
+function* escapes(answer: Answer, draw: Draw): Generator<Candidate> {
+  const { text, root } = answer
+  for (const [characters, pattern, written] of shuffle(ESCAPABLE, draw)) {
+    const change = `All ${characters} of the answer were written as escapes.`
+    yield { about: pattern, make: () => ({ text: text.replaceAll(pattern, written), change }) }
+  }
+  for (const place of placesIn(root, draw)) {
+    const { value } = place
+    if (typeof value !== 'string' || value === '') continue
+    const change = `The characters of ${pointerOf(place)} were written as their codes.`
+    const json = `"${[...Array(value.length).keys()].map((index) => escaped(value.charAt(index))).join('')}"`
+    yield {
+      about: place.shape,
+      make: () => ({ text: replaceSpan(text, spanOf(answer, place), json), change }),
+    }
+  }
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+function* numbers(answer: Answer, draw: Draw): Generator<Candidate> {
+  const { text, root } = answer
+  for (const place of placesIn(root, draw, isNumber)) {
+    const { value } = place
+    if (typeof value !== 'number') continue
+    const span = spanOf(answer, place)
+    const present = textOf(text, span)
+    const spellings = [`${value}`, value.toExponential(), value.toExponential().replace('e+', 'E')]
+    if (/^-?\d+$/.test(present)) spellings.push(`${present}.0`)
+    else if (/^-?\d+\.\d+$/.test(present)) spellings.push(`${present}0`)
+    for (const spelling of shuffle(spellings, draw)) {
+      if (spelling === present || Number(spelling) !== value) continue
+      const change = `${pointerOf(place)} was written as ${spelling} instead of ${present}.`
+      yield { about: place.shape, make: () => ({ text: replaceSpan(text, span, spelling), change }) }
+    }
+  }
+}
+
+function isNumber(shape: Shape): boolean {
+  return shape.mayBe('number', 'integer')
+}
+
+/** As most libraries write numbers, without decimals that say nothing. */
+function* plainNumbers({ root }: Answer): Generator<Candidate> {
+  const change = 'The numbers of the answer were written without zeros at their end.'
+  yield { about: plainNumbers, make: () => ({ text: JSON.stringify(root.value), change }) }
+}

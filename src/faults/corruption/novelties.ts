@@ -1,0 +1,69 @@
+import { pointTo } from '../../ground/json.ts'
+import { type Answer, type Candidate, type Draw, type Place, pointerOf, shuffle, spanOf } from './answer.ts'
+import { insertEntry, replaceSpan } from './json-text.ts'
+
+/** Values that a later version of the service could bring, by field. They are invented, so that no contract has them. */
+const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['p', ['monitor', 'report', 'discard']],
+  ['sp', ['monitor', 'report', 'discard']],
+  ['np', ['monitor', 'report', 'discard']],
+  ['testing', ['p', 'partial', 'unknown']],
+  ['code', ['maintenance', 'account_suspended', 'try_again_later']],
+])
+
+/** Properties that it could bring, with their values as JSON. */
+const PROPERTIES: readonly (readonly [name: string, json: string])[] = [
+  ['created_at', '"2026-01-15T09:00:00Z"'],
+  ['status', '"active"'],
+  ['tags', '[]'],
+  ['owner', 'null'],
+  ['version', '2'],
+  ['links', '{"self":"/"}'],
+]
+
+/** New values for a field by its name; none for fields that hold whatever they like. */
+export function newValues({ step, value }: Place): readonly string[] {
+  return typeof value === 'string' ? (VALUES.get(step) ?? []) : []
+}
+
+export function hasNewValues(field: string): boolean {
+  return VALUES.has(field)
+}
+
+/** Values for a field that lists the `known` ones: new ones, and the present one as others may spell it. */
+export function unknownValues(place: Place, known: readonly unknown[]): unknown[] {
+  const { value } = place
+  if (typeof value === 'number') {
+    return [Math.max(value, ...known.filter((each) => typeof each === 'number')) + 1]
+  }
+  if (typeof value !== 'string') return []
+  const values = new Set([...newValues(place), 'unknown', value.toUpperCase(), `${value}_v2`])
+  return [...values].filter((each) => !known.includes(each))
+}
+
+/** Puts another value in the place of a listed one. */
+export function replacement(answer: Answer, place: Place, value: unknown): Candidate {
+  const json = JSON.stringify(value)
+  return {
+    about: place.shape,
+    make: () => ({
+      text: replaceSpan(answer.text, spanOf(answer, place), json),
+      change: `${pointerOf(place)} became the new value ${json} instead of ${JSON.stringify(place.value)}.`,
+    }),
+  }
+}
+
+/** Adds a property that the object at `place` does not have yet. */
+export function* additions(answer: Answer, place: Place, object: object, draw: Draw): Generator<Candidate> {
+  for (const [name, json] of shuffle(PROPERTIES, draw)) {
+    if (Object.hasOwn(object, name)) continue
+    const index = Math.floor(draw() * (Object.keys(object).length + 1))
+    yield {
+      about: place.shape,
+      make: () => ({
+        text: insertEntry(answer.text, spanOf(answer, place), index, `"${name}":${json}`),
+        change: `${pointTo(pointerOf(place), name)} was added.`,
+      }),
+    }
+  }
+}

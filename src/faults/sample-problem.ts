@@ -1,0 +1,105 @@
+import type { Contract } from '../contract/contract.ts'
+import { isObject, valueAt } from '../ground/json.ts'
+import type { Problem } from '../domain/errors.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
+import type { Exchange } from '../service/exchange.ts'
+
+/** Where a request names a domain. */
+export interface NamedDomain {
+  /** JSON pointer into the body. */
+  field: string
+  domain: string
+}
+
+const HOUR = 3_600_000
+const SOME_DOMAIN: NamedDomain = { field: '/domains/0', domain: 'example.com' }
+
+/**
+ * A problem that never was, with whatever the catalogue's words for it may ask for. `named` is the domain that it is
+ * about, where the request is known to name one.
+ */
+export function sampleProblem(
+  exchange: Exchange,
+  { code, reason }: Pick<Problem<string>, 'code' | 'reason'>,
+  contract: Contract,
+  named?: NamedDomain,
+): Problem<string> {
+  const { operation, query, allowance, request, caller } = exchange
+  const { domain, field } = named ?? SOME_DOMAIN
+  const limit = sampleLimit(exchange, code, reason, contract)
+  const until = allowance === undefined ? (caller?.now ?? 0) + HOUR : allowance.resetAt * 1000
+  const methods = contract.routes.get(operation?.path ?? '')
+  return {
+    code,
+    ...(reason !== undefined && { reason }),
+    field: sampleField(exchange, code, reason) ?? field,
+    value: sampleValue(code, reason, query['id'], named) ?? domain,
+    about: {
+      ...{ domain, features: 'a monitoring feature', type: 'array', given: 'string', limit, count: limit + 1 },
+      ...{
+        path: operation?.path ?? '',
+        method: request.method ?? '',
+        allowed: [...(methods?.keys() ?? [])].join(', '),
+      },
+      ...plansOf(exchange, contract),
+      until: writeInstant(until),
+    },
+  }
+}
+
+function sampleField({ operation }: Exchange, code: string, reason: string | undefined): string | undefined {
+  switch (code) {
+    case 'missing_id':
+    case 'not_found':
+      return 'id'
+    case 'unknown_field':
+      return '/colour'
+    case 'invalid_name':
+    case 'duplicate_name':
+      return '/name'
+    case 'missing_field': {
+      const required = valueAt(operation?.bodySchema ?? {}, '/required/0')
+      return typeof required === 'string' ? `/${required}` : '/domains'
+    }
+    case 'invalid_field_type':
+      return '/domains'
+    default:
+      return reason === 'maxItems' || reason === 'minItems' ? '/domains' : undefined
+  }
+}
+
+function sampleValue(
+  code: string,
+  reason: string | undefined,
+  id: string | undefined,
+  named: NamedDomain | undefined,
+): string | undefined {
+  if (code === 'not_found') return id ?? ''
+  if (code === 'duplicate_name') return 'Marketing'
+  if (reason === 'coding') return 'gzip'
+  return code === 'invalid_domain' && named === undefined ? 'not a hostname' : undefined
+}
+
+/** The limit that the words of the code speak of. */
+function sampleLimit(
+  { operation, allowance }: Exchange,
+  code: string,
+  reason: string | undefined,
+  { settings }: Contract,
+): number {
+  if (code === 'rate_limited') return allowance?.limit ?? 0
+  if (code === 'invalid_name') return limitAt(operation?.bodySchema, '/properties/name/maxLength')
+  if (reason === 'maxItems') return limitAt(operation?.bodySchema, '/properties/domains/maxItems')
+  return settings.bodyLimit
+}
+
+function limitAt(schema: unknown, pointer: string): number {
+  const limit = isObject(schema) ? valueAt(schema, pointer) : undefined
+  return typeof limit === 'number' ? limit : 0
+}
+
+/** A plan that is too low, and the lowest that is not. */
+function plansOf({ caller }: Exchange, { settings }: Contract): { plan: string; lowest: string } {
+  const { order, lowest } = settings.plans
+  return { plan: order[order.indexOf(lowest) - 1] ?? caller?.account.plan ?? lowest, lowest }
+}

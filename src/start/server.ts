@@ -1,0 +1,185 @@
+import { setMaxListeners } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ADMIN_PATH, createAdmin, createControl } from '../admin/admin.ts'
+import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
+import { isLoopback } from '../admin/guard.ts'
+import { type Clock, systemClock } from '../ground/clock.ts'
+import { type Contract, loadContract } from '../contract/contract.ts'
+import { readOverlay } from '../contract/overlay.ts'
+import { openAccount } from '../domain/account.ts'
+import { accept } from '../domain/errors.ts'
+import { comparedName } from '../domain/groups.ts'
+import { addKey } from '../domain/keys.ts'
+import { createPipeline } from '../service/pipeline.ts'
+import { createMalformedRecorder } from '../service/recorder.ts'
+import { Journal } from '../journal/journal.ts'
+import { type Library, openLibrary } from '../library/library.ts'
+import { checkOptions, checkPlan, OptionError, type ServerOptions } from './options.ts'
+import { DEFAULT_SEED, establishedKey, loadFixture } from '../accounts/fixture.ts'
+import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
+import { openMemoryStore } from '../store/memory.ts'
+import type { Store } from '../store/store.ts'
+import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
+import { type Log, SILENT } from '../http/log.ts'
+import { createMalformedReply } from '../http/engine/malformed.ts'
+import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
+
+const MAX_ACCOUNTS = 10_000
+
+/** A running stand-in. */
+export interface Understudy extends Library, AsyncDisposable {
+  /** What a client takes as its base URL, version segment included. */
+  readonly baseUrl: string
+  /** Where the control plane answers over HTTP, if it does. */
+  readonly adminUrl: string | undefined
+  /** Whether the `default` account was kept from before, so that options for new accounts did not apply. */
+  readonly kept: boolean
+  /** File and reason of each account that was left out because it is damaged; see `skipDamaged`. */
+  readonly skipped: readonly string[]
+  /** What every request and answer is held to. */
+  readonly contract: Contract
+  /** Answers what is under way, saves, closes every connection. A second call waits for the first. */
+  stop(): Promise<void>
+}
+
+/**
+ * Composes contract, store, service and control plane into a listening server.
+ * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError, or the `EADDRINUSE` and the like of `listen`.
+ */
+export async function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
+  checkOptions(options)
+  const { host = '127.0.0.1', port = 0, seed = DEFAULT_SEED, clock = systemClock, log = SILENT, admin = true } = options
+  if (admin && options.adminToken === undefined && !isLoopback(host)) {
+    throw new OptionError('host', host, 'others can reach this address, so give adminToken, or admin: false')
+  }
+  const contract = await loadContract({ overlays: await Promise.all((options.overlays ?? []).map(readOverlay)) })
+  checkPlan(options.plan, contract.settings)
+  const fixture = await loadFixture(options.fixture ?? 'demo')
+  const faultSets = await readFaultSets(options.faults ?? [], contract)
+  const skipped: string[] = []
+  const store = options.store ?? (await openStore(options, contract, { clock, log, skipped }))
+  const stopping = new AbortController()
+  // Whoever waits listens to it, and any number may.
+  setMaxListeners(0, stopping.signal)
+  try {
+    const { now, frozen, plan } = options
+    const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
+    const worlds = new Worlds({
+      contract,
+      store,
+      clock,
+      journal: new Journal({ ...(options.journal !== undefined && { entries: options.journal }) }),
+      defaults: { fixture, seed: options.seed, now, frozen, plan, faults },
+      maxAccounts: options.maxAccounts ?? MAX_ACCOUNTS,
+      sandboxKeys: options.sandboxKeys ?? true,
+      evictsSandboxes: options.data === undefined,
+    })
+    await worlds.takeIn()
+    const kept = await store.has(DEFAULT_ACCOUNT)
+    const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+    // Not before the account that must not be damaged is there: a start that fails says one thing.
+    for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
+    const planes = { baseUrl: '', adminUrl: '' }
+    const control = createControl({ contract, store, clock, worlds, faultSets, planes: () => planes })
+    const service = createPipeline({
+      contract,
+      store,
+      clock,
+      worlds,
+      seed,
+      log,
+      stopping: stopping.signal,
+      prefer: options.prefer ?? true,
+      simulator: options.simulator ?? true,
+      enforceQuotas: options.enforceQuotas ?? true,
+      responseValidation: options.responseValidation ?? 'error',
+    })
+    const beside = admin
+      ? createAdmin({ control, token: options.adminToken, host, log, stopping: stopping.signal })
+      : undefined
+    function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+      return beside !== undefined && isAdminTarget(request.url ?? '')
+        ? beside(request, response)
+        : service(request, response)
+    }
+    const server = createHttpServer(
+      dispatch,
+      createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, clock })),
+    )
+    const origin = await listen(server, port, host)
+    Object.assign(planes, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
+    let stopped: Promise<void> | undefined
+    async function stop(): Promise<void> {
+      stopping.abort()
+      await closeServer(server)
+      await store.close()
+    }
+    const stopOnce = () => (stopped ??= stop())
+    return {
+      baseUrl: planes.baseUrl,
+      adminUrl: admin ? planes.adminUrl : undefined,
+      kept,
+      skipped,
+      contract,
+      ...openLibrary(control, { baseUrl: planes.baseUrl, apiKey, stopping: stopping.signal }),
+      stop: stopOnce,
+      [Symbol.asyncDispose]: stopOnce,
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function isAdminTarget(url: string): boolean {
+  return (
+    url.startsWith(ADMIN_PATH) && (url.length === ADMIN_PATH.length || '/?'.includes(url.charAt(ADMIN_PATH.length)))
+  )
+}
+
+async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
+  if (sources.length === 0) return []
+  const { createSetCheck } = await import('../admin/rule-check.ts')
+  const check = await createSetCheck(contract)
+  return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
+}
+
+async function openStore(
+  { data, durability, skipDamaged = false }: ServerOptions,
+  contract: Contract,
+  { clock, log, skipped }: { clock: Clock; log: Log; skipped: string[] },
+): Promise<Store> {
+  const compared = (name: string) => comparedName(name, contract.settings.nameComparison)
+  if (data === undefined) return openMemoryStore()
+  const [{ openFolderStore }, { findDamage }] = await Promise.all([
+    import('../store/folder.ts'),
+    import('../accounts/validation.ts'),
+  ])
+  return openFolderStore(data, (record) => openAccount(record, compared), {
+    examine: (record) => findDamage(record, contract, clock()),
+    durability,
+    skip: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
+    troubles: {
+      began: (err) => log.error({ err }, 'Changes are refused, because they cannot be written.'),
+      ended: () => log.info({}, 'Changes can be written again.'),
+    },
+  })
+}
+
+/** Sees to it that the `default` account is there and has the key; returns the key where it is known. */
+async function provideDefaultAccount(
+  store: Store,
+  worlds: Worlds,
+  apiKey: string | undefined,
+): Promise<string | undefined> {
+  const id = DEFAULT_ACCOUNT
+  if (!(await store.has(id))) await worlds.create({ id, apiKey })
+  const account = await store.read(id)
+  const key = apiKey ?? deriveKey(account.seed, id)
+  worlds.journal.hide(key)
+  const known = account.keys.some(({ hash }) => hash === hashKey(key))
+  if (known || apiKey === undefined) return known ? key : undefined
+  const added = establishedKey(identityOf(apiKey), worlds.now(account))
+  await store.update(id, (state) => accept(addKey(state, added), undefined))
+  return apiKey
+}
