@@ -7,7 +7,7 @@ export default defineConfig(({ mode }) => ({
   test: {
     include: mode === 'browser' ? [BROWSER] : ['test/**/*.test.ts'],
     exclude: mode === 'browser' ? configDefaults.exclude : [...configDefaults.exclude, BROWSER],
-    globalSetup: ['test/cli/build.ts'],
+    globalSetup: ['test/support/build.ts'],
     testTimeout: 30_000,
   },
 }))

@@ -1,13 +1,13 @@
-import type { Clock } from '../ground/clock.ts'
 import type { Contract } from '../contract/contract.ts'
-import { type AccountState, detachAccount } from '../domain/account.ts'
-import { clockAt, timeOn } from '../domain/clock.ts'
 import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
 import type { Observation } from '../coverage/observation.ts'
+import { type AccountState, detachAccount } from '../domain/account.ts'
+import { clockAt, timeOn } from '../domain/clock.ts'
+import type { Clock } from '../ground/clock.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
-import { type AccountBirth, createAccount, type LoadedFixture, recreateAccount } from './fixture.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
+import { type AccountBirth, createAccount, type LoadedFixture, recreateAccount } from './fixture.ts'
 
 /** What a new account is made of unless somebody says otherwise. */
 export type WorldDefaults = Pick<AccountBirth, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { valueAt } from '../ground/json.ts'
-import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 
 const PAGE = new URL('./dashboard.html', import.meta.url)
 /** The element of the page that holds what the server tells it. */

@@ -1,6 +1,6 @@
-import { detachAccount } from '../domain/account.ts'
-import { type CoverageReport, type Gap, reportCoverage } from '../coverage/report.ts'
 import { type Planes, writeCurl } from '../coverage/planned-request.ts'
+import { type CoverageReport, type Gap, reportCoverage } from '../coverage/report.ts'
+import { detachAccount } from '../domain/account.ts'
 import { type AccountVerb, done, type Verb } from './verb.ts'
 
 export const getCoverage: AccountVerb = ({ account, worlds, planes }) => {

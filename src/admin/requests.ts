@@ -1,11 +1,11 @@
+import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
+import { explainEntry } from '../explain/explanation.ts'
 import type { Json } from '../ground/json.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
-import { explainEntry } from '../explain/explanation.ts'
 import type { Journal } from '../journal/journal.ts'
 import { type Difference, demandsOf, differencesOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction.ts'
-import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import { notFound } from './codes.ts'
 import { type AccountVerb, type ControlCall, type ControlOutcome, done, type Verb } from './verb.ts'
 

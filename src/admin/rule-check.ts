@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
-import { pointTo } from '../ground/json.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
+import { pointTo } from '../ground/json.ts'
 import { loadControlApi, readLimits } from './control.ts'
 import { FaultSetError, type FaultSetFile } from './fault-sets.ts'
 import { findUnlawfulness } from './rule-lawfulness.ts'

@@ -1,6 +1,5 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { Json } from '../ground/json.ts'
 import type { AccountState } from '../domain/account.ts'
 import {
   type Acceptance,
@@ -13,6 +12,7 @@ import {
 } from '../domain/errors.ts'
 import { unknownGroup } from '../domain/groups.ts'
 import { WRITES } from '../domain/writes.ts'
+import type { Json } from '../ground/json.ts'
 
 /** A request to an operation, from a caller who may make it. */
 export interface Trial {

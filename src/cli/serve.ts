@@ -1,9 +1,9 @@
 import { constants, fstatSync } from 'node:fs'
 import { isIPv4, Socket } from 'node:net'
-import { OptionError } from '../start/options.ts'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
-import { startUnderstudy, type Understudy } from '../start/server.ts'
 import { type Log, SILENT } from '../http/log.ts'
+import { OptionError } from '../start/options.ts'
+import { startUnderstudy, type Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
 import { choice, flag, instant, integer, list, readOptions, StartError, text, UsageError } from './options.ts'
 

@@ -1,5 +1,5 @@
-import type { Extension } from './extensions.ts'
 import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../ground/json.ts'
+import type { Extension } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
 
 /** A choice that the specification leaves open. */

@@ -1,6 +1,6 @@
 import type { Problem, Problems } from '../domain/errors.ts'
-import { ContractError } from './contract-error.ts'
 import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
+import { ContractError } from './contract-error.ts'
 
 interface Reason {
   status?: number

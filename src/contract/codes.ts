@@ -1,6 +1,6 @@
+import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
-import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { type CodeByKeyword, codeFor } from './violations.ts'
 
 /** The methods that operations may have. GET also serves HEAD, and OPTIONS is nobody's. */

@@ -1,12 +1,12 @@
 import { ERROR_CODES, type ErrorCode } from '../domain/errors.ts'
 import type { IdFormat } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
+import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
 import { type Api, compileApi } from './api.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
 import { canonicalHostname } from './hostname.ts'
-import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 

@@ -1,6 +1,6 @@
+import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findFault } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
-import { isObject, type Json, pointTo } from '../ground/json.ts'
 
 const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { ContractError } from './contract-error.ts'
 import { define, isObject, type Json } from '../ground/json.ts'
+import { ContractError } from './contract-error.ts'
 import { parseYaml } from './yaml.ts'
 
 interface Action {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { Ajv2020, Format, Options } from 'ajv/dist/2020.js'
+import type { Json } from '../ground/json.ts'
 import type { Validate } from './bounded-check.ts'
 import type { ApiDocument } from './document.ts'
 import { SCHEMA_EXTENSIONS } from './extensions.ts'
-import type { Json } from '../ground/json.ts'
 
 /** What a validator tells of a value: every error, or whether there is one, for what is asked of every request. */
 export type Detail = 'errors' | 'validity'

@@ -1,8 +1,8 @@
 import { kebab, type Settings } from '../domain/settings.ts'
+import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findFault } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
 import type { DocumentText } from './document.ts'
-import { isObject, type Json, pointTo } from '../ground/json.ts'
 
 const either = (...values: string[]): Json => ({ enum: values })
 const seconds: Json = { type: 'integer', minimum: 0 }

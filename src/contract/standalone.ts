@@ -1,5 +1,5 @@
-import type { Api } from './api.ts'
 import type { Json } from '../ground/json.ts'
+import type { Api } from './api.ts'
 import { type CompilerSource, createAjv, type Detail, type Formats, nameOf } from './schema-compiler.ts'
 
 /** What compiling an API makes of its document, with the text of a module of all the validators that it asks for. */

@@ -1,8 +1,8 @@
-import type { Json } from '../ground/json.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
-import { freshDomains, freshName, unknownGroupId } from './samples.ts'
+import type { Json } from '../ground/json.ts'
 import type { Rehearsal } from './rehearsal.ts'
+import { freshDomains, freshName, unknownGroupId } from './samples.ts'
 
 /** What a planned request sends to its operation. */
 export interface Sent {

@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/api.ts'
-import { define, isObject, type Json } from '../ground/json.ts'
 import type { Problem } from '../domain/errors.ts'
+import { define, isObject, type Json } from '../ground/json.ts'
 import type { Prepare, Sent } from './accepted-requests.ts'
 import type { Rehearsal } from './rehearsal.ts'
 

@@ -1,9 +1,9 @@
-import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
 import type { Problem } from '../domain/errors.ts'
-import { freshDomains, freshNameOfLength } from './samples.ts'
+import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
 import type { Prepare, Sent } from './accepted-requests.ts'
 import type { LimitEdge } from './limit-edges.ts'
 import type { Rehearsal } from './rehearsal.ts'
+import { freshDomains, freshNameOfLength } from './samples.ts'
 
 /**
  * What to send to the operation of a limit to be at that edge of it, and what is refused about that beside the

@@ -1,6 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import { isObject } from '../ground/json.ts'
-import type { KeyEvidence, Observation } from './observation.ts'
+import type { KeyEvidence } from '../journal/entry.ts'
+import type { Observation } from './observation.ts'
 
 /** What the `when` of a rule looks at. One object serves all requests, and makes nothing that no rule asks for. */
 export class Evidence {

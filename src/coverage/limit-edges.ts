@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
 import { type CodeByKeyword, codeFor } from '../contract/violations.ts'
+import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
 import type { Observation } from './observation.ts'
 
 /** One side of a limit of the contract: what it just allows, or what it just does not. */

@@ -1,6 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import type { KeyEvidence } from '../journal/entry.ts'
 
 /** What is known of one request once it is answered. */
 export interface Observation {
@@ -23,14 +24,3 @@ export interface Observation {
   /** The group that the query names, as it was before the request. */
   group: DomainGroup | undefined
 }
-
-/** What is known of the key of a request. */
-export interface KeyEvidence {
-  /** Its place among the account's keys, from 1; 0 where it is none of them. */
-  ordinal: number
-  disabled: boolean
-  inGrace: boolean
-}
-
-/** A request without a key, or with one that belongs to no account. */
-export const NO_KEY: KeyEvidence = { ordinal: 0, disabled: false, inGrace: false }

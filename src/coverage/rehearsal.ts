@@ -1,10 +1,10 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { isObject, valueAt } from '../ground/json.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { addDomains } from '../domain/domains.ts'
 import { createGroup } from '../domain/groups.ts'
 import { includesApiAccess } from '../domain/plans.ts'
+import { isObject, valueAt } from '../ground/json.ts'
 import type { PlannedRequest } from './planned-request.ts'
 import { freshDomains, freshName, removableDomains, someGroup } from './samples.ts'
 

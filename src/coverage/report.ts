@@ -1,11 +1,11 @@
 import type { Contract } from '../contract/contract.ts'
 import type { Rule } from '../contract/rules.ts'
 import type { AccountState } from '../domain/account.ts'
-import type { PlannedRequest } from './planned-request.ts'
 import type { Coverage } from './coverage.ts'
 import { planGaps } from './gap-requests.ts'
 import { type Item, layoutOf, type ResponseSlot } from './layout.ts'
 import type { LimitEdge, Side } from './limit-edges.ts'
+import type { PlannedRequest } from './planned-request.ts'
 
 /** What was shown of the contract and what was not, as JSON. */
 export interface CoverageReport {

@@ -1,14 +1,14 @@
+import { judge, type Trial } from '../behaviour/judge.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { Json } from '../ground/json.ts'
 import type { AccountState } from '../domain/account.ts'
+import { nearestName } from '../ground/edit-distance.ts'
+import type { Json } from '../ground/json.ts'
 import { correctBody } from './body-correction.ts'
 import { BodyDraft } from './body-draft.ts'
 import { type RecoveredBody, recoverBody } from './body-recovery.ts'
-import { nearestName } from '../ground/edit-distance.ts'
 import { Preparation } from './preparation.ts'
 import { correctQuery, type Parameters } from './query-correction.ts'
-import { judge, type Trial } from '../behaviour/judge.ts'
 
 /** What is asked of an operation, once it is accepted. */
 export interface Content {

@@ -1,15 +1,15 @@
-import { bytesOf, textOf } from '../http/content.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { type Json, pointTo, valueAt } from '../ground/json.ts'
 import { isRefusedBy } from '../contract/rules.ts'
-import { type AccountState, detachAccount } from '../domain/account.ts'
-import { correctRequest, type ReceivedRequest } from './correction.ts'
 import { Evidence } from '../coverage/evidence.ts'
+import { type Planes, type PlannedRequest, writeCurl } from '../coverage/planned-request.ts'
+import { type AccountState, detachAccount } from '../domain/account.ts'
+import { type Json, pointTo, valueAt } from '../ground/json.ts'
+import { bytesOf, textOf } from '../http/content.ts'
 import { describeEntry, describeInjection, describeProblem, describeQuota, queryOf } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
-import { type Planes, type PlannedRequest, writeCurl } from '../coverage/planned-request.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
+import { correctRequest, type ReceivedRequest } from './correction.ts'
 
 /** Everything behind one answer; the control plane's document describes every field. `account` is as it is now. */
 export function explainEntry(

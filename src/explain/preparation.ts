@@ -1,9 +1,9 @@
+import { judge } from '../behaviour/judge.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { Json } from '../ground/json.ts'
-import type { AccountState, DomainGroup } from '../domain/account.ts'
 import type { PlannedRequest } from '../coverage/planned-request.ts'
 import { freshDomain, freshName, removableDomain, someGroup } from '../coverage/samples.ts'
-import { judge } from '../behaviour/judge.ts'
+import type { AccountState, DomainGroup } from '../domain/account.ts'
+import type { Json } from '../ground/json.ts'
 
 /** The account as a request will find it, and what has to be sent before so that it is so. */
 export class Preparation {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { bytesOf, type Content } from '../http/content.ts'
 import type { ConnectionFault } from '../domain/faults.ts'
+import { bytesOf, type Content } from '../http/content.ts'
 import type { Delivery, Headers } from '../http/engine/outbox.ts'
 
 /** Into how many pieces a dripping body is cut, and how long they take together unless a rule says, in milliseconds. */

@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
-import { isObject, valueAt } from '../ground/json.ts'
 import type { Problem } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
+import { isObject, valueAt } from '../ground/json.ts'
 import type { Exchange } from '../service/exchange.ts'
 
 /** Where a request names a domain. */

@@ -2,8 +2,8 @@ import type { Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultStrike, FaultTarget } from '../domain/faults.ts'
 import type { ApiKey } from '../domain/keys.ts'
-import type { Injection } from '../journal/entry.ts'
 import { fraction, scramble, type Words, wordsOf } from '../ground/chance.ts'
+import type { Injection } from '../journal/entry.ts'
 
 /** A request as fault rules ask for it. */
 export function targetOf(operation: Operation, method: string, key: ApiKey): FaultTarget {

@@ -2,7 +2,7 @@
  * A pure function of a text whose last answers are remembered, `undefined` excepted. `limit` is how many at most; then all are forgotten,
  * which keeps what is asked for all the time nearly always there. Texts longer than `longest` are not remembered.
  */
-export function remembered<Value>(
+export function memoize<Value>(
   compute: (text: string) => Value,
   { limit, longest = Number.POSITIVE_INFINITY }: { limit: number; longest?: number },
 ): (text: string) => Value {

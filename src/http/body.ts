@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Content } from './content.ts'
-import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 
 /** `content` is what was read, be it acceptable or not. */
 export type Body = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })

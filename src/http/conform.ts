@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { type Awaitable, whenReady } from '../ground/awaitable.ts'
-import type { Content } from './content.ts'
 import type { Operation } from '../contract/api.ts'
-import { isObject, type Json } from '../ground/json.ts'
 import { type Problem, type Refusal, refusalOf } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import { isObject, type Json } from '../ground/json.ts'
 import { readBody } from './body.ts'
+import type { Content } from './content.ts'
 
 /** What was read of a body. */
 export interface ReceivedBody {

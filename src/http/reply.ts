@@ -1,8 +1,8 @@
-import { type Content, contentOf } from './content.ts'
 import type { Api, Operation } from '../contract/api.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Violation } from '../contract/violations.ts'
 import type { Problem, Problems } from '../domain/errors.ts'
+import { type Content, contentOf } from './content.ts'
 
 /** What happens to a response that violates the contract, which is a bug of ours. */
 export type ResponseValidation = 'error' | 'warn' | 'off'

@@ -1,5 +1,5 @@
-import { memoize } from '../ground/memo.ts'
 import { scramble, wordsOf } from '../ground/chance.ts'
+import { memoize } from '../ground/memo.ts'
 
 /** Sources whose words are remembered; a server has few that are busy. */
 const rememberWords = memoize(wordsOf, { limit: 1_000 })

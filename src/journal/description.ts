@@ -1,8 +1,8 @@
-import { type Content, isCut, textOf } from '../http/content.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Problem } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import { type Content, isCut, textOf } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactField, redactQuery, redactWithin } from './redaction.ts'
 

@@ -1,11 +1,10 @@
-import type { Content } from '../http/content.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Violation } from '../contract/violations.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { KeyEvidence } from '../coverage/observation.ts'
+import type { Content } from '../http/content.ts'
 
 /** Something that made the answer other than the service's own. */
 export interface Injection {
@@ -76,3 +75,14 @@ export interface Entry {
   /** What failed inside, when the answer is 500. */
   failure: unknown
 }
+
+/** What is known of the key of a request. */
+export interface KeyEvidence {
+  /** Its place among the account's keys, from 1; 0 where it is none of them. */
+  ordinal: number
+  disabled: boolean
+  inGrace: boolean
+}
+
+/** A request without a key, or with one that belongs to no account. */
+export const NO_KEY: KeyEvidence = { ordinal: 0, disabled: false, inGrace: false }

@@ -1,5 +1,5 @@
-import { bytesOf, type Content } from '../http/content.ts'
 import type { Problem } from '../domain/errors.ts'
+import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactorFor } from './redaction.ts'
 

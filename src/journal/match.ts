@@ -1,5 +1,5 @@
-import { textOf } from '../http/content.ts'
 import { isObject } from '../ground/json.ts'
+import { textOf } from '../http/content.ts'
 import { isUnread, queryOf } from './description.ts'
 import type { Entry } from './entry.ts'
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Content } from '../http/content.ts'
 import type { Operation } from '../contract/api.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem, Refusal } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
-import type { Decided, Injection } from '../journal/entry.ts'
+import type { Content } from '../http/content.ts'
 import { readTarget } from '../http/router.ts'
+import type { Decided, Injection } from '../journal/entry.ts'
 import type { Caller } from './gate.ts'
 
 /** One request on its way through the service, and what is known of it so far. */

@@ -1,5 +1,4 @@
-import type { Awaitable } from '../ground/awaitable.ts'
-import type { Clock } from '../ground/clock.ts'
+import type { Worlds } from '../accounts/worlds.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -12,11 +11,12 @@ import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { type Allowance, bucketOf, limitOf } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
+import { drawFor, targetOf } from '../faults/strike.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
+import type { Clock } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import type { Store } from '../store/store.ts'
-import type { Worlds } from '../accounts/worlds.ts'
-import { drawFor, targetOf } from '../faults/strike.ts'
 
 /** Who asks, and when by the clock of their account. */
 export interface Caller {

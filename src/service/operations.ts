@@ -1,14 +1,14 @@
-import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { Json } from '../ground/json.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { unknownGroup } from '../domain/groups.ts'
 import { simulatedTraits } from '../domain/simulator.ts'
 import { WRITES } from '../domain/writes.ts'
 import { dmarcRecords } from '../figures/figures.ts'
-import type { Store } from '../store/store.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import type { Json } from '../ground/json.ts'
 import type { Reading } from '../http/reply.ts'
+import type { Store } from '../store/store.ts'
 import type { Caller } from './gate.ts'
 
 /** A request that obeys the contract, from a caller who may make it. */

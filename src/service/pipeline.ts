@@ -1,25 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
-import { elapsed } from '../ground/clock.ts'
 import type { Operation } from '../contract/api.ts'
 import { ContractError } from '../contract/contract-error.ts'
-import { pointTo } from '../ground/json.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
-import type { Injection } from '../journal/entry.ts'
-import { isReported, StoreError } from '../store/store-error.ts'
-import { ClientGone } from '../http/body.ts'
-import { type Conformity, conformRequest } from '../http/conform.ts'
-import type { Log } from '../http/log.ts'
-import { type Delivery, post } from '../http/engine/outbox.ts'
-import { Replier, type Reply, type ResponseValidation } from '../http/reply.ts'
-import { requestIdOf } from '../http/request-id.ts'
-import { createRouter } from '../http/router.ts'
-import { writeDate } from '../http/date.ts'
 import { cutConnection, replaceHeaders, sendDripping, sendHalf } from '../faults/delivery.ts'
-import { type Exchange, openExchange } from './exchange.ts'
-import { type Admission, type Caller, createGate, type GateDeps } from './gate.ts'
 import {
   actsAfter,
   CUTS,
@@ -33,10 +18,25 @@ import {
   note,
   spoilReply,
 } from '../faults/injection.ts'
+import { injectionOf } from '../faults/strike.ts'
+import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
+import { elapsed } from '../ground/clock.ts'
+import { pointTo } from '../ground/json.ts'
+import { ClientGone } from '../http/body.ts'
+import { type Conformity, conformRequest } from '../http/conform.ts'
+import { writeDate } from '../http/date.ts'
+import { type Delivery, post } from '../http/engine/outbox.ts'
+import type { Log } from '../http/log.ts'
+import { Replier, type Reply, type ResponseValidation } from '../http/reply.ts'
+import { requestIdOf } from '../http/request-id.ts'
+import { createRouter } from '../http/router.ts'
+import { usualFields } from '../http/usual-fields.ts'
+import type { Injection } from '../journal/entry.ts'
+import { isReported, StoreError } from '../store/store-error.ts'
+import { type Exchange, openExchange } from './exchange.ts'
+import { type Admission, type Caller, createGate, type GateDeps } from './gate.ts'
 import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
 import { createRecorder } from './recorder.ts'
-import { injectionOf } from '../faults/strike.ts'
-import { usualFields } from '../http/usual-fields.ts'
 
 export interface PipelineDeps extends GateDeps, InjectionDeps {
   /** Names requests that belong to no account. */

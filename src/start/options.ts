@@ -1,13 +1,13 @@
 import { inspect } from 'node:util'
-import type { Clock } from '../ground/clock.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { isInstant } from '../domain/iso-8601.ts'
 import type { Settings } from '../domain/settings.ts'
+import type { Clock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
-import type { Durability } from '../store/atomic-file.ts'
-import type { Store } from '../store/store.ts'
 import type { Log } from '../http/log.ts'
 import type { ResponseValidation } from '../http/reply.ts'
+import type { Durability } from '../store/atomic-file.ts'
+import type { Store } from '../store/store.ts'
 
 /** How a stand-in is to be; every option has a default. */
 export interface ServerOptions {

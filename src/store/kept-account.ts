@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Low, LowSync } from 'lowdb'
-import type { Awaitable } from '../ground/awaitable.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
 
 /** Everything that is kept of an account. */
 export interface AccountData extends Counting {

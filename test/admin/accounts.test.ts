@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
-import { temporaryFolder } from '../store/temporary-folder.ts'
-import { startControlPlane } from './control-plane.ts'
+import { startControlPlane } from '../support/control-plane.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const HOUR = 3_600_000
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
-import { temporaryFolder } from '../store/temporary-folder.ts'
-import { startControlPlane } from './control-plane.ts'
+import { startControlPlane } from '../support/control-plane.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const PATH = '/accounts/default'
 const SEED = 20260115

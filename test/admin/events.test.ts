@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RequestReport } from '../../src/library/reports.ts'
-import { withKey } from '../http/account.ts'
-import { CLOSE, requestBytes } from '../http/wire.ts'
-import { expectEntry, type ObservedService, startObserved } from '../journal/observed-service.ts'
+import { expectEntry, type ObservedService, startObserved } from '../coverage/observed-service.ts'
+import { withKey } from '../support/account.ts'
+import { CLOSE, requestBytes } from '../support/wire.ts'
 
 interface Event {
   id: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadControlApi, readLimits } from '../../src/admin/control.ts'
-import { addFault, control, faultsOf } from '../http/control-plane.ts'
-import { startService } from '../service.ts'
+import { addFault, control, faultsOf } from '../support/control-client.ts'
+import { startService } from '../support/service.ts'
 
 const { faultsPerAccount, answerLimit } = readLimits(await loadControlApi())
 const LIMITED = { respond: { error: 'rate_limited' } }

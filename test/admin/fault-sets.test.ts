@@ -6,11 +6,11 @@ import { FaultSetError, loadFaultSets, readyMadeSets } from '../../src/admin/fau
 import { createSetCheck } from '../../src/admin/rule-check.ts'
 import type { FaultSetReport } from '../../src/library/reports.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { addFault, control, faultsOf, journalOf } from '../http/control-plane.ts'
-import { contract } from '../http/refusals.ts'
-import { AUTHORIZED, CLOSE, Connection, JSON_BODY, readResponses, requestBytes } from '../http/wire.ts'
-import { startService, type TestService } from '../service.ts'
-import { temporaryFolder } from '../store/temporary-folder.ts'
+import { contract } from '../service/refusals.ts'
+import { addFault, control, faultsOf, journalOf } from '../support/control-client.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { AUTHORIZED, CLOSE, Connection, JSON_BODY, readResponses, requestBytes } from '../support/wire.ts'
 
 const READY = await readyMadeSets()
 const { faultsPerAccount } = readLimits(await loadControlApi())

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/control.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
-import { controlApi, startControlPlane } from './control-plane.ts'
+import { controlApi, startControlPlane } from '../support/control-plane.ts'
 
 const PATH = '/accounts/default/keys'
 

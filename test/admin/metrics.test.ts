@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { withKey } from '../http/account.ts'
-import { type ObservedService, startObserved } from '../journal/observed-service.ts'
-import { API_KEY } from '../service.ts'
+import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
+import { withKey } from '../support/account.ts'
+import { API_KEY } from '../support/service.ts'
 
 interface Sample {
   name: string

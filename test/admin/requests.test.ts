@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { ACCOUNT, DISABLED_KEY, withKey } from '../http/account.ts'
-import { Connection, requestBytes } from '../http/wire.ts'
-import { type ObservedService, startObserved } from '../journal/observed-service.ts'
-import { API_KEY, START } from '../service.ts'
+import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
+import { ACCOUNT, DISABLED_KEY, withKey } from '../support/account.ts'
+import { API_KEY, START } from '../support/service.ts'
+import { Connection, requestBytes } from '../support/wire.ts'
 
 const KEY_ID = 'key_TestKey1'
 const CUSTOM_KEY = 'Correct-Horse+Battery/Staple'

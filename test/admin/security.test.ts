@@ -7,8 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { readLimits } from '../../src/admin/control.ts'
 import { isLoopback } from '../../src/admin/guard.ts'
 import { OptionError, startUnderstudy } from '../../src/index.ts'
-import { temporaryFolder } from '../store/temporary-folder.ts'
-import { type ControlPlane, controlApi, expectDocumented, startControlPlane } from './control-plane.ts'
+import { type ControlPlane, controlApi, expectDocumented, startControlPlane } from '../support/control-plane.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const TOKEN = 'a-token-for-the-control-plane'
 

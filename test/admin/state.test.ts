@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { readLimits } from '../../src/admin/control.ts'
 import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
-import { type ControlPlane, controlApi, startControlPlane } from './control-plane.ts'
+import { readLimits } from '../../src/admin/control.ts'
+import { type ControlPlane, controlApi, startControlPlane } from '../support/control-plane.ts'
 
 const HOUR = 3_600_000
 const READS = ['/domains', '/dmarc', '/domaingroups']

@@ -10,7 +10,7 @@ import { describe, expect } from 'vitest'
 import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { valueAt } from '../../src/ground/json.ts'
-import { expectRefusal, it, PROGRAM, ROOT, ready, run, runShell, scratch } from './program.ts'
+import { expectRefusal, it, PROGRAM, ROOT, ready, run, runShell, scratch } from '../support/program.ts'
 
 const { document } = await loadContract()
 const assumptions = assumptionsOf(document.source, document.extensions)

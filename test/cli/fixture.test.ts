@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { loadContract } from '../../src/contract/contract.ts'
 import { createAccount, FIXTURE_NAMES, loadFixture } from '../../src/accounts/fixture.ts'
 import { drawAccount } from '../../src/accounts/picture.ts'
+import { loadContract } from '../../src/contract/contract.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { expectRefusal, it, PROGRAM, run, runShell, scratch } from './program.ts'
+import { expectRefusal, it, PROGRAM, run, runShell, scratch } from '../support/program.ts'
 
 const contract = await loadContract()
 const NOW = '2026-01-15T09:00:00Z'

@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Assumption, assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
 import { type Contract, loadContract } from '../../src/contract/contract.ts'
-import { isObject, type Json, mergePatch, valueAt } from '../../src/ground/json.ts'
 import type { ErrorCode } from '../../src/domain/errors.ts'
+import { isObject, type Json, mergePatch, valueAt } from '../../src/ground/json.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { API_KEY, startService, type TestResponse, type TestService } from '../service.ts'
-import { temporaryFolder } from '../store/temporary-folder.ts'
-import { objectAt, ownDocument } from './own-document.ts'
+import { objectAt, ownDocument } from '../support/own-document.ts'
+import { API_KEY, startService, type TestResponse, type TestService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const { document } = await loadContract()
 const assumptions = assumptionsOf(document.source, document.extensions)

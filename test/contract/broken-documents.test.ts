@@ -6,8 +6,8 @@ import { loadContract } from '../../src/contract/contract.ts'
 import { ContractError } from '../../src/contract/contract-error.ts'
 import type { Json } from '../../src/ground/json.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { temporaryFolder } from '../store/temporary-folder.ts'
-import { ONE_SENTENCE, objectAt, ownDocument } from './own-document.ts'
+import { ONE_SENTENCE, objectAt, ownDocument } from '../support/own-document.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Puts `fields` into the object at `pointer`; what is `undefined` is taken out. */
 const change = (pointer: string, fields: Json) => (document: Json) => {

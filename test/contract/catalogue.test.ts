@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Catalogue } from '../../src/contract/catalogue.ts'
-import type { Json } from '../../src/ground/json.ts'
 import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
-import { objectAt, ownDocument } from './own-document.ts'
+import type { Json } from '../../src/ground/json.ts'
+import { objectAt, ownDocument } from '../support/own-document.ts'
 
 const catalogue = Catalogue.read(ownDocument(), ERROR_CODES, 'openapi.yaml')
 

@@ -9,9 +9,9 @@ import { placeCodes } from '../../src/contract/codes.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { readDocument, rulesOf } from '../../src/contract/document.ts'
 import { SCHEMA_EXTENSIONS } from '../../src/contract/extensions.ts'
-import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
-import { OWN_DOCUMENT, objectAt, objectsIn, ownDocument } from './own-document.ts'
+import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
+import { OWN_DOCUMENT, objectAt, objectsIn, ownDocument } from '../support/own-document.ts'
 
 const contract = await loadContract()
 const source = ownDocument()

@@ -5,11 +5,11 @@ import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
 import { ContractError } from '../../src/contract/contract-error.ts'
-import type { Json } from '../../src/ground/json.ts'
 import { applyOverlay, asOverlay, type Overlay, readOverlay } from '../../src/contract/overlay.ts'
-import { startService } from '../service.ts'
-import { temporaryFolder } from '../store/temporary-folder.ts'
-import { ONE_SENTENCE, objectAt } from './own-document.ts'
+import type { Json } from '../../src/ground/json.ts'
+import { ONE_SENTENCE, objectAt } from '../support/own-document.ts'
+import { startService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const INFO = { title: 'A change', version: '1.0.0' }
 

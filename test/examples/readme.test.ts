@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { it, ROOT, runShell } from '../cli/program.ts'
-import { HAS_CURL } from '../curl.ts'
+import { HAS_CURL } from '../support/curl.ts'
+import { it, ROOT, runShell } from '../support/program.ts'
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const plane = readFileSync(join(ROOT, 'docs/control-plane.md'), 'utf8')

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Account, Understudy } from '../../src/index.ts'
 import { requestIdOf } from '../../src/http/request-id.ts'
-import { violationsOf } from '../service.ts'
-import { start } from './stand-in.ts'
+import type { Account, Understudy } from '../../src/index.ts'
+import { violationsOf } from '../support/service.ts'
+import { start } from '../support/stand-in.ts'
 
 const ACCOUNTS = 50
 const CLIENTS_OF_EACH = 4

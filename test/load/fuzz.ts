@@ -1,6 +1,6 @@
 import type { Contract } from '../../src/contract/contract.ts'
-import { expectDocumented } from '../admin/control-plane.ts'
-import { violationsOf } from '../service.ts'
+import { expectDocumented } from '../support/control-plane.ts'
+import { violationsOf } from '../support/service.ts'
 import type { Answer } from './client.ts'
 import type { FuzzedRequest } from './requests.ts'
 

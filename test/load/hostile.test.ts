@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
+import { startService, type TestService } from '../support/service.ts'
 import {
   AUTHORIZED,
   bodyOf,
@@ -11,8 +12,7 @@ import {
   JSON_BODY,
   readResponses,
   requestBytes,
-} from '../http/wire.ts'
-import { startService, type TestService } from '../service.ts'
+} from '../support/wire.ts'
 import { Client } from './client.ts'
 import { heapInUse } from './memory.ts'
 

@@ -2,8 +2,8 @@ import type * as Http from 'node:http'
 import type { RequestListener, ServerOptions } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
-import { AUTHORIZED, bodyOf, Connection, JSON_BODY, requestBytes } from '../http/wire.ts'
-import { startService } from '../service.ts'
+import { startService } from '../support/service.ts'
+import { AUTHORIZED, bodyOf, Connection, JSON_BODY, requestBytes } from '../support/wire.ts'
 
 /** Everything that a server waits for is over so many times sooner. */
 const SOONER = 100

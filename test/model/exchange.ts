@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { operationAt, type TestResponse, type TestService } from '../service.ts'
+import { operationAt, type TestResponse, type TestService } from '../support/service.ts'
 import type { Account } from './account.ts'
 import { learnGroups } from './admin-plane.ts'
 import { overlapping } from './bodies.ts'

@@ -1,6 +1,6 @@
 import { createAccount } from '../../src/accounts/fixture.ts'
 import type { Store } from '../../src/store/store.ts'
-import { startService, type TestService } from '../service.ts'
+import { startService, type TestService } from '../support/service.ts'
 import type { Real } from './exchange.ts'
 import { fixtureOf } from './fixtures.ts'
 import { ACCOUNTS, type AccountOfPool, BEGINNING, secretOf } from './pool.ts'

@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Durability } from '../../src/store/atomic-file.ts'
 import { openFolderStore } from '../../src/store/folder.ts'
 import type { Store } from '../../src/store/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { applyUpdate, exampleAccount, revive, watch } from './example-account.ts'
 import type { Deed, ObservedDisk } from './observed-disk.ts'
-import { temporaryFolder } from './temporary-folder.ts'
 
 const disk = vi.hoisted((): ObservedDisk => ({ deeds: [], failing: new Map() }))
 vi.mock('node:fs', async (original) => {

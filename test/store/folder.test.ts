@@ -6,10 +6,10 @@ import { type AccountRecord, recordAccount } from '../../src/domain/account.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import { openFolderStore } from '../../src/store/folder.ts'
 import type { Store } from '../../src/store/store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { describeStore } from './conformance.ts'
 import { hit, nextRequest, strike } from './counting.ts'
 import { exampleAccount, exampleRecord, revive, watch } from './example-account.ts'
-import { temporaryFolder } from './temporary-folder.ts'
 
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 

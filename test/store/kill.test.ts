@@ -7,9 +7,9 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { AccountState } from '../../src/domain/account.ts'
 import { openFolderStore } from '../../src/store/folder.ts'
 import type { Store } from '../../src/store/store.ts'
-import { bundle } from '../bundle.ts'
+import { bundle } from '../support/bundle.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { exampleAccount, exampleRecord, revive } from './example-account.ts'
-import { temporaryFolder } from './temporary-folder.ts'
 
 const WRITER = await bundle(new URL('killed-writer.mjs', import.meta.url))
 const ROUNDS = 100

@@ -14,9 +14,9 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Log } from '../../src/http/log.ts'
-import { startService, type TestService } from '../service.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import type { Deed, ObservedDisk } from './observed-disk.ts'
-import { temporaryFolder } from './temporary-folder.ts'
 
 const disk = vi.hoisted((): ObservedDisk => ({ deeds: [], failing: new Map() }))
 vi.mock('node:fs', async (original) => {

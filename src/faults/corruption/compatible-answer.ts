@@ -1,5 +1,5 @@
-import { isObject } from '../../ground/json.ts'
 import { fraction, scramble } from '../../ground/chance.ts'
+import { isObject } from '../../ground/json.ts'
 import { type Answer, type Candidate, type Draw, placesIn, pointerOf, type Shape, shuffle, spanOf } from './answer.ts'
 import {
   documentSpan,

@@ -1,6 +1,6 @@
 import type { ResponseContract } from '../../contract/api.ts'
-import { isObject } from '../../ground/json.ts'
 import type { Corruption } from '../../domain/faults.ts'
+import { isObject } from '../../ground/json.ts'
 import {
   type Answer,
   type Candidate,

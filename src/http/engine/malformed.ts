@@ -2,9 +2,9 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Contract } from '../../contract/contract.ts'
 import type { Problem } from '../../domain/errors.ts'
-import { Connection } from './connection.ts'
 import type { Log } from '../log.ts'
 import { requestIdOf } from '../request-id.ts'
+import { Connection } from './connection.ts'
 
 /** Bytes in which the first line of a request is looked for. */
 const FIRST_LINE = 4_096

@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createAccount, loadFixture } from '../../src/accounts/fixture.ts'
+import { generateFixture, STORIES, writeFixture } from '../../src/accounts/generator.ts'
+import { drawAccount, writeTable } from '../../src/accounts/picture.ts'
+import { type Contract, loadContract } from '../../src/contract/contract.ts'
+import { refreshDay } from '../../src/domain/dmarc.ts'
+import type { Fixture, FixtureDomain } from '../../src/domain/fixture.ts'
+import { dmarcRecords } from '../../src/figures/figures.ts'
+import { POLICY_SHARES } from '../../src/figures/profiles.ts'
+
+const NOW = '2026-01-15T09:00:00Z'
+const BIRTH = { id: 'generated', real: Date.parse(NOW) }
+const RESERVED = /\.(example|test|example\.com|example\.net|example\.org)$/
+
+let contract: Contract
+beforeAll(async () => {
+  contract = await loadContract()
+})
+
+function namesOf({ domains = [] }: Fixture): string[] {
+  return domains.map((domain) => (typeof domain === 'string' ? domain : domain.name))
+}
+
+function recordsOf(fixture: Fixture) {
+  return dmarcRecords(
+    createAccount(fixture, BIRTH, contract),
+    refreshDay(BIRTH.real, contract.settings.refresh),
+    contract,
+  )
+}
+
+describe.each(STORIES)('the story %s', (story) => {
+  it.each([
+    [0, 0],
+    [0, 3],
+    [1, 1],
+    [25, 5],
+    [300, 40],
+    [300, 900],
+  ])(
+    'with %i domains and %i groups has so many, makes an account, and lies under reserved names only',
+    async (domains, groups) => {
+      const fixture = await generateFixture({ domains, groups, seed: 7, story })
+      const names = namesOf(fixture)
+      expect(new Set(names).size).toBe(domains)
+      expect(names.filter((name) => !RESERVED.test(name) || contract.canonicalHostname(name) !== name)).toEqual([])
+      const account = createAccount(await loadFixture(fixture), BIRTH, contract)
+      expect(account.domains.size).toBe(domains)
+      expect(account.groups.size).toBe(groups)
+    },
+  )
+
+  it('is the same for the same seed and another for another', async () => {
+    const make = async (seed: number) => writeFixture(await generateFixture({ domains: 50, groups: 5, seed, story }))
+    const [first, again, other] = [await make(1), await make(1), await make(2)]
+    expect(again).toBe(first)
+    expect(other).not.toBe(first)
+  })
+
+  it('survives the way through its file', async () => {
+    const fixture = await generateFixture({ domains: 40, groups: 6, seed: 3, story })
+    const { file: _, ...read } = await loadFixture(JSON.parse(writeFixture(fixture)))
+    expect(read).toEqual(fixture)
+  })
+})
+
+it('makes 10,000 domains in less than 3 s and says how far it is', async () => {
+  const seen: number[] = []
+  const started = performance.now()
+  await generateFixture({ domains: 10_000, groups: 100, seed: 1, story: 'isp', onProgress: (made) => seen.push(made) })
+  expect(performance.now() - started).toBeLessThan(3000)
+  expect(seen.at(-1)).toBe(10_000)
+  expect(seen).toEqual(seen.toSorted((one, other) => one - other))
+})
+
+it('mixes policies and alignment as published, within three percentage points (seed 5)', async () => {
+  const fixture = await generateFixture({ domains: 20_000, groups: 0, seed: 5, story: 'isp' })
+  const profiles = (fixture.domains as FixtureDomain[]).map(({ profile }) => profile)
+  const records = recordsOf(fixture)
+  const published = records.filter((_, index) => profiles[index] !== 'no-record')
+  const share = (part: number, whole: number) => (part / whole) * 100
+  expect(Math.abs(share(records.length - published.length, records.length) - POLICY_SHARES.noRecord)).toBeLessThan(1)
+  for (const policy of ['none', 'quarantine', 'reject'] as const) {
+    const actual = share(published.filter(({ p }) => p === policy).length, published.length)
+    expect(Math.abs(actual - POLICY_SHARES[policy]), `${policy} ${actual}`).toBeLessThan(3)
+  }
+  const mailing = records.filter(({ count }) => count > 0)
+  const bands = [
+    [97, 100.1, 62],
+    [85, 97, 23],
+    [40, 85, 10],
+    [0, 40, 5],
+  ] as const
+  for (const [low, high, expected] of bands) {
+    const actual = share(mailing.filter(({ dmarc }) => dmarc >= low && dmarc < high).length, mailing.length)
+    expect(Math.abs(actual - expected), `${low} to ${high}: ${actual}`).toBeLessThan(5)
+  }
+})
+
+it('writes the DMARC table for spreadsheets: a header, a line a domain, one decimal', async () => {
+  const records = recordsOf(await generateFixture({ domains: 30, groups: 0, seed: 9, story: 'company' }))
+  const lines = writeTable(records, contract.percentageStep).split('\r\n')
+  expect(lines[0]).toBe('domain,p,sp,np,pct,testing,dmarc,dkim,spf,count')
+  expect(lines).toHaveLength(32)
+  for (const line of lines.slice(1, -1))
+    expect(line).toMatch(/^[a-z0-9.-]+(,(none|quarantine|reject)){3},\d+,[yn](,\d+\.\d){3},\d+$/)
+})
+
+it('draws a picture in which every domain and the largest groups are counted', async () => {
+  const fixture = await generateFixture({ domains: 200, groups: 12, seed: 9, story: 'agency' })
+  const picture = drawAccount('Two hundred', createAccount(fixture, BIRTH, contract), BIRTH.real, contract)
+  expect(picture).toMatch(
+    /^Two hundred: 200 domains \(\d+ in use by a feature\), 12 groups, 1 key, plan stone, seed 9\n/,
+  )
+  const section = (title: string) => picture.split('\n\n').find((part) => part.startsWith(title)) ?? ''
+  const sum = (title: string) =>
+    [...section(title).matchAll(/ {2}(\d+)(?: {2}█|$)/gm)].reduce((total, [, count]) => total + Number(count), 0)
+  expect(sum('Profiles')).toBe(200)
+  expect(sum('Policies')).toBe(200)
+  expect(sum('Messages')).toBe(200)
+  expect(section('Largest groups').split('\n')).toHaveLength(11)
+})

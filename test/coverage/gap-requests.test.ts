@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import { Coverage } from '../../src/coverage/coverage.ts'
+import { type CoverageReport, type Gap, reportCoverage } from '../../src/coverage/report.ts'
+import { recordAccount } from '../../src/domain/account.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { HAS_CURL } from '../support/curl.ts'
+import { ONE_SENTENCE } from '../support/own-document.ts'
+import { sendPlanned } from '../support/planned.ts'
+import { API_KEY } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { type ObservedService, startObserved } from './observed-service.ts'
+
+const { document } = await loadContract()
+const assumptions = assumptionsOf(document.source, document.extensions)
+
+interface Entry extends Gap {
+  /** How often it was shown; of a rule and of an edge, once or never. */
+  times: number
+}
+
+/** Everything of a report that may be a gap, by a name. */
+function entriesOf({ operations, rules, edges }: CoverageReport): Map<string, Entry> {
+  const entries = new Map<string, Entry>()
+  // Rules come first: what shows them without a key may show an operation's answer as well, which is counted.
+  for (const entry of [...rules, ...edges]) entries.set(entry.id, { ...entry, times: entry.seen ? 1 : 0 })
+  for (const { operation, responses } of operations) {
+    for (const response of responses) {
+      const { status, code = 'success', genuine } = response
+      entries.set(`${operation} ${status} ${code}`, { ...response, times: genuine })
+    }
+  }
+  return entries
+}
+
+/** How often everything was shown, by all that was sent since the account began anew or without a key. */
+async function shownIn(service: ObservedService): Promise<Map<string, number>> {
+  const { body } = await service.ask('GET', '/coverage')
+  return new Map([...entriesOf(body.data)].map(([name, { times }]) => [name, times]))
+}
+
+async function begin(service: ObservedService): Promise<void> {
+  expect((await service.ask('POST', '/accounts/default/reset')).status).toBe(200)
+}
+
+/** The gaps that are not filled by what `fill` does with them, each tried on the account as it was when it was reported. */
+async function unfilled(
+  service: ObservedService,
+  fill: (gap: Gap) => Promise<unknown> = ({ request = [] }) => sendPlanned(service, request),
+  every = 1,
+): Promise<string[]> {
+  const gaps = [...entriesOf(await reportOf(service))].filter(([, { request }]) => request !== undefined)
+  expect(gaps.length).toBeGreaterThan(50)
+  const failed: string[] = []
+  for (const [name, gap] of gaps.filter((_, index) => index % every === 0)) {
+    await begin(service)
+    const before = await shownIn(service)
+    await fill(gap)
+    const after = await shownIn(service)
+    if ((after.get(name) ?? 0) <= (before.get(name) ?? 0)) failed.push(name)
+  }
+  return failed
+}
+
+function hinted(report: CoverageReport): string[] {
+  return [...entriesOf(report)].flatMap(([name, { hint }]) => (hint === undefined ? [] : [name]))
+}
+
+/** The path of a file with an overlay of these actions. */
+function overlayFile(actions: readonly object[]): string {
+  const path = join(temporaryFolder(), 'overlay.yaml')
+  writeFileSync(path, JSON.stringify({ overlay: '1.0.0', info: { title: 'A change', version: '1.0.0' }, actions }))
+  return path
+}
+
+function alternative(id: string, number: number): readonly object[] {
+  const assumption = assumptions.find((each) => each.id === id)
+  const patch = assumption?.alternatives[number - 1]
+  if (assumption === undefined || patch === undefined) throw new Error(`${id} has no alternative ${number}.`)
+  return overlayFor(assumption, patch, document.source).actions
+}
+
+async function reportOf(service: ObservedService): Promise<CoverageReport> {
+  return (await service.ask('GET', '/accounts/default/coverage')).body.data
+}
+
+describe('the requests that a report gives for each gap fill it', () => {
+  it.each<[account: string, options: ServerOptions]>([
+    ['an empty account', { fixture: 'empty' }],
+    ['the account of the demo', { fixture: 'demo' }],
+    ["an agency's account", { fixture: 'agency' }],
+    ['an account with names at their limits', { fixture: 'edge-cases' }],
+    ['an account whose plan is too low', { fixture: 'demo', plan: 'below-stone' }],
+    ['an empty account whose plan is too low', { fixture: 'empty', plan: 'below-stone' }],
+  ])('of %s', async (_, options) => {
+    const service = await startObserved(options)
+    expect(hinted(await reportOf(service))).toEqual([])
+    expect(await unfilled(service)).toEqual([])
+  })
+
+  // Alternatives that do not exclude each other are chosen together, because each start and each gap takes its time.
+  it.each<[ids: string]>([
+    ['gate-order-1 content-type-1 already-monitored-1 quota-scope-1 body-limit-2 create-group-status-1'],
+    ['routing-1 null-fields-1 repeated-domains-1 unmonitored-deletion-1 quota-window-1 too-many-or-no-domains-1'],
+    ['unknown-query-parameters-1 unmonitored-deletion-2 too-many-or-no-domains-4 empty-id-on-read-1'],
+    ['deletion-of-members-1 deletions-per-request-1 repeated-members-1 empty-additions-1 removal-entries-1'],
+    [
+      'empty-id-on-write-1 group-id-format-1 blank-names-1 status-content-type-1 status-plan-too-low-1 status-duplicate-name-1',
+    ],
+  ])('of the alternatives %s', async (ids) => {
+    const overlays = ids.split(' ').map((id) => {
+      const [, name = '', number] = /^(.+)-(\d)$/.exec(id) ?? []
+      return overlayFile(alternative(name, Number(number)))
+    })
+    const service = await startObserved({ fixture: 'demo', overlays })
+    expect(hinted(await reportOf(service))).toEqual([])
+    expect(await unfilled(service)).toEqual([])
+  })
+
+  it.each<[account: string, fixture: string | Fixture]>([
+    ['an empty account', 'empty'],
+    ['a small one', { domains: ['one.example', 'two.example'], groups: [{ name: 'Sales', domains: ['one.example'] }] }],
+  ])('of other limits, in %s', async (_, fixture) => {
+    const limits = [
+      { target: '$.components.schemas.DomainsToAdd.properties.domains', update: { minItems: 2, maxItems: 3 } },
+      { target: '$.components.schemas.DomainsToDelete.properties.domains', update: { minItems: 3, maxItems: 4 } },
+      {
+        target: '$.components.schemas.Members',
+        update: { maxItems: 7, 'x-error': { maxItems: 'conflicting_fields' } },
+      },
+      { target: '$.components.schemas.DomainGroupName', update: { minLength: 3, maxLength: 8 } },
+      { target: "$.paths['/domains']['x-quota']", update: { limit: 12 } },
+      { target: "$['x-settings']['body-limit']", update: { value: 4096 } },
+    ]
+    const service = await startObserved({ fixture, overlays: [overlayFile(limits)] })
+    const report = await reportOf(service)
+    expect(report.edges.map(({ id }) => id)).toEqual(
+      expect.arrayContaining([
+        'addDomains domains minItems 2 beyond',
+        'deleteDomains domains maxItems 4 at',
+        'createDomainGroup domains maxItems 7 at',
+        'updateDomainGroup name minLength 3 beyond',
+        'addDomains body-limit 4096 at',
+        '/domains x-quota 12 beyond',
+      ]),
+    )
+    expect(hinted(report)).toEqual([])
+    expect(await unfilled(service)).toEqual([])
+  })
+})
+
+describe('the commands that a report gives for each gap fill it', () => {
+  it.skipIf(!HAS_CURL)('run by a shell with curl', async () => {
+    const shell = (command: string) =>
+      new Promise<string>((resolve, reject) => {
+        const env = { ...process.env, API_KEY }
+        execFile('sh', ['-c', command], { env }, (error, out) => (error ? reject(error) : resolve(out)))
+      })
+    const service = await startObserved({ fixture: 'demo' })
+    const run = async ({ curl = [] }: Gap) => {
+      for (const command of curl) await shell(command)
+    }
+    expect(await unfilled(service, run, 6)).toEqual([])
+  })
+})
+
+describe('a gap', () => {
+  it('that no request can fill as the contract stands has a hint instead', async () => {
+    const actions = [...alternative('already-monitored', 1), ...alternative('repeated-domains', 1)]
+    const service = await startObserved({ fixture: 'demo', overlays: [overlayFile(actions)] })
+    const report = await reportOf(service)
+    expect(hinted(report)).toEqual(['no-duplicates'])
+    expect(report.rules.find(({ id }) => id === 'no-duplicates')).toMatchObject({
+      seen: false,
+      hint: expect.stringMatching(ONE_SENTENCE),
+    })
+  })
+
+  it('has neither request nor hint where no account is given', async () => {
+    const report = reportCoverage(new Coverage(await loadContract()))
+    expect([...entriesOf(report).values()].filter(({ request, hint }) => request ?? hint)).toEqual([])
+  })
+
+  it('is planned without a change to the account', async () => {
+    const service = await startObserved({ fixture: 'empty' })
+    const before = recordAccount(await service.store.read('default'))
+    await reportOf(service)
+    expect(recordAccount(await service.store.read('default'))).toEqual(before)
+  })
+})

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { loadControlApi } from '../../src/admin/control.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+/** What the page may weigh: it is read over a network, by people who wait. */
+const HEAVIEST = 100_000
+
+async function readPage(service: TestService): Promise<{ response: Response; text: string }> {
+  const response = await fetch(new URL('/__admin/', service.baseUrl))
+  return { response, text: await response.text() }
+}
+
+async function ownPage(): Promise<string> {
+  return (await readPage(await startService())).text
+}
+
+/** The text of the page's one element of a kind. */
+function contentOf(page: string, tag: RegExp): string {
+  const found = [...page.matchAll(new RegExp(`${tag.source}([\\s\\S]*?)</(?:script|style)>`, 'g'))]
+  expect(found).toHaveLength(1)
+  return found[0]?.[1] ?? ''
+}
+
+const SCRIPT = /<script type="module">/
+const STYLE = /<style>/
+const FACTS = /<script type="application\/json" id="facts">/
+
+/** The table of calls in the script: operationId → method and path. */
+function callsOf(script: string): Map<string, [method: string, path: string]> {
+  const table = /^const CALLS = \{\n([\s\S]*?)^\}/m.exec(script)?.[1] ?? ''
+  const entries = [...table.matchAll(/^ {2}(\w+): \['([A-Z]+)', '([^']+)'\],$/gm)]
+  expect(entries).toHaveLength(table.split('\n').length - 1)
+  return new Map(entries.map(([, id = '', method = '', path = '']) => [id, [method, path]]))
+}
+
+describe('the dashboard', () => {
+  it.each(['/__admin/', '/__admin'])('is served as a page at %s', async (path) => {
+    const { baseUrl } = await startService()
+    const response = await fetch(new URL(path, baseUrl))
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(await response.text()).toMatch(/^<!doctype html>/)
+  })
+
+  it('lets the browser run and load nothing but what the page consists of', async () => {
+    const { response, text } = await readPage(await startService())
+    const hash = (content: string) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`
+    const policy = Object.fromEntries(
+      (response.headers.get('content-security-policy') ?? '')
+        .split('; ')
+        .map((directive) => [directive.split(' ')[0], directive.split(' ').slice(1).join(' ')]),
+    )
+    expect(policy).toEqual({
+      'default-src': "'none'",
+      'script-src': hash(contentOf(text, SCRIPT)),
+      'style-src': hash(contentOf(text, STYLE)),
+      'connect-src': "'self'",
+      'img-src': 'data:',
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+      'require-trusted-types-for': "'script'",
+      'trusted-types': "'none'",
+    })
+  })
+
+  it('is there without the token, which it asks for itself; nothing else is', async () => {
+    const service = await startService({ adminToken: 'open-sesame' })
+    const { response, text } = await readPage(service)
+    expect(response.status).toBe(200)
+    expect(text).not.toContain('open-sesame')
+    for (const path of ['accounts', 'events', 'openapi.json', '/', 'x/..%2f']) {
+      const barred = await fetch(new URL(`/__admin/${path}`, service.baseUrl))
+      await barred.body?.cancel()
+      expect([path, barred.status]).toEqual([path, 401])
+    }
+  })
+
+  it('is kept, where no token protects it, from those who reach it by another name', async () => {
+    const answer = await (await startService()).sendRaw(
+      'GET /__admin/ HTTP/1.1\r\nHost: rebound.example\r\nConnection: close\r\n\r\n',
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 403 /)
+    expect(answer).not.toContain('<html')
+  })
+
+  it('is small and whole: it names no other host, and no file', async () => {
+    const page = await ownPage()
+    expect(Buffer.byteLength(page)).toBeLessThan(HEAVIEST)
+    expect(page).not.toMatch(/\b(?:https?|wss?):|["'(]\/\/\w/i)
+    expect(page).not.toMatch(/<(?:script|img|iframe|source|object|embed)\b[^>]*\bsrc\b/i)
+    expect(page).not.toMatch(/@import|url\(/i)
+    expect([...page.matchAll(/<link\b[^>]*>/g)].map(([link]) => link)).toEqual(['<link rel="icon" href="data:,">'])
+  })
+
+  it('never takes text for markup or for code', async () => {
+    const page = await ownPage()
+    const dangers =
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|setHTML|\beval\b|\bFunction\(|srcdoc|javascript:|localStorage|\.cookie/
+    expect(page).not.toMatch(dangers)
+    // Neither would the policy let them have an effect.
+    expect(page).not.toMatch(/<[^>]*\s(?:on\w+|style)=/)
+  })
+
+  it('calls nothing that the document of the control plane does not have', async () => {
+    const { operations } = await loadControlApi()
+    const calls = callsOf(contentOf(await ownPage(), SCRIPT))
+    expect(calls.size).toBeGreaterThan(30)
+    const documented = operations.map(({ id, method, path }) => [id, [method, path]] as const)
+    for (const call of calls) expect(documented).toContainEqual(call)
+  })
+
+  it('reaches the control plane through its table of calls alone, and has none there in vain', async () => {
+    const script = contentOf(await ownPage(), SCRIPT)
+    const calls = callsOf(script)
+    const rest = script.replace(/^const CALLS = \{\n[\s\S]*?^\}/m, '')
+    expect(rest.match(/\bfetch\(/g)).toHaveLength(1)
+    expect(rest).not.toMatch(/EventSource\(|XMLHttpRequest|WebSocket|sendBeacon|import\(/)
+    const named = [...rest.matchAll(/\b(?:call|send)\('(\w+)'/g)].map(([, id]) => id)
+    for (const id of named) expect([...calls.keys()]).toContain(id)
+    for (const id of calls.keys()) expect(rest).toContain(`'${id}'`)
+  })
+
+  it('knows the service by its contract', async () => {
+    const service = await startService()
+    const { contract } = service
+    const facts = JSON.parse(contentOf((await readPage(service)).text, FACTS))
+    expect(facts).toMatchObject({
+      basePath: contract.basePath,
+      plans: contract.settings.plans.order,
+      operations: contract.operations.map(({ id, method, path }) => ({ id, method, path })),
+    })
+    for (const list of ['fixtures', 'profiles', 'policies', 'connections', 'corruptions']) {
+      expect(facts[list].length).toBeGreaterThan(2)
+    }
+  })
+})

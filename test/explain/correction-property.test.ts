@@ -1,0 +1,144 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import type { PlannedRequest } from '../../src/coverage/planned-request.ts'
+import type { AccountState } from '../../src/domain/account.ts'
+import { ERROR_CODES } from '../../src/domain/errors.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import { correctRequest } from '../../src/explain/correction.ts'
+import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
+import { ACCOUNT, changeAccount } from '../support/account.ts'
+import { ONE_SENTENCE } from '../support/own-document.ts'
+import { sendPlanned } from '../support/planned.ts'
+import type { TestService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { headerOf } from '../support/wire.ts'
+import { type SentRequest, sendAsIs } from './acceptance.ts'
+import { spoiltRequest } from './mutations.ts'
+
+const SEED = Number(process.env['CORRECTION_SEED'] ?? 20_260_115)
+const RUNS = Number(process.env['CORRECTION_RUNS'] ?? 400)
+
+const ACCOUNTS: Readonly<Record<string, Fixture>> = {
+  'something of everything': ACCOUNT,
+  'nothing that can be removed': { domains: [{ name: 'busy.example', features: ['mta-sts'] }] },
+  'no plan with access': { ...ACCOUNT, plan: 'below-stone' },
+}
+
+/** Sends the request and, where it is refused, the correction that its explanation gives; the code of the refusal. */
+async function tryOut(service: ObservedService, sent: SentRequest, before: AccountState): Promise<string | undefined> {
+  const answer = await sendAsIs(service, sent)
+  await changeAccount(service, () => before)
+  if (answer.status < 400) return undefined
+  const { correction, code, summary } = await service.explain(headerOf(answer, 'x-request-id'))
+  const story = `${sent.method} ${sent.target} ${sent.body} → ${summary} → ${JSON.stringify(correction)}`.slice(0, 1500)
+  if (correction === null) throw new Error(`There is no correction: ${story}`)
+  const requests = correction.requests as PlannedRequest[]
+  const response = await sendPlanned(service, requests)
+  await changeAccount(service, () => before)
+  expect(response?.status, story).toBeLessThan(300)
+  expect(correction.changes, story).toEqual(correction.changes.map(() => expect.stringMatching(ONE_SENTENCE)))
+  expect(correction.changes.join('\n'), story).not.toMatch(/^Nothing|undefined/)
+  const [only, another] = requests
+  if (only !== undefined && another === undefined) expectNothingLeft(only, before, service)
+  return code ?? undefined
+}
+
+/** What is right is left as it is. */
+function expectNothingLeft(request: PlannedRequest, account: AccountState, { contract }: TestService): void {
+  const { method, path, body } = request
+  const again = correctRequest(
+    {
+      method,
+      target: contract.basePath + path,
+      headers: { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
+    },
+    [],
+    account,
+    contract,
+  )
+  expect(again).toEqual({ before: [], request, changes: [expect.stringMatching(/^Nothing:/)] })
+}
+
+async function tryOutAll(service: ObservedService, runs: number): Promise<Set<string>> {
+  const before = await service.store.read('default')
+  const groupId = [...before.groups.keys()].at(-1) ?? '00000000'
+  const codes = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(fc.noBias(spoiltRequest), async (request) => {
+      const code = await tryOut(service, request(groupId), before)
+      if (code !== undefined) codes.add(code)
+    }),
+    { seed: SEED, numRuns: runs },
+  )
+  return codes
+}
+
+describe(`of ${RUNS} requests, however they were spoilt, each that is refused has a correction that is accepted`, () => {
+  it.each(Object.entries(ACCOUNTS))(
+    `by an account with %s (seed ${SEED})`,
+    { timeout: 60_000 },
+    async (what, fixture) => {
+      const service = await startObserved({ fixture, enforceQuotas: false })
+
+      const codes = await tryOutAll(service, RUNS)
+
+      // Without this, a generator that lost a kind of request would weaken the test and nobody would know.
+      const never = new Set<string>(['rate_limited', 'internal_error'])
+      const expected = what === 'something of everything' ? ERROR_CODES.filter((code) => !never.has(code)) : []
+      expect([...codes]).toEqual(expect.arrayContaining(expected))
+    },
+  )
+})
+
+const { document } = await loadContract()
+const alternatives = assumptionsOf(document.source, document.extensions).flatMap((assumption) =>
+  assumption.alternatives.map(
+    (alternative, index) => [`${assumption.id}-${index + 1}`, assumption, alternative] as const,
+  ),
+)
+/** Alternatives that decide which requests are accepted. */
+const DECISIVE =
+  /^(body-limit|plan-names|routing|path-matching|head|content-type|null-fields|unknown-query|final-dot|international|underscores|already|repeated|unmonitored|deletion|name-comparison|too-many|deletions|empty|removal|blank|group-id)/
+
+/** Those that refuse the most; they do not exclude each other. */
+const STRICT = [
+  ...['unknown-query-parameters-1', 'final-dot-1', 'international-names-1', 'head-1', 'deletion-of-members-1'],
+  ...['repeated-members-1', 'deletions-per-request-1', 'empty-members-1', 'empty-additions-1', 'removal-entries-1'],
+  ...['empty-id-on-read-1', 'body-limit-2', 'routing-1', 'gate-order-1'],
+]
+
+function withAlternatives(ids: readonly string[]): Promise<ObservedService> {
+  const folder = temporaryFolder()
+  const overlays = ids.map((id) => {
+    const [, assumption, alternative] = alternatives.find(([name]) => name === id) ?? []
+    if (assumption === undefined || alternative === undefined) throw new Error(`There is no alternative ${id}.`)
+    const { actions } = overlayFor(assumption, alternative, document.source)
+    const path = join(folder, `${id}.yaml`)
+    writeFileSync(path, JSON.stringify({ overlay: '1.0.0', info: { title: id, version: '1.0.0' }, actions }))
+    return path
+  })
+  return startObserved({ fixture: ACCOUNT, enforceQuotas: false, overlays })
+}
+
+describe('where the contract chooses otherwise, the corrections of its refusals are accepted as well', () => {
+  // Choices of different matters do not exclude each other: the first alternatives of all, then the second, and so on.
+  it.each(['1', '2', '3'])(`alternatives %s of all (seed ${SEED})`, { timeout: 60_000 }, async (number) => {
+    const ids = alternatives.map(([id]) => id).filter((id) => DECISIVE.test(id) && id.endsWith(`-${number}`))
+    expect(ids.length).toBeGreaterThan(0)
+
+    const codes = await tryOutAll(await withAlternatives(ids), RUNS)
+
+    expect(codes.size).toBeGreaterThan(10)
+  })
+
+  it(`the strictest choices together (seed ${SEED})`, { timeout: 60_000 }, async () => {
+    const codes = await tryOutAll(await withAlternatives(STRICT), RUNS)
+
+    expect(codes.size).toBeGreaterThan(10)
+  })
+})

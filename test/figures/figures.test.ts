@@ -1,0 +1,279 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { pathToFileURL } from 'node:url'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { MonitoredDomain } from '../../src/domain/account.ts'
+import type { DmarcRecord } from '../../src/domain/dmarc.ts'
+import { PersistentMap } from '../../src/domain/persistent-map.ts'
+import { PROFILE_NAMES, type ProfileName } from '../../src/domain/profile.ts'
+import { dmarcRecords, type FigureRules, profileOf, recordOn } from '../../src/figures/figures.ts'
+import { PROFILES } from '../../src/figures/profiles.ts'
+import { bundle } from '../support/bundle.ts'
+
+const FIGURES = pathToFileURL(await bundle(new URL('../../src/figures/figures.ts', import.meta.url))).href
+const RULES: FigureRules = {
+  settings: { processingTime: 60, refresh: '00:00', unprocessedDomains: 'listed', countPeriod: 30 },
+  percentageStep: 0.1,
+}
+const DAY = 86_400_000
+/** 15 January 2026. */
+const TODAY = 20_468
+const SEED = 42
+
+function domain(name: string, more: Partial<MonitoredDomain> = {}): MonitoredDomain {
+  return { name, addedAt: (TODAY - 400) * DAY, features: [], ...more }
+}
+
+function domains(count: number): MonitoredDomain[] {
+  return Array.from({ length: count }, (_, index) => domain(`d${index}.example`))
+}
+
+function record(each: MonitoredDomain, day = TODAY, seed = SEED, rules = RULES): DmarcRecord {
+  const found = recordOn(seed, each, day, rules)
+  if (found === undefined) throw new Error(`${each.name} has no record`)
+  return found
+}
+
+/** What makes a record unlawful, if anything; the sum is compared in tenths, because 0.1 + 0.2 is not 0.3. */
+function faultOf({ dmarc, dkim, spf, count, p, sp, np, pct, testing }: DmarcRecord): string | undefined {
+  const tenths = (share: number) => Math.round(share * 10)
+  for (const share of [dmarc, dkim, spf]) {
+    if (!(share >= 0 && share <= 100)) return 'a share is out of range'
+    if (Math.abs(share * 10 - tenths(share)) > 1e-9) return 'a share has more than one decimal'
+  }
+  if (tenths(dmarc) < Math.max(tenths(dkim), tenths(spf))) return 'dmarc is below dkim or spf'
+  if (tenths(dmarc) > Math.min(1000, tenths(dkim) + tenths(spf))) return 'dmarc is above dkim and spf together'
+  if (!Number.isSafeInteger(count) || count < 0) return 'the count is no count'
+  if (count === 0 && dmarc + dkim + spf > 0) return 'there are shares of no mail'
+  const policies = ['none', 'quarantine', 'reject']
+  if (![p, sp, np].every((policy) => policies.includes(policy))) return 'a policy is unknown'
+  if (!Number.isInteger(pct) || pct < 0 || pct > 100) return 'pct is out of range'
+  return testing === 'y' || testing === 'n' ? undefined : 'testing is neither y nor n'
+}
+
+describe('the figures of 10,000 domains on 90 days', () => {
+  it('are lawful, every single one', () => {
+    const faults = domains(10_000).flatMap((each) =>
+      Array.from({ length: 90 }, (_, day) => faultOf(record(each, TODAY + day))).filter((fault) => fault !== undefined),
+    )
+    expect(faults).toEqual([])
+  }, 60_000)
+
+  it('are lawful for any seed, name, profile, volume and pin (seed 1)', () => {
+    const share = fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10)
+    const pin = fc.record(
+      { dkim: share, spf: share, count: fc.nat(1000), p: fc.constantFrom('none', 'reject') },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(
+        fc.nat(),
+        fc.domain(),
+        fc.constantFrom(...PROFILE_NAMES),
+        fc.nat(1_000_000),
+        fc.integer({ min: -200, max: 200 }),
+        fc.option(pin, { nil: undefined }),
+        (seed, name, profile, volume, since, pinned) => {
+          const pinOrNone = pinned?.count === 0 ? { count: 0 } : pinned
+          const each = domain(name, {
+            profile,
+            volume,
+            since: TODAY + since,
+            ...(pinOrNone && { pin: pinOrNone as never }),
+          })
+          expect(faultOf(record(each, TODAY, seed))).toBeUndefined()
+        },
+      ),
+      { seed: 1, numRuns: 3000 },
+    )
+  })
+
+  it('hash to the same value on every machine and Node version (1,000 domains × 90 days)', () => {
+    const hash = createHash('sha256')
+    for (const each of domains(1000)) {
+      for (let day = 0; day < 90; day++) hash.update(JSON.stringify(record(each, TODAY + day)))
+    }
+    expect(hash.digest('hex')).toMatchInlineSnapshot(
+      `"5ef210d3251989c020e6c45cab6d6575aa541dbada16bfade85be2d761a188bf"`,
+    )
+  }, 30_000)
+
+  it('do not depend on the other domains of the account nor on their order', () => {
+    const all = domains(500)
+    const account = (members: readonly MonitoredDomain[]) => ({
+      seed: SEED,
+      domains: PersistentMap.of(members.map((each) => [each.name, { ...each }])),
+    })
+    const rowsOf = (members: readonly MonitoredDomain[]) =>
+      new Map(dmarcRecords(account(members) as never, TODAY, RULES).map((row) => [row.domain, row]))
+    const forwards = rowsOf(all)
+    const backwards = rowsOf(all.toReversed())
+    const some = rowsOf(all.filter((_, index) => index % 7 === 3))
+    expect(backwards).toEqual(forwards)
+    for (const [name, row] of some) expect(row).toEqual(forwards.get(name))
+  })
+
+  it('are the same in two processes', () => {
+    const script = `
+      const { recordOn } = await import(${JSON.stringify(FIGURES)})
+      const rules = ${JSON.stringify(RULES)}
+      const rows = []
+      for (let index = 0; index < 200; index++) rows.push(recordOn(${SEED}, { name: 'd' + index + '.example', addedAt: ${(TODAY - 400) * DAY}, features: [] }, ${TODAY}, rules))
+      process.stdout.write(JSON.stringify(rows))`
+    const other = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
+    expect(JSON.parse(other)).toEqual(domains(200).map((each) => record(each)))
+  })
+
+  it('differ between seeds and between domains', () => {
+    const rows = (seed: number) =>
+      domains(50).map((each) => JSON.stringify({ ...record(each, TODAY, seed), domain: '' }))
+    expect(rows(1)).not.toEqual(rows(2))
+    expect(new Set(rows(1)).size).toBeGreaterThan(35)
+  })
+
+  it.each([
+    [100, 3],
+    [5000, 7],
+  ])(
+    'of domains with %i messages or more take %i values a week at least: they move on with the refresh',
+    (least, values) => {
+      const busy = domains(1000).filter((each) => record(each).count >= least)
+      expect(busy.length).toBeGreaterThan(50)
+      for (const each of busy) {
+        const week = Array.from({ length: 7 }, (_, day) => JSON.stringify(record(each, TODAY + day)))
+        expect(new Set(week).size, each.name).toBeGreaterThanOrEqual(values)
+      }
+    },
+  )
+})
+
+describe('a profile', () => {
+  function story(profile: ProfileName, name: string, ages: readonly number[], volume = 30_000): DmarcRecord[] {
+    return ages.map((age) => record(domain(name, { profile, since: TODAY, volume }), TODAY + age))
+  }
+  const NAMES = Array.from({ length: 60 }, (_, index) => `${index}.story.example`)
+
+  it('rolling-out only ever tightens its policy, from none to reject, while alignment improves', () => {
+    const strictness = { none: 0, quarantine: 1, reject: 2 }
+    for (const name of NAMES) {
+      const days = story(
+        'rolling-out',
+        name,
+        Array.from({ length: 130 }, (_, age) => age),
+      )
+      const policies = days.map(({ p }) => strictness[p])
+      expect(policies[0]).toBe(0)
+      expect(new Set(policies)).toEqual(new Set([0, 1, 2]))
+      expect(policies).toEqual(policies.toSorted())
+      expect(days.at(-1)?.dmarc).toBeGreaterThan((days[0]?.dmarc ?? 0) + 5)
+      expect(days.at(-1)?.dmarc).toBeGreaterThan(96)
+    }
+  })
+
+  it.each<[ProfileName, string, (row: DmarcRecord) => boolean]>([
+    ['enforced', 'passes nearly always under a policy that acts', ({ p, dmarc }) => p !== 'none' && dmarc >= 96.5],
+    ['monitoring-only', 'has policy none', ({ p }) => p === 'none'],
+    ['forwarding-heavy', 'has low SPF and high DKIM', ({ dkim, spf, dmarc }) => spf < 77 && dkim > 94 && dmarc > 96],
+    ['broken-spf', 'has hardly any SPF', ({ dkim, spf }) => spf < 4 && dkim > 80],
+    ['broken-dkim', 'has hardly any DKIM', ({ dkim, spf }) => dkim < 4 && spf > 75],
+    ['parked', 'rejects and has no mail', ({ p, count }) => p === 'reject' && count === 0],
+    [
+      'no-record',
+      'has nothing but defaults',
+      ({ p, sp, np, pct, count }) => p === 'none' && sp === 'none' && np === 'none' && pct === 100 && count === 0,
+    ],
+  ])('%s %s', (profile, _, holds) => {
+    for (const name of NAMES) {
+      for (const row of story(profile, name, [0, 30, 60])) expect(holds(row), JSON.stringify(row)).toBe(true)
+    }
+  })
+
+  it('new-esp passes until the step and then loses a good part of a grown volume', () => {
+    for (const name of NAMES) {
+      const [before, after] = story('new-esp', name, [0, 31])
+      expect(before?.dmarc).toBeGreaterThan(96)
+      expect(after?.dmarc).toBeLessThan(75)
+      expect(after?.count).toBeGreaterThan((before?.count ?? 0) * 1.15)
+    }
+  })
+
+  it('spoofed falls while its volume multiplies', () => {
+    for (const name of NAMES) {
+      const [before, after] = story('spoofed', name, [0, 31])
+      expect(before?.dmarc).toBeGreaterThan(96)
+      expect(after?.dmarc).toBeLessThan(35)
+      expect(after?.count).toBeGreaterThan((before?.count ?? 0) * 2)
+    }
+  })
+
+  it('new starts without mail and grows', () => {
+    for (const name of NAMES) {
+      const counts = story('new', name, [0, 3, 10, 30]).map(({ count }) => count)
+      expect(counts[0]).toBe(0)
+      expect(counts).toEqual(counts.toSorted((one, other) => one - other))
+      expect(counts.at(-1)).toBeGreaterThan(15_000)
+    }
+  })
+
+  it('mails less at weekends', () => {
+    const oneDay: FigureRules = { ...RULES, settings: { ...RULES.settings, countPeriod: 1 } }
+    const volumes = [0, 0, 0, 0, 0, 0, 0]
+    for (const name of NAMES) {
+      for (let day = 0; day < 70; day++) {
+        // The record of a day counts the mail of the day before it.
+        const weekday = new Date((TODAY + day - 1) * DAY).getUTCDay()
+        volumes[weekday] =
+          (volumes[weekday] ?? 0) +
+          record(domain(name, { profile: 'enforced', volume: 3000 }), TODAY + day, SEED, oneDay).count
+      }
+    }
+    const [sunday = 0, ...rest] = volumes
+    const saturday = rest.pop() ?? 0
+    for (const workday of rest) {
+      expect(sunday).toBeLessThan(workday * 0.6)
+      expect(saturday).toBeLessThan(workday * 0.6)
+    }
+  })
+})
+
+describe('the mix that chance gives', () => {
+  const all = domains(20_000)
+
+  it('adds up to a thousand', () => {
+    expect(Object.values(PROFILES).reduce((sum, { share }) => sum + share, 0)).toBe(1000)
+  })
+
+  it('has the volumes of a heavy-tailed estate: a sixth to a fifth silent, a median near 300, a long tail', () => {
+    const counts = all
+      .map((each) => record(each).count)
+      .filter((count) => count > 0)
+      .toSorted((one, other) => one - other)
+    const silent = 1 - counts.length / all.length
+    expect(silent).toBeGreaterThan(0.15)
+    expect(silent).toBeLessThan(0.21)
+    const quantile = (share: number) => counts[Math.floor(counts.length * share)] ?? 0
+    expect(quantile(0.5)).toBeGreaterThan(250)
+    expect(quantile(0.5)).toBeLessThan(400)
+    expect(quantile(0.95)).toBeGreaterThan(8000)
+    expect(quantile(0.99)).toBeGreaterThan(30_000)
+    // A month of the largest domain, five million messages, while it is forged nine times over.
+    expect(counts.at(-1)).toBeLessThan(60_000_000)
+  })
+
+  it('has SPF below DKIM about twice as often as not', () => {
+    const mailing = all.map((each) => record(each)).filter(({ count, dkim, spf }) => count >= 100 && dkim !== spf)
+    const share = mailing.filter(({ dkim, spf }) => spf < dkim).length / mailing.length
+    expect(share).toBeGreaterThan(0.6)
+    expect(share).toBeLessThan(0.8)
+  })
+
+  it('says sp, np, t and pct explicitly as rarely as published', () => {
+    const published = all.filter((each) => profileOf(SEED, each) !== 'no-record').map((each) => record(each))
+    const share = (holds: (row: DmarcRecord) => boolean) => (published.filter(holds).length / published.length) * 100
+    expect(share(({ p, sp }) => sp !== p)).toBeGreaterThan(5)
+    expect(share(({ p, sp }) => sp !== p)).toBeLessThan(13)
+    expect(share(({ testing }) => testing === 'y')).toBeLessThan(2.5)
+    expect(share(({ pct }) => pct < 100)).toBeLessThan(4)
+  })
+})

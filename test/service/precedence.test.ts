@@ -1,0 +1,299 @@
+import { describe, expect, it } from 'vitest'
+import { ACCOUNT, changeAccount, HOUR, pathOf } from '../support/account.ts'
+import { startService, type TestResponse, type TestService } from '../support/service.ts'
+
+/** A request on its way from one that is accepted to one with faults. */
+interface Draft {
+  method: string
+  path: string
+  /** The name of the group in question. */
+  group?: string
+  /** Instead of the id of that group; `null` leaves it out. */
+  id?: string | null
+  plan?: string
+  exhausted?: boolean
+  headers: Record<string, string | null>
+  fields?: Record<string, unknown>
+  /** What happens to the body once it is written. */
+  rewrites: ((text: string) => string)[]
+}
+
+/** A request without a fault. */
+type Accepted = Pick<Draft, 'method' | 'path' | 'group' | 'fields'>
+
+interface Fault {
+  name: string
+  /** Code and message that answer a request with this fault alone. */
+  answer: RegExp
+  /** What of the request it replaces, so that no other fault can be there. */
+  takes: readonly string[]
+  /** What of the request must be left to it. */
+  needs: readonly string[]
+  commit(draft: Draft): void
+}
+
+function fault(
+  name: string,
+  answer: RegExp,
+  { takes = [], needs = [] }: { takes?: readonly string[]; needs?: readonly string[] },
+  commit: (draft: Draft) => void,
+): Fault {
+  return { name, answer, takes, needs, commit }
+}
+
+function inHeader(name: string, answer: RegExp, header: string, value: string | null): Fault {
+  return fault(name, answer, { takes: [header] }, ({ headers }) => {
+    headers[header] = value
+  })
+}
+
+function inId(name: string, answer: RegExp, id: string | null): Fault {
+  return fault(name, answer, { takes: ['id'] }, (draft) => {
+    draft.id = id
+  })
+}
+
+function inText(name: string, answer: RegExp, takes: readonly string[], rewrite: (text: string) => string): Fault {
+  const needs = takes.includes('body') ? [] : ['body']
+  return fault(name, answer, { takes, needs }, ({ rewrites }) => {
+    rewrites.push(rewrite)
+  })
+}
+
+function inField(name: string, answer: RegExp, field: string, value: unknown): Fault {
+  return fault(name, answer, { takes: [field], needs: ['body'] }, (draft) => {
+    draft.fields = { ...draft.fields, [field]: value }
+  })
+}
+
+/** A fault that consists in further entries of an array. */
+function inEntries(name: string, answer: RegExp, field: string, ...entries: unknown[]): Fault {
+  return fault(name, answer, { needs: ['body', field] }, (draft) => {
+    draft.fields = { ...draft.fields, [field]: [...((draft.fields?.[field] ?? []) as unknown[]), ...entries] }
+  })
+}
+
+const UNKNOWN_PATH = fault('an unknown path', /^not_found: There is nothing/, { takes: ['route'] }, (draft) => {
+  draft.path += '/x'
+})
+const WRONG_METHOD = fault('a wrong method', /^not_found: The method PUT/, { takes: ['route'] }, (draft) => {
+  draft.method = 'PUT'
+})
+const NO_KEY = inHeader('no key', /^unauthorized: A valid API key/, 'authorization', null)
+const LOW_PLAN = fault('a plan below Stone', /^unauthorized: The plan below-stone/, {}, (draft) => {
+  draft.plan = 'below-stone'
+})
+const NO_QUOTA = fault('its quota used', /^rate_limited:/, {}, (draft) => {
+  draft.exhausted = true
+})
+const NO_ID = inId('no id', /^missing_id:/, null)
+const UNKNOWN_ID = inId('an unknown id', /^not_found: No domain group/, '00000000')
+const OTHER_FIELD = inField('an unsupported field', /^unknown_field: The field `notes`/, 'notes', '')
+const TAKEN_NAME = inField('the name of another group', /^duplicate_name:/, 'name', 'MARKETING')
+const BAD_NAME = inField('an empty name', /^invalid_name:/, 'name', '')
+
+/** What is checked of every request, in order. */
+const ADMISSION = [UNKNOWN_PATH, WRONG_METHOD, NO_KEY, LOW_PLAN, NO_QUOTA]
+
+/** What is checked of every body before its fields. */
+const BODY = [
+  inHeader('no JSON as its type', /^invalid_request_body: The header Content-Type/, 'content-type', 'text/plain'),
+  inHeader('a coding', /^invalid_request_body: Request body must be sent without/, 'content-encoding', 'gzip'),
+  inText('more than 1 MiB', /^request_too_large: Request body/, ['size'], (text) => text.padEnd(1_048_577)),
+  inText('an empty body', /^invalid_request_body: Request body must not be empty/, ['body'], () => ''),
+  inText('half a body', /^invalid_json:/, ['syntax'], (text) => text.slice(0, -1)),
+  inText(
+    'an array as its body',
+    /^invalid_request_body: Request body must be a JSON/,
+    ['syntax'],
+    (text) => `[${text}]`,
+  ),
+  OTHER_FIELD,
+]
+
+/** Each operation with a request that it accepts and with every fault that it can have, in the order of the checks. */
+const OPERATIONS: readonly [operation: string, accepted: Accepted, faults: Fault[]][] = [
+  ['listDmarc', { method: 'GET', path: '/dmarc' }, ADMISSION],
+  ['listDomains', { method: 'GET', path: '/domains' }, ADMISSION],
+  ['listDomainGroups', { method: 'GET', path: '/domaingroups', group: 'Sales' }, [...ADMISSION, UNKNOWN_ID]],
+  ['deleteDomainGroup', { method: 'DELETE', path: '/domaingroups', group: 'Sales' }, [...ADMISSION, NO_ID, UNKNOWN_ID]],
+  [
+    'addDomains',
+    { method: 'POST', path: '/domains', fields: { domains: ['new.example'] } },
+    [
+      ...ADMISSION,
+      ...BODY,
+      inField('no domains', /^missing_field:/, 'domains', undefined),
+      inEntries('an entry that is a number', /^invalid_field_type:/, 'domains', 5),
+      inEntries('51 domains', /^request_too_large: The field `domains`/, 'domains', ...hosts(50)),
+      inEntries('no hostname', /^invalid_domain: .* must be a valid hostname/, 'domains', 'a b'),
+      inEntries('a monitored domain', /^invalid_domain: .* is monitored already/, 'domains', 'one.example'),
+    ],
+  ],
+  [
+    'deleteDomains',
+    { method: 'DELETE', path: '/domains', fields: { domains: ['two.example'] } },
+    [
+      ...ADMISSION,
+      ...BODY,
+      inField('no domains', /^missing_field:/, 'domains', []),
+      inEntries('an entry that is a number', /^invalid_field_type:/, 'domains', 5),
+      inEntries('no hostname', /^invalid_domain: .* must be a valid hostname/, 'domains', 'a b'),
+      inEntries('a domain twice', /^invalid_domain: .* is named more than once/, 'domains', 'two.example'),
+      inEntries('a domain in use', /^domain_delete_failed:/, 'domains', 'used.example'),
+    ],
+  ],
+  [
+    'createDomainGroup',
+    { method: 'POST', path: '/domaingroups', fields: { name: 'Support', domains: ['one.example'] } },
+    [
+      ...ADMISSION,
+      ...BODY,
+      inField('no name', /^missing_field:/, 'name', undefined),
+      inEntries('an entry that is a number', /^invalid_field_type:/, 'domains', 5),
+      BAD_NAME,
+      inEntries('no hostname', /^invalid_domain:/, 'domains', 'a b'),
+      inEntries('an unmonitored domain', /^not_monitored:/, 'domains', 'stranger.example'),
+      TAKEN_NAME,
+    ],
+  ],
+  [
+    'updateDomainGroup',
+    {
+      ...{ method: 'PATCH', path: '/domaingroups', group: 'Sales' },
+      fields: { name: 'Support', add_domains: ['one.example'] },
+    },
+    [
+      ...ADMISSION,
+      NO_ID,
+      ...BODY,
+      fault('no field', /^no_fields_to_update:/, { takes: ['name', 'add_domains'], needs: ['body'] }, (draft) => {
+        draft.fields = {}
+      }),
+      inEntries('an entry that is a number', /^invalid_field_type:/, 'add_domains', 5),
+      inField('domains beside add_domains', /^conflicting_fields:/, 'domains', []),
+      BAD_NAME,
+      inEntries('no hostname', /^invalid_domain:/, 'add_domains', 'a b'),
+      UNKNOWN_ID,
+      inEntries('an unmonitored domain', /^not_monitored:/, 'add_domains', 'stranger.example'),
+      TAKEN_NAME,
+    ],
+  ],
+]
+
+function hosts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `host-${index}.example`)
+}
+
+/** Sends the accepted request with these faults, which are given in the order of the checks, in a new quota window. */
+async function sendWith(service: TestService, accepted: Accepted, ...faults: readonly Fault[]): Promise<TestResponse> {
+  const draft: Draft = { ...accepted, headers: {}, rewrites: [] }
+  // The later a fault is found, the deeper in the request it lies; so what wraps it comes after it.
+  for (const { commit } of faults.toReversed()) commit(draft)
+  const { method, path, group, plan = 'stone', headers, fields, rewrites } = draft
+  const known = group === undefined ? undefined : (await pathOf(service, group)).split('=')[1]
+  const id = draft.id === undefined ? known : (draft.id ?? undefined)
+  const body = fields && rewrites.reduce((text, rewrite) => rewrite(text), JSON.stringify(fields))
+  await changeAccount(service, (state) => ({ ...state, plan: 'stone' }))
+  service.advance(HOUR)
+  if (draft.exhausted === true) {
+    while ((await service.get(accepted.path)).status !== 429);
+  }
+  await changeAccount(service, (state) => ({ ...state, plan }))
+  return service.send(method, id === undefined ? path : `${path}?id=${id}`, body, headers)
+}
+
+function answerOf({ body }: TestResponse): string {
+  return `${body.error.code}: ${body.error.message}`
+}
+
+/** Whether one request can have both. */
+function canMeet(one: Fault, other: Fault): boolean {
+  const clash = ({ takes }: Fault, second: Fault) =>
+    takes.some((part) => second.takes.includes(part) || second.needs.includes(part))
+  return !clash(one, other) && !clash(other, one)
+}
+
+describe.each(OPERATIONS)('%s', (_, accepted, faults) => {
+  it('accepts the request that has no fault', async () => {
+    const service = await startService({ fixture: ACCOUNT })
+    expect((await sendWith(service, accepted)).status).toBe(200)
+  })
+
+  it.each(faults.map((only) => [only.name, only] as const))('refuses %s', async (_, only) => {
+    const service = await startService({ fixture: ACCOUNT })
+    expect(answerOf(await sendWith(service, accepted, only))).toMatch(only.answer)
+  })
+
+  const followed = faults.map((earlier, index) => {
+    const later = faults.slice(index + 1).filter((other) => canMeet(earlier, other))
+    return [earlier.name, later.length, earlier, later] as const
+  })
+
+  it.each(followed.filter(([, count]) => count > 0))(
+    'answers %s before each of the %i faults after it',
+    async (_, __, earlier, laterOnes) => {
+      const service = await startService({ fixture: ACCOUNT })
+      for (const later of laterOnes) {
+        const response = await sendWith(service, accepted, earlier, later)
+        expect(answerOf(response), `${earlier.name} and ${later.name}`).toMatch(earlier.answer)
+      }
+    },
+  )
+})
+
+describe('A request with many faults', () => {
+  it('is told of one alone: of a group, the unknown id before members and name', async () => {
+    const service = await startService({ fixture: ACCOUNT })
+    const { body } = await service.send('PATCH', '/domaingroups?id=00000000', {
+      name: 'marketing',
+      add_domains: ['stranger.example'],
+    })
+    expect(body.error).toEqual({ code: 'not_found', message: 'No domain group has the id "00000000".' })
+  })
+
+  it('needs no key to hear that a path is unknown', async () => {
+    const service = await startService({ fixture: ACCOUNT })
+    const response = await service.send('GET', '/nothing', undefined, { authorization: null })
+    expect(response.status).toBe(404)
+    expect(response.headers['www-authenticate']).toBeUndefined()
+  })
+
+  it.each([
+    ['/dmarc', 'GET, HEAD'],
+    ['/domains', 'GET, HEAD, POST, DELETE'],
+    ['/domaingroups', 'GET, HEAD, POST, DELETE, PATCH'],
+  ])('needs no key to hear in Allow which methods %s has', async (path, allow) => {
+    const service = await startService({ fixture: ACCOUNT })
+    const response = await service.send('PUT', path, undefined, { authorization: null })
+    expect(response.status).toBe(405)
+    expect(response.headers['allow']).toBe(allow)
+  })
+})
+
+describe.each<[reason: string, plan: string, headers: Record<string, string | null>]>([
+  ['without a key', 'stone', { authorization: null }],
+  ['with an unknown key', 'stone', { authorization: 'Bearer unknown' }],
+  ['with a plan below Stone', 'below-stone', {}],
+  ['with text as its type', 'stone', { 'content-type': 'text/plain' }],
+])('A request %s', (_, plan, headers) => {
+  it.each<[what: string, there: [path: string, body: object], absent: [path: string, body: object]]>([
+    ['a group', ['/domaingroups?id={Sales}', { name: 'x' }], ['/domaingroups?id=00000000', { name: 'x' }]],
+    ['a name', ['/domaingroups?id={Sales}', { name: 'Marketing' }], ['/domaingroups?id={Sales}', { name: 'Nobody' }]],
+    [
+      'a domain',
+      ['/domaingroups?id={Sales}', { domains: ['one.example'] }],
+      ['/domaingroups?id={Sales}', { domains: ['stranger.example'] }],
+    ],
+  ])('is answered the same whether %s exists or not', async (_, there, absent) => {
+    const service = await startService({ fixture: ACCOUNT, plan })
+    const sales = await pathOf(service, 'Sales')
+    const [one, other] = await Promise.all(
+      [there, absent].map(([path, body]) =>
+        service.send('PATCH', path.replace('/domaingroups?id={Sales}', sales), body, headers),
+      ),
+    )
+    expect(one?.body.success).toBe(false)
+    expect(one?.text).toBe(other?.text)
+  })
+})

@@ -1,0 +1,118 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { startUnderstudy } from '../../src/start/server.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { AUTHORIZED, bodyOf, Connection, expectLawful, type Header, JSON_BODY, requestBytes } from '../support/wire.ts'
+
+const READ = requestBytes({ target: '/api/v1/domaingroups' })
+const BODY = '{"domains":["new.example"]}'
+const HEADERS: Header[] = [AUTHORIZED, JSON_BODY, ['Content-Length', `${BODY.length}`], ['Expect', '100-continue']]
+const WRITE = { method: 'POST', target: '/api/v1/domains', headers: HEADERS }
+
+/** A connection whose request is with the service but for its body. */
+async function beginRequest(service: TestService): Promise<Connection> {
+  const connection = await Connection.open(service)
+  await connection.write(requestBytes(WRITE))
+  expect((await connection.next()).status).toBe(100)
+  return connection
+}
+
+/** How a new connection ends: `connected`, or the code of its error. */
+async function tryToConnect({ baseUrl }: TestService): Promise<string> {
+  const { hostname, port } = new URL(baseUrl)
+  const socket = connect(Number(port), hostname)
+  try {
+    await once(socket, 'connect')
+    return 'connected'
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code)
+  } finally {
+    socket.destroy()
+  }
+}
+
+it('stops at once when all connections are idle, and closes them', async () => {
+  const service = await startService()
+  const connections = await Promise.all(Array.from({ length: 10 }, () => Connection.open(service)))
+  for (const connection of connections) {
+    await connection.write(READ)
+    expect((await connection.next()).status).toBe(200)
+  }
+  const began = performance.now()
+  await service.stop()
+  expect(performance.now() - began).toBeLessThan(1000)
+  await Promise.all(connections.map(({ closed }) => closed))
+})
+
+it('stops at once when a client is connected and silent, or in the middle of a header', async () => {
+  const service = await startService()
+  const silent = await Connection.open(service)
+  const slow = await Connection.open(service)
+  await slow.write('GET /api/v1/domains HTTP/1.1\r\nHost: ')
+  const began = performance.now()
+  await service.stop()
+  expect(performance.now() - began).toBeLessThan(1000)
+  await Promise.all([silent.closed, slow.closed])
+})
+
+it('answers a request whose body is half sent when the stop begins, and only then has stopped', async () => {
+  const service = await startService()
+  const connection = await beginRequest(service)
+  await connection.write(BODY.slice(0, 10))
+  let stopped = false
+  const stopping = service.stop().then(() => {
+    stopped = true
+  })
+  expect(await tryToConnect(service)).toBe('ECONNREFUSED')
+  expect(stopped).toBe(false)
+  await connection.write(BODY.slice(10))
+  const response = await connection.next()
+  expectLawful(service, WRITE, response)
+  expect(bodyOf(response)?.data).toMatchObject({ domains: ['new.example'] })
+  await Promise.all([stopping, connection.closed])
+})
+
+it('refuses new connections while it stops and afterwards', async () => {
+  const service = await startService()
+  expect(await tryToConnect(service)).toBe('connected')
+  const connection = await beginRequest(service)
+  const stopping = service.stop()
+  expect(await tryToConnect(service)).toBe('ECONNREFUSED')
+  await connection.write(BODY)
+  await stopping
+  expect(await tryToConnect(service)).toBe('ECONNREFUSED')
+})
+
+it('cuts off a request that never ends', async () => {
+  const service = await startService()
+  const connection = await beginRequest(service)
+  const began = performance.now()
+  await Promise.all([service.stop(), connection.closed])
+  expect(performance.now() - began).toBeLessThan(5000)
+})
+
+it('cuts off a connection that never said anything', async () => {
+  const service = await startService()
+  const connection = await Connection.open(service)
+  const began = performance.now()
+  await Promise.all([service.stop(), connection.closed])
+  expect(performance.now() - began).toBeLessThan(5000)
+})
+
+it('closes the store, when the last request is answered', async () => {
+  const service = await startService()
+  const connection = await beginRequest(service)
+  const stopping = service.stop()
+  expect((await service.store.read('default')).id).toBe('default')
+  await connection.write(BODY)
+  expect((await connection.next()).status).toBe(200)
+  await stopping
+  await expect(service.store.read('default')).rejects.toThrow('The store is closed')
+})
+
+it('may be stopped twice', async () => {
+  const service = await startUnderstudy({ fixture: 'empty' })
+  await Promise.all([service.stop(), service.stop()])
+  await service.stop()
+})

@@ -1,0 +1,120 @@
+import { connect } from 'node:net'
+import { expect, onTestFinished } from 'vitest'
+import type { Operation } from '../../src/contract/api.ts'
+import type { Contract } from '../../src/contract/contract.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
+
+export const API_KEY = 'key_TestKey1.000000000000000000000000000000000000000000000000'
+/** Where the clock of a test stands at its beginning: in the middle of a quota window. */
+export const START = Date.parse('2026-01-15T09:30:00Z')
+
+export interface TestResponse {
+  status: number
+  headers: Record<string, string>
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the validator has just proved
+  body: any
+}
+
+export interface TestService {
+  baseUrl: string
+  contract: Contract
+  store: Store
+  /** Sends a request with the account's key; `body` is sent as JSON, or as it is when it is a string. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string | null>): Promise<TestResponse>
+  get(path: string): Promise<TestResponse>
+  /** Sends bytes as they are on a connection of its own and resolves to all that comes back until it is closed. */
+  sendRaw(bytes: string | Buffer): Promise<string>
+  /** Moves the machine's clock forward, in milliseconds. */
+  advance(milliseconds: number): void
+  stop(): Promise<void>
+}
+
+/** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
+export async function startService(options: ServerOptions = {}): Promise<TestService> {
+  let time = START
+  const store = options.store ?? openMemoryStore()
+  const service = await startUnderstudy({ fixture: 'empty', apiKey: API_KEY, clock: () => time, store, ...options })
+  const { baseUrl, contract } = service
+  let stopped: Promise<void> | undefined
+  const stop = () => (stopped ??= service.stop())
+  onTestFinished(stop)
+
+  async function send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string | null> = {},
+  ): Promise<TestResponse> {
+    const sent = new Headers({ authorization: `Bearer ${API_KEY}` })
+    if (body !== undefined) sent.set('content-type', 'application/json')
+    for (const [name, value] of Object.entries(headers)) value === null ? sent.delete(name) : sent.set(name, value)
+    const payload =
+      body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: sent,
+      ...(payload !== undefined && { body: payload as string }),
+    })
+    const text = await response.text()
+    const received = {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      text,
+      body: text === '' ? undefined : JSON.parse(text),
+    }
+    expect(
+      violationsOf(contract, method, path, received),
+      `${method} ${path} → ${response.status} ${text.slice(0, 200)}`,
+    ).toEqual([])
+    return received
+  }
+
+  async function sendRaw(bytes: string | Buffer): Promise<string> {
+    const { hostname, port } = new URL(baseUrl)
+    const socket = connect(Number(port), hostname)
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('error', () => {})
+    socket.write(bytes)
+    // A connection that the service cuts off is closed like any other; `once` would reject.
+    await new Promise((resolve) => socket.once('close', resolve))
+    return Buffer.concat(chunks).toString()
+  }
+
+  return {
+    baseUrl,
+    contract,
+    store,
+    send,
+    get: (path) => send('GET', path),
+    sendRaw,
+    advance: (milliseconds) => {
+      time += milliseconds
+    },
+    stop,
+  }
+}
+
+/** Where a response departs from the contract; the router of the server under test is not asked. */
+export function violationsOf(
+  contract: Contract,
+  method: string,
+  path: string,
+  { status, headers, body }: Pick<TestResponse, 'status' | 'headers' | 'body'>,
+): readonly unknown[] {
+  const operation = operationAt(contract, method, path)
+  if (headers['x-request-id'] === undefined) return ['X-Request-Id is missing']
+  if (operation === undefined) return method === 'HEAD' ? [] : contract.checkFailure(body)
+  const response = operation.responses.get(status)
+  if (response === undefined) return [`${operation.id} documents no ${status}`]
+  return [...response.checkHeaders(headers), ...(method === 'HEAD' ? [] : response.check(body))]
+}
+
+export function operationAt(contract: Contract, method: string, path: string): Operation | undefined {
+  const verb = method === 'HEAD' ? 'GET' : method
+  return contract.operations.find((operation) => operation.method === verb && operation.path === path.split('?')[0])
+}
