@@ -5,7 +5,7 @@ import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { valueAt } from '../ground/json.ts'
 
-const PAGE = new URL('./dashboard.html', import.meta.url)
+const PAGE = new URL('../../src/admin/dashboard.html', import.meta.url)
 /** The element of the page that holds what the server tells it. */
 const FACTS = /(<script type="application\/json" id="facts">)[^<]*(<\/script>)/
 
