@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type ConformitySettings, conform } from '../behaviour/conformity.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Refusal } from '../domain/errors.ts'
-import { ClientGone } from '../http/body.ts'
-import { conformRequest, type RequestSettings } from '../http/conform.ts'
+import { type BodySettings, ClientGone, readBody } from '../http/body.ts'
 import type { Log } from '../http/log.ts'
 import { createRouter, readTarget } from '../http/router.ts'
 import { isReported } from '../store/store-error.ts'
@@ -115,13 +115,14 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) return refuse(control, undefined, routed, routed.allow)
     const { operation, parameters } = routed
-    const settings: RequestSettings = {
+    const settings: BodySettings & ConformitySettings = {
       bodyLimit: control.limits.bodyLimit,
       contentType: 'required',
       nullFields: 'wrong-type',
       unknownQueryParameters: 'refused',
     }
-    const conforming = await conformRequest(request, query, operation, settings)
+    const body = await readBody(request, operation, settings)
+    const conforming = conform({ operation, query, body }, settings, control.api.catalogue)
     if (!conforming.ok) return refuse(control, operation, conforming)
     const page = await serveOther(request, response, operation, parameters, control)
     if (page !== 'none') return page

@@ -1,11 +1,13 @@
-import { type Planes, writeCurl } from '../coverage/planned-request.ts'
+import { type Planes, writeCurl } from '../coverage/curl.ts'
+import { planGaps } from '../coverage/gap-requests.ts'
 import { type CoverageReport, type Gap, reportCoverage } from '../coverage/report.ts'
 import { detachAccount } from '../domain/account.ts'
 import { type AccountVerb, done, type Verb } from './verb.ts'
 
-export const getCoverage: AccountVerb = ({ account, worlds, planes }) => {
-  // What would fill the gaps is tried out on a copy.
-  return done(withCommands(reportCoverage(worlds.coverage(account.id), detachAccount(account)), planes()))
+export const getCoverage: AccountVerb = ({ account, contract, worlds, planes }) => {
+  // The requests are tried on a copy of the account.
+  const plans = planGaps(contract, detachAccount(account))
+  return done(withCommands(reportCoverage(worlds.coverage(account.id), plans), planes()))
 }
 
 export const getOverallCoverage: Verb = ({ worlds }) => done(reportCoverage(worlds.coverage()))

@@ -1,6 +1,6 @@
 import type { Worlds } from '../accounts/worlds.ts'
-import type { Contract } from '../contract/contract.ts'
-import type { Planes } from '../coverage/planned-request.ts'
+import type { ServiceContract } from '../behaviour/operation.ts'
+import type { Planes } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Json } from '../ground/json.ts'
@@ -10,7 +10,7 @@ import type { FaultSet } from './fault-sets.ts'
 
 /** What the control plane works on. */
 export interface ControlDeps {
-  contract: Contract
+  contract: ServiceContract
   store: Store
   clock: Clock
   worlds: Worlds

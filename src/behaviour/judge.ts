@@ -1,63 +1,34 @@
-import type { Operation } from '../contract/api.ts'
-import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
-import {
-  type Acceptance,
-  accept,
-  type Decision,
-  type Problem,
-  type Refusal,
-  refusalOf,
-  refuse,
-} from '../domain/errors.ts'
-import { unknownGroup } from '../domain/groups.ts'
-import { WRITES } from '../domain/writes.ts'
-import type { Json } from '../ground/json.ts'
+import type { Acceptance, Decision, Refusal } from '../domain/errors.ts'
+import { conform, type ReceivedRequest, refusalFor } from './conformity.ts'
+import type { Answer, ConformingRequest, ServiceContract } from './operation.ts'
 
-/** A request to an operation, from a caller who may make it. */
-export interface Trial {
-  operation: Operation
-  query: Readonly<Record<string, string>>
-  /** Empty for an operation that reads none. */
-  body: Json
-}
+/** A refusal has all problems, of which the first is answered. It carries no state, so it changes nothing. */
+export type Judgement = Acceptance<AccountState, Answer> | Refusal<string>
 
-/** What the service would say to a request, and the account after it; nothing is kept. */
+/**
+ * What the service answers to a request of a caller who may make it, and the account after it. This is the one place
+ * that knows: query, body, limits, precedence, state and answer are decided here, for every part of the program. It is
+ * pure. `now` is in milliseconds on the account's clock.
+ */
 export function judge(
-  trial: Trial,
-  state: AccountState,
-  contract: Contract,
-): Acceptance<AccountState, unknown> | Refusal<string> {
-  const { operation, query, body } = trial
-  const problems = [...operation.checkQuery(query), ...unknownParameters(trial, contract), ...operation.checkBody(body)]
-  // With too many entries, each of them can still be judged, so that those are left out first that would be anyway.
-  if (problems.some(({ reason }) => reason !== 'maxItems')) return refusalOf(problems) as Refusal<string>
-  const decision = decide(trial, state, contract)
-  const all = [...problems, ...(decision.ok ? [] : decision.problems), ...tooManyBytes(body, contract)]
-  return refusalOf(all) ?? decision
+  request: ReceivedRequest,
+  account: AccountState,
+  contract: ServiceContract,
+  now: number,
+): Judgement {
+  const conformity = conform(request, contract.settings, contract.catalogue)
+  return conformity.ok ? decide(conformity, account, contract, now) : conformity
 }
 
-/** What the operation itself would decide; of those that read, only one can refuse. */
-function decide(
-  { operation, query, body }: Trial,
-  state: AccountState,
-  contract: Contract,
-): Decision<AccountState, unknown> {
-  // The moment of an addition changes nothing about whether it is accepted.
-  const write = WRITES[operation.id]
-  if (write !== undefined) return write({ query, body, now: state.createdAt }, state, contract)
-  const { id } = query
-  const unknown = operation.parameters.has('id') && id !== undefined && !state.groups.has(id)
-  return unknown ? refuse(unknownGroup(id)) : accept(state, undefined)
-}
-
-function unknownParameters({ operation, query }: Trial, { settings }: Contract): Problem<string>[] {
-  if (settings.unknownQueryParameters === 'ignored') return []
-  const unknown = Object.keys(query).filter((name) => !operation.parameters.has(name))
-  return unknown.map((name) => ({ code: 'unknown_field', reason: 'query', field: name }))
-}
-
-function tooManyBytes(body: Json, { settings: { bodyLimit } }: Contract): Problem<string>[] {
-  const size = Buffer.byteLength(JSON.stringify(body))
-  return size > bodyLimit ? [{ code: 'request_too_large', reason: 'bytes', about: { limit: bodyLimit } }] : []
+/** The second half of `judge`, for a request that obeys the contract. A change that is decided again runs only this. */
+export function decide(
+  request: ConformingRequest,
+  account: AccountState,
+  contract: ServiceContract,
+  now: number,
+): Decision<AccountState, Answer> {
+  const decision = contract.behaviourOf(request.operation).decide(request, account, contract, now)
+  if (decision.ok || decision.problems.length === 1) return decision
+  return (refusalFor(decision.problems, contract.catalogue) ?? decision) as Refusal
 }

@@ -1,53 +1,37 @@
+import type { OperationBehaviour, SampleRequest } from '../behaviour/operation.ts'
+import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
-import type { Problem } from '../domain/errors.ts'
 import { define, isObject, type Json } from '../ground/json.ts'
-import type { Prepare, Sent } from './accepted-requests.ts'
-import type { Rehearsal } from './rehearsal.ts'
-
-/** A request that departs from what the operation accepts, at least for most contracts. */
-export interface Deviation {
-  sent: Sent
-  /** Why it is refused, where the schemas do not say it. */
-  problem?: Problem
-}
 
 const UNSUPPORTED = 'unsupported'
 
-/** Departures of every kind that the contract knows, from requests of which the operation accepts each. */
+/** Requests that depart, in every way that schemas and media types know, from what the operation accepts. */
 export function* deviationsOf(
   operation: Operation,
   rehearsal: Rehearsal,
-  accepted: readonly Prepare[],
-): Generator<Deviation> {
-  const all = accepted.map((prepare) => prepare(rehearsal))
+  { accepted }: OperationBehaviour,
+): Generator<SampleRequest> {
+  const all = accepted.map((sample) => sample(rehearsal))
   const [plain = {}] = all
-  yield* inQuery(operation, rehearsal, plain)
+  yield* inQuery(operation, plain)
   if (!operation.readsBody) return
-  const { settings } = rehearsal.contract
-  yield { sent: { ...plain, body: '' }, problem: { code: 'invalid_request_body', reason: 'absent' } }
-  yield { sent: { ...plain, body: '{' }, problem: { code: 'invalid_json' } }
-  if (settings.contentType === 'required') {
-    const sent = { ...plain, headers: { 'Content-Type': 'text/plain' } }
-    yield { sent, problem: { code: 'invalid_request_body', reason: 'content-type' } }
-  }
-  const sent = { ...plain, headers: { 'Content-Encoding': 'gzip' } }
-  yield { sent, problem: { code: 'invalid_request_body', reason: 'coding' } }
+  yield { ...plain, body: '' }
+  yield { ...plain, body: '{' }
+  yield { ...plain, headers: { 'Content-Type': 'text/plain' } }
+  yield { ...plain, headers: { 'Content-Encoding': 'gzip' } }
   const samples: Json = Object.assign({}, ...all.map(({ body }) => (isObject(body) ? body : {})))
   for (const body of bodiesBesides(operation, isObject(plain.body) ? plain.body : {}, samples)) {
-    yield { sent: { ...plain, body } }
+    yield { ...plain, body }
   }
 }
 
-function* inQuery({ parameterSchemas }: Operation, { contract }: Rehearsal, plain: Sent): Generator<Deviation> {
+function* inQuery({ parameterSchemas }: Operation, plain: SampleRequest): Generator<SampleRequest> {
   const query = plain.query ?? {}
   for (const name of parameterSchemas.keys()) {
-    yield { sent: { ...plain, query: without(query, name) as Record<string, string> } }
-    yield { sent: { ...plain, query: { ...query, [name]: '' } } }
+    yield { ...plain, query: without(query, name) as Record<string, string> }
+    yield { ...plain, query: { ...query, [name]: '' } }
   }
-  if (contract.settings.unknownQueryParameters === 'refused') {
-    const sent = { ...plain, query: { ...query, [UNSUPPORTED]: '1' } }
-    yield { sent, problem: { code: 'unknown_field', reason: 'query' } }
-  }
+  yield { ...plain, query: { ...query, [UNSUPPORTED]: '1' } }
 }
 
 function* bodiesBesides({ bodySchema }: Operation, plain: Json, samples: Json): Generator<unknown> {

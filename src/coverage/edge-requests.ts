@@ -1,61 +1,45 @@
-import type { Problem } from '../domain/errors.ts'
+import type { OperationBehaviour, SampleRequest } from '../behaviour/operation.ts'
+import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
-import type { Prepare, Sent } from './accepted-requests.ts'
 import type { LimitEdge } from './limit-edges.ts'
-import type { Rehearsal } from './rehearsal.ts'
-import { freshDomains, freshNameOfLength } from './samples.ts'
 
-/**
- * What to send to the operation of a limit to be at that edge of it, and what is refused about that beside the
- * schemas; `undefined` where nothing of that size is known.
- */
-export function prepareEdge(
+/** A request at that edge of a limit; `undefined` where no request of that size is known. */
+export function requestAtEdge(
   edge: LimitEdge,
   rehearsal: Rehearsal,
-  accepted: readonly Prepare[],
-): { sent: Sent; problem?: Problem } | undefined {
-  const plain = accepted[0]?.(rehearsal) ?? {}
+  behaviour: OperationBehaviour,
+): SampleRequest | undefined {
+  const plain = behaviour.accepted[0]?.(rehearsal) ?? {}
   switch (edge.of) {
-    case 'bytes': {
-      const sent = { ...plain, padTo: edge.size }
-      return edge.side === 'at' ? { sent } : { sent, problem: { code: 'request_too_large', reason: 'bytes' } }
-    }
+    case 'bytes':
+      return { ...plain, padTo: edge.size }
     case 'query':
-      return prepareId(edge, rehearsal, plain)
+      return { ...plain, query: { ...plain.query, [edge.field]: idOfLength(edge.size, rehearsal) } }
     case 'body': {
-      const body = bodyOfSize(edge, rehearsal, accepted, isObject(plain.body) ? plain.body : {})
-      return body && { sent: { ...plain, body } }
+      const body = bodyOfSize(edge, rehearsal, behaviour, isObject(plain.body) ? plain.body : {})
+      return body && { ...plain, body }
     }
     case 'quota':
       return undefined
   }
 }
 
-function prepareId(
-  { operation, field, size }: LimitEdge,
-  rehearsal: Rehearsal,
-  plain: Sent,
-): { sent: Sent; problem?: Problem } {
+/** The id of a group, or a text of another length, which is the id of none. */
+function idOfLength(length: number, rehearsal: Rehearsal): string {
   const { groupIds } = rehearsal.contract
-  const group = rehearsal.groupWithMember()
-  if (size === groupIds.length) return { sent: { ...plain, query: { ...plain.query, [field]: group.id }, group } }
-  const { group: _, ...rest } = plain
-  const sent = { ...rest, query: { ...plain.query, [field]: groupIds.alphabet.slice(0, 1).repeat(size) } }
-  const allowed = operation?.checkQuery(sent.query).length === 0
-  // No group has an id of another length.
-  return allowed ? { sent, problem: { code: 'not_found' } } : { sent }
+  return length === groupIds.length ? rehearsal.groupWithMember().id : groupIds.alphabet.slice(0, 1).repeat(length)
 }
 
 function bodyOfSize(
   edge: LimitEdge,
   rehearsal: Rehearsal,
-  accepted: readonly Prepare[],
+  behaviour: OperationBehaviour,
   plain: Json,
 ): Json | undefined {
   const [name, ...deeper] = stepsOf(edge.field)
-  if (name === undefined) return bodyOfProperties(edge, rehearsal, accepted)
+  if (name === undefined) return bodyOfProperties(edge, rehearsal, behaviour)
   if (deeper.length > 0) return undefined
-  const value = valueOfSize(name, edge, rehearsal)
+  const value = valueOfSize(name, edge, rehearsal, behaviour)
   return value === undefined ? undefined : { ...plain, [name]: value }
 }
 
@@ -63,10 +47,10 @@ function bodyOfSize(
 function bodyOfProperties(
   { operation, size, side }: LimitEdge,
   rehearsal: Rehearsal,
-  accepted: readonly Prepare[],
+  { accepted }: OperationBehaviour,
 ): Json | undefined {
   if (size === 0) return {}
-  const bodies = accepted.map((prepare) => prepare(rehearsal).body).filter(isObject)
+  const bodies = accepted.map((sample) => sample(rehearsal).body).filter(isObject)
   const samples: Json = Object.assign({}, ...bodies)
   const unions = [...bodies, Object.fromEntries(Object.entries(samples).slice(0, size))]
   return unions.find((body) => {
@@ -79,12 +63,10 @@ function valueOfSize(
   name: string,
   { operation, size, side }: LimitEdge,
   rehearsal: Rehearsal,
-): string | readonly string[] | undefined {
-  const schema = valueAt(operation?.bodySchema, `/properties/${name}`)
-  const type = isObject(schema) ? schema['type'] : undefined
-  if (type === 'string') return freshNameOfLength(rehearsal.state, size, rehearsal.contract.settings)
-  if (type !== 'array') return undefined
-  // What is refused for its size is never held against the account.
-  if (side === 'beyond' || operation?.id === 'addDomains') return freshDomains(rehearsal.state, size)
-  return operation?.id === 'deleteDomains' ? rehearsal.removable(size) : rehearsal.monitored(size)
+  { fields }: OperationBehaviour,
+): unknown {
+  // A list that is refused for its size is never compared with what the account holds, so it needs no preparation.
+  const isList = valueAt(operation?.bodySchema, `/properties/${name}/type`) === 'array'
+  if (isList && size === 0) return []
+  return isList && side === 'beyond' ? rehearsal.unmonitored(size) : fields?.[name]?.make(rehearsal, size)
 }

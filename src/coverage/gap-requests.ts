@@ -1,18 +1,19 @@
+import { judge } from '../behaviour/judge.ts'
+import type { OperationBehaviour, Sample, SampleRequest, ServiceContract } from '../behaviour/operation.ts'
+import type { PlannedRequest } from '../behaviour/planned-request.ts'
+import { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
-import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
-import type { Problem } from '../domain/errors.ts'
+import { type Refusal, refuse } from '../domain/errors.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { deriveKey, hashKey } from '../ground/secrets.ts'
+import { type MediaFields, readText } from '../http/body.ts'
 import { type KeyEvidence, NO_KEY } from '../journal/entry.ts'
-import { ACCEPTED, type Prepare, REFUSED, type Sent } from './accepted-requests.ts'
 import { Coverage } from './coverage.ts'
 import { deviationsOf } from './deviations.ts'
-import { prepareEdge } from './edge-requests.ts'
+import { requestAtEdge } from './edge-requests.ts'
 import { layoutOf } from './layout.ts'
 import type { Observation } from './observation.ts'
-import type { PlannedRequest } from './planned-request.ts'
-import { Rehearsal } from './rehearsal.ts'
 
 /** For each response and each item of `layoutOf` that requests are known for: those that show it in the account. */
 export interface GapPlans {
@@ -30,15 +31,15 @@ interface Candidate {
 
 /** What all candidates of one operation have in common. */
 interface Scene {
-  contract: Contract
+  contract: ServiceContract
   account: AccountState
   operation: Operation
-  /** The plainest request that the operation accepts. */
-  plain: Prepare
+  behaviour: OperationBehaviour
 }
 
 /** How a request fares at the gate, where that is not as usual. */
 type AtTheGate = Partial<Pick<PlannedRequest, 'key' | 'headers'>> & {
+  refusal?: Refusal
   evidence?: KeyEvidence
   /** Of the quota, once the request is charged; -1 where it was refused for that. */
   remaining?: number
@@ -50,7 +51,7 @@ const USUAL_KEY: KeyEvidence = { ordinal: 1, disabled: false, inGrace: false }
  * Plans requests by trial: of each candidate it is foretold what would be observed, and a coverage of its own says
  * what that shows. The first candidate that shows something is the plan for it.
  */
-export function planGaps(contract: Contract, account: AccountState): GapPlans {
+export function planGaps(contract: ServiceContract, account: AccountState): GapPlans {
   const { slots, items } = layoutOf(contract)
   const slotPlans = new Map<number, readonly PlannedRequest[]>()
   const itemPlans = new Map<number, readonly PlannedRequest[]>()
@@ -67,37 +68,38 @@ export function planGaps(contract: Contract, account: AccountState): GapPlans {
   return { slots: slotPlans, items: itemPlans }
 }
 
-function* candidatesFor(contract: Contract, account: AccountState): Generator<Candidate> {
+function* candidatesFor(contract: ServiceContract, account: AccountState): Generator<Candidate> {
   const edges = layoutOf(contract).items.flatMap((item) => ('edge' in item ? [item.edge] : []))
   for (const operation of contract.operations) {
-    const accepted = ACCEPTED[operation.id] ?? []
-    const [plain] = accepted
-    if (plain === undefined) continue
-    const scene = { contract, account, operation, plain }
-    for (const prepare of accepted) {
+    const behaviour = contract.behaviourOf(operation)
+    const scene = { contract, account, operation, behaviour }
+    for (const sample of behaviour.accepted) {
       const rehearsal = admitted(scene)
-      yield perform(scene, rehearsal, prepare(rehearsal))
+      yield perform(scene, rehearsal, sample(rehearsal))
     }
-    for (const prepare of REFUSED[operation.id] ?? []) {
-      const rehearsal = admitted(scene)
-      const refused = prepare(rehearsal)
-      if (refused === undefined) continue
-      const candidate = perform(scene, rehearsal, refused.sent, refused.problem)
-      refused.restore?.()
-      yield candidate
-    }
+    yield* refusals(scene, behaviour.refused)
     yield* candidatesAtTheGate(scene)
     const ready = admitted(scene)
-    for (const { sent, problem } of deviationsOf(operation, ready, accepted)) {
-      const candidate = perform(scene, ready.copy(), sent, problem)
-      // What turns out to be no deviation may still be refused for what the account holds.
+    for (const request of deviationsOf(operation, ready, behaviour)) {
+      const candidate = perform(scene, ready.copy(), request)
+      // What this contract accepts is no deviation.
       if (candidate.observation.code !== undefined) yield candidate
     }
     for (const edge of edges.filter((each) => each.operation === operation)) {
       const rehearsal = admitted(scene)
-      const refused = prepareEdge(edge, rehearsal, accepted)
-      if (refused) yield perform(scene, rehearsal, refused.sent, refused.problem)
+      const request = requestAtEdge(edge, rehearsal, behaviour)
+      if (request !== undefined) yield perform(scene, rehearsal, request)
     }
+  }
+}
+
+function* refusals(scene: Scene, samples: readonly Sample[]): Generator<Candidate> {
+  for (const sample of samples) {
+    const rehearsal = admitted(scene)
+    const candidate = perform(scene, rehearsal, sample(rehearsal))
+    rehearsal.restore()
+    // Some contracts accept what others refuse.
+    if (candidate.observation.code !== undefined) yield candidate
   }
 }
 
@@ -110,10 +112,11 @@ function admitted({ contract, account }: Scene): Rehearsal {
 
 /** Requests for what is checked before the operation: key, plan and quota. What they change they put back. */
 function* candidatesAtTheGate(scene: Scene): Generator<Candidate> {
-  const { contract, operation, plain } = scene
-  const refused: Problem = { code: 'unauthorized' }
+  const { contract, operation, behaviour } = scene
+  const plain = plainSample(behaviour)
+  const refused = refuse({ code: 'unauthorized' })
   const stranger = admitted(scene)
-  yield perform(scene, stranger, plain(stranger), refused, { key: 'none', evidence: NO_KEY })
+  yield perform(scene, stranger, plain(stranger), { refusal: refused, key: 'none', evidence: NO_KEY })
   yield* candidatesOfPlans(scene)
 
   const inGrace = contract.settings.gracePeriod > 0
@@ -125,7 +128,8 @@ function* candidatesAtTheGate(scene: Scene): Generator<Candidate> {
     const name = secret.split('.')[0] ?? ''
     rehearsal.administer('POST', '/keys', { key: secret, label: 'Sample' })
     if (disabled) rehearsal.administer('PATCH', `/keys/${name}`, { disabled })
-    const candidate = perform(scene, rehearsal, sent, disabled ? refused : undefined, {
+    const candidate = perform(scene, rehearsal, sent, {
+      ...(disabled && { refusal: refused }),
       key: 'none',
       headers: { Authorization: `Bearer ${secret}` },
       evidence: { ordinal: keys.length + 1, disabled, inGrace },
@@ -139,80 +143,89 @@ function* candidatesAtTheGate(scene: Scene): Generator<Candidate> {
     const sent = plain(rehearsal)
     const bucket = operation.path.slice(1)
     rehearsal.administer('PATCH', '/quotas', { bucket, remaining })
-    const problem: Problem | undefined = remaining === 0 ? { code: 'rate_limited' } : undefined
-    const candidate = perform(scene, rehearsal, sent, problem, { remaining: remaining - 1 })
+    const gate = { remaining: remaining - 1, ...(remaining === 0 && { refusal: refuse({ code: 'rate_limited' }) }) }
+    const candidate = perform(scene, rehearsal, sent, gate)
     rehearsal.administer('PATCH', '/quotas', { bucket, remaining: operation.quota?.limit })
     yield candidate
   }
 }
 
 function* candidatesOfPlans(scene: Scene): Generator<Candidate> {
-  const { contract, account, plain } = scene
+  const { contract, account, behaviour } = scene
+  const plain = plainSample(behaviour)
   const { plans } = contract.settings
   const below = plans.order[plans.order.indexOf(plans.lowest) - 1]
-  const problem: Problem = { code: 'unauthorized', reason: 'plan' }
+  const refusal = refuse({ code: 'unauthorized', reason: 'plan' })
   if (!includesApiAccess(account.plan, plans)) {
     // Nothing need be prepared, because the request comes to nothing.
     const sent = plain(new Rehearsal(contract, account))
-    yield perform(scene, new Rehearsal(contract, account), sent, problem)
+    yield perform(scene, new Rehearsal(contract, account), sent, { refusal })
   } else if (below !== undefined) {
     const rehearsal = new Rehearsal(contract, account)
     const sent = plain(rehearsal)
     rehearsal.changePlan(below)
-    const candidate = perform(scene, rehearsal, sent, problem)
+    const candidate = perform(scene, rehearsal, sent, { refusal })
     rehearsal.changePlan(account.plan)
     yield candidate
   }
 }
 
-/** Adds the request to the rehearsal and foretells its answer: a refusal for the `problem`, or what the schemas say. */
+function plainSample({ accepted }: OperationBehaviour): Sample {
+  return accepted[0] ?? (() => ({}))
+}
+
+/** Adds the request to the plan, and predicts what will be observed of it. */
 function perform(
   { contract, operation }: Scene,
   rehearsal: Rehearsal,
-  sent: Sent,
-  problem?: Problem,
-  gate: AtTheGate = {},
+  { query = {}, body, padTo, times, headers: own }: SampleRequest,
+  { refusal, key, headers: credentials, remaining, evidence = USUAL_KEY }: AtTheGate = {},
 ): Candidate {
-  const { query = {}, body, padTo, times, group } = sent
-  const headers = { ...sent.headers, ...gate.headers }
+  const headers = { ...own, ...credentials }
   const search = new URLSearchParams(query).toString()
-  rehearsal.requests.push({
+  rehearsal.plan({
     plane: 'service',
     method: operation.method,
     path: search === '' ? operation.path : `${operation.path}?${search}`,
-    ...(gate.key !== undefined && { key: gate.key }),
+    ...(key !== undefined && { key }),
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),
     ...(padTo !== undefined && { padTo }),
     ...(times !== undefined && { times }),
   })
-  const { catalogue } = contract
-  const [first, ...rest] =
-    problem === undefined ? [...operation.checkQuery(query), ...operation.checkBody(body)] : [problem]
-  const foremost = first && catalogue.foremost([first, ...rest])
-  const { remaining } = gate
+  const { state } = rehearsal
+  const text = typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
+  const bodyBytes = padTo ?? Buffer.byteLength(text)
+  const read = operation.readsBody ? readText(text, bodyBytes, mediaFields(headers), contract.settings) : undefined
+  const judgement = refusal ?? judge({ operation, query, body: read }, state, contract, state.createdAt)
+  const problem = judgement.ok ? undefined : judgement.problems[0]
   const limit = operation.quota?.limit ?? 0
   return {
-    requests: rehearsal.requests,
+    requests: rehearsal.steps,
     times: times ?? 1,
     observation: {
       operation,
-      status: foremost === undefined ? operation.success.status : catalogue.answer(foremost).status,
-      code: foremost?.code,
-      reason: foremost?.reason,
+      status: problem === undefined ? operation.success.status : contract.catalogue.answer(problem).status,
+      code: problem?.code,
+      reason: problem?.reason,
       injected: false,
       query,
-      body: typeof body === 'string' ? undefined : body,
-      bodyBytes: padTo ?? Buffer.byteLength(typeof body === 'string' ? body : (JSON.stringify(body) ?? '')),
+      body: read?.ok ? read.value : undefined,
+      bodyBytes,
       allowance:
         remaining === undefined
           ? undefined
           : { allowed: remaining >= 0, limit, remaining: Math.max(0, remaining), resetAt: 0 },
       now: 0,
-      key: gate.evidence ?? USUAL_KEY,
-      group,
+      key: evidence,
+      group: query['id'] === undefined ? undefined : state.groups.get(query['id']),
     },
   }
+}
+
+function mediaFields(headers: Readonly<Record<string, string>>): MediaFields {
+  const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  return { 'content-type': 'application/json', ...given }
 }
 
 /** A key that the account does not have, nor any other. */

@@ -1,11 +1,10 @@
+import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Rule } from '../contract/rules.ts'
-import type { AccountState } from '../domain/account.ts'
 import type { Coverage } from './coverage.ts'
-import { planGaps } from './gap-requests.ts'
+import type { GapPlans } from './gap-requests.ts'
 import { type Item, layoutOf, type ResponseSlot } from './layout.ts'
 import type { LimitEdge, Side } from './limit-edges.ts'
-import type { PlannedRequest } from './planned-request.ts'
 
 /** What was shown of the contract and what was not, as JSON. */
 export interface CoverageReport {
@@ -77,11 +76,10 @@ const FAILURE = 'internal_error'
 const WHY_NO_FAILURE = 'It tells of a failure of the server itself, which no request brings about.'
 const NO_REQUEST = 'As the contract stands, no request is known that shows it.'
 
-/** With `account`, each gap has the requests that would fill it there, as far as its quotas last. */
-export function reportCoverage(coverage: Coverage, account?: AccountState): CoverageReport {
+/** With `plans`, each gap has the requests that would fill it, or a hint that none is known. */
+export function reportCoverage(coverage: Coverage, plans?: GapPlans): CoverageReport {
   const { contract } = coverage
   const { slots, items } = layoutOf(contract)
-  const plans = account && planGaps(contract, account)
   const rules: RuleCoverage[] = []
   const edges: EdgeCoverage[] = []
   const apart: Apart[] = [

@@ -1,18 +1,18 @@
+import type { FieldSample } from '../behaviour/operation.ts'
+import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
-import { freshDomain } from '../coverage/samples.ts'
 import type { Problem } from '../domain/errors.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
 import type { BodyDraft, Verdict } from './body-draft.ts'
 import { hostnameWithin } from './hostname-repair.ts'
-import type { Preparation } from './preparation.ts'
 import { quoted } from './wording.ts'
 
 /** What a body is corrected for. */
 export interface Purpose {
   operation: Operation
   query: Readonly<Record<string, string>>
-  preparation: Preparation
+  rehearsal: Rehearsal
 }
 
 type Remedy = (draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose) => void
@@ -117,21 +117,18 @@ function correctEntries(draft: BodyDraft, problems: readonly Problem<string>[], 
   }
   for (const [name, ofField] of verdicts) {
     draft.judge(name, ofField)
-    if ((draft.get(name) as unknown[]).length === 0) keepMembers(draft, name, purpose)
+    if ((draft.get(name) as unknown[]).length > 0) continue
+    const emptied = fieldsOf(purpose)[name]?.whenEmptied?.(purpose.query, purpose.rehearsal.state)
+    if (emptied !== undefined) draft.set(name, emptied.value, emptied.change)
   }
 }
 
-function mendEntry(
-  entry: unknown,
-  name: string,
-  { reason }: Problem<string>,
-  { operation, preparation }: Purpose,
-): string | undefined {
+function mendEntry(entry: unknown, name: string, { reason }: Problem<string>, purpose: Purpose): string | undefined {
   if (reason === 'type') return typeof entry === 'object' ? asText(entry) : undefined
   if (reason !== 'format' || typeof entry !== 'string') return undefined
-  const { canonicalHostname } = preparation.contract
-  // What is taken away must be what was named.
-  const liberal = operation.id !== 'deleteDomains' && name !== 'remove_domains'
+  const { canonicalHostname } = purpose.rehearsal.contract
+  // What is removed must be exactly what was named.
+  const liberal = fieldsOf(purpose)[name]?.removes !== true
   return hostnameWithin(entry, (text) => canonicalHostname(text) !== undefined, { liberal })
 }
 
@@ -158,21 +155,15 @@ function whyNot(entry: unknown, { code, reason, about }: Problem<string>): strin
   }
 }
 
-/** A replacement of which nothing is left must not empty the group. */
-function keepMembers(draft: BodyDraft, name: string, { operation, query, preparation }: Purpose): void {
-  const group = operation.id === 'updateDomainGroup' ? preparation.state.groups.get(query['id'] ?? '') : undefined
-  if (name !== 'domains' || group === undefined || group.domains.length === 0) return
-  draft.set(
-    name,
-    group.domains,
-    '`domains` are the members that the group has, because nothing of what was named is left.',
-  )
+/** What the behaviour of the operation says about the fields of its body. */
+function fieldsOf({ operation, rehearsal }: Purpose): Readonly<Record<string, FieldSample>> {
+  return rehearsal.contract.behaviourOf(operation).fields ?? {}
 }
 
-function renameGroup(draft: BodyDraft, problems: readonly Problem<string>[], { preparation }: Purpose): void {
+function renameGroup(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: Purpose): void {
   for (const problem of problems) {
     const name = nameOf(problem)
-    const fresh = preparation.freshName(String(draft.get(name)))
+    const fresh = rehearsal.freshName(String(draft.get(name)))
     draft.set(
       name,
       fresh,
@@ -181,12 +172,12 @@ function renameGroup(draft: BodyDraft, problems: readonly Problem<string>[], { p
   }
 }
 
-function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { preparation }: Purpose): void {
+function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: Purpose): void {
   for (const problem of problems) {
     const name = nameOf(problem)
     const { limit } = problem.about ?? {}
     const tooLong = problem.reason === 'maxLength'
-    const corrected = tooLong ? [...String(draft.get(name))].slice(0, Number(limit)).join('') : preparation.freshName()
+    const corrected = tooLong ? [...String(draft.get(name))].slice(0, Number(limit)).join('') : rehearsal.freshName()
     draft.set(
       name,
       corrected,
@@ -204,31 +195,21 @@ function keepFirst(draft: BodyDraft, problems: readonly Problem<string>[]): void
   }
 }
 
-/** Gives a body that is not enough what it lacks. */
+/** Fills in what a body needs and lacks; a list that is not needed is left out. */
 function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
-  const { operation, preparation } = purpose
+  const fields = fieldsOf(purpose)
+  const required = (purpose.operation.bodySchema?.['required'] ?? []) as string[]
   for (const problem of problems) {
-    const name = problem.reason === 'minProperties' ? 'name' : nameOf(problem)
-    if (name === 'name') {
-      const fresh = preparation.freshName()
-      draft.set(name, fresh, `\`name\` is ${quoted(fresh)}, because a name is needed.`)
-    } else if (operation.id === 'addDomains') {
-      const domain = freshDomain(preparation.state)
-      draft.set(
-        name,
-        [domain],
-        `\`${name}\` names ${quoted(domain)}, because a domain is needed that is not monitored yet.`,
-      )
-    } else if (operation.id === 'deleteDomains') {
-      const domain = preparation.removableDomain()
-      draft.set(
-        name,
-        [domain],
-        `\`${name}\` names ${quoted(domain)}, which the request did not: nothing that it named can be removed.`,
-      )
-    } else {
+    const anyField = problem.reason === 'minProperties'
+    const name = anyField ? (Object.keys(fields)[0] ?? '') : nameOf(problem)
+    const field = anyField || required.includes(name) ? fields[name] : undefined
+    const value = field?.make(purpose.rehearsal)
+    if (field === undefined || value === undefined) {
       draft.drop(name, 'it must name at least one domain')
+      continue
     }
+    const says = typeof value === 'string' ? `is ${quoted(value)}` : `names ${value.map(quoted).join(', ')}`
+    draft.set(name, value, `\`${name}\` ${says}, because ${field.because}.`)
   }
 }
 

@@ -1,18 +1,21 @@
-import { judge, type Trial } from '../behaviour/judge.ts'
+import { conform } from '../behaviour/conformity.ts'
+import { decide } from '../behaviour/judge.ts'
+import type { ConformingRequest, ServiceContract } from '../behaviour/operation.ts'
+import { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
-import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
+import type { Problem } from '../domain/errors.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import type { Json } from '../ground/json.ts'
+import { tooLarge } from '../http/body.ts'
 import { correctBody } from './body-correction.ts'
 import { BodyDraft } from './body-draft.ts'
 import { type RecoveredBody, recoverBody } from './body-recovery.ts'
-import { Preparation } from './preparation.ts'
 import { correctQuery, type Parameters } from './query-correction.ts'
 
 /** What is asked of an operation, once it is accepted. */
 export interface Content {
-  preparation: Preparation
+  rehearsal: Rehearsal
   parameters: Parameters
   /** Empty where the operation reads none. */
   body: Json
@@ -32,30 +35,49 @@ interface Sent {
 const PASSES = 24
 
 /** Query and body with as much as can be kept of what was sent; `undefined` where they cannot be corrected. */
-export function correctContent(sent: Sent, account: AccountState, contract: Contract): Content | undefined {
+export function correctContent(sent: Sent, account: AccountState, contract: ServiceContract): Content | undefined {
   const { operation, parameters: given, rest } = sent
-  const preparation = new Preparation(account, contract)
+  const rehearsal = new Rehearsal(contract, account)
   const recovered = bodyIn(sent, contract.settings.bodyLimit)
   const clues = [rest, recovered.body?.['id']].filter((clue): clue is string => typeof clue === 'string')
-  const { parameters, changes } = correctQuery({ parameters: given, clues }, operation, preparation)
+  const { parameters, changes } = correctQuery({ parameters: given, clues }, operation, rehearsal)
   const query = firstOfEach(parameters)
   const draft = new BodyDraft(recovered.body ?? {})
   if (contract.settings.nullFields === 'absent') dropNulls(draft)
 
   for (let pass = 0; pass < PASSES; pass++) {
-    const trial: Trial = { operation, query, body: draft.body }
-    const outcome = judge(trial, preparation.state, contract)
-    if (outcome.ok) {
-      const all = [...recovered.changes, ...changes, ...draft.changes]
-      return { preparation, parameters, body: trial.body, changes: all }
+    const { body } = draft
+    const problems = findProblems({ operation, query, body }, rehearsal)
+    if (problems.length === 0) {
+      return { rehearsal, parameters, body, changes: [...recovered.changes, ...changes, ...draft.changes] }
     }
-    if (!correctBody(draft, outcome.problems, { operation, query, preparation })) return undefined
+    if (!correctBody(draft, problems, { operation, query, rehearsal })) return undefined
   }
   return undefined
 }
 
+/**
+ * Why the service would refuse the request. Unlike its answer, this has the problems of the state beside those of the
+ * size, so that a correction leaves out first what would have to be left out anyway.
+ */
+function findProblems(request: ConformingRequest, { contract, state }: Rehearsal): readonly Problem<string>[] {
+  const { operation, query, body } = request
+  const { settings, catalogue } = contract
+  const received = { operation, query, body: operation.readsBody ? { ok: true as const, value: body } : undefined }
+  const conformity = conform(received, settings, catalogue)
+  const problems = conformity.ok ? [] : conformity.problems
+  if (problems.some(({ reason }) => reason !== 'maxItems')) return problems
+  const decision = decide(conformity.ok ? conformity : request, state, contract, state.createdAt)
+  const size = Buffer.byteLength(JSON.stringify(body))
+  return [
+    ...problems,
+    ...(decision.ok ? [] : decision.problems),
+    ...(size > settings.bodyLimit ? [tooLarge(settings.bodyLimit)] : []),
+  ]
+}
+
 /** Query and body that have nothing of what was sent. @throws Error where even they are refused, which is a bug. */
-export function exampleContent(operation: Operation, account: AccountState, contract: Contract): Content {
+export function exampleContent(operation: Operation, account: AccountState, contract: ServiceContract): Content {
   const headers = { 'content-type': 'application/json' }
   const empty = operation.readsBody ? Buffer.from('{}') : undefined
   const sent = { operation, parameters: [], rest: undefined, headers, body: empty }

@@ -1,10 +1,11 @@
+import type { ServiceContract } from '../behaviour/operation.ts'
+import type { PlannedRequest } from '../behaviour/planned-request.ts'
+import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { PlannedRequest } from '../coverage/planned-request.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { correctContent, exampleContent } from './content-correction.ts'
-import type { Preparation } from './preparation.ts'
 import { spellQuery } from './query-correction.ts'
 import { type CorrectedRoute, correctRoute } from './route-correction.ts'
 
@@ -35,20 +36,24 @@ export function correctRequest(
   request: ReceivedRequest,
   problems: readonly Problem<string>[],
   account: AccountState,
-  contract: Contract,
+  contract: ServiceContract,
 ): Correction {
   const admission = admit(problems, account, contract)
   const hasBody = (request.body?.length ?? 0) > 0
   const route = correctRoute({ method: request.method, target: request.target, hasBody }, contract)
-  const { preparation, parameters, body, changes } =
+  const { rehearsal, parameters, body, changes } =
     correctContent({ ...request, ...route }, account, contract) ?? exampleContent(route.operation, account, contract)
   const { plane, path } = { plane: 'service' as const, path: route.operation.path + spellQuery(parameters) }
   const all = [...admission.changes, ...route.changes, ...changes]
   return {
-    before: [...admission.steps, ...quota(problems, route, preparation, account), ...preparation.steps],
+    before: [...admission.steps, ...quota(problems, route, rehearsal, account), ...rehearsal.steps.map(withValidKey)],
     request: { plane, method: route.method, path, key: 'valid', ...(route.operation.readsBody && { body }) },
     changes: all.length === 0 ? ['Nothing: as the account is now, the request is accepted as it was sent.'] : all,
   }
+}
+
+function withValidKey(request: PlannedRequest): PlannedRequest {
+  return request.plane === 'service' ? { ...request, key: 'valid' } : request
 }
 
 interface Admission {
@@ -88,7 +93,7 @@ function isRateLimited(problems: readonly Problem<string>[]): boolean {
 function quota(
   problems: readonly Problem<string>[],
   { operation }: CorrectedRoute,
-  { steps }: Preparation,
+  { steps }: Rehearsal,
   account: AccountState,
 ): PlannedRequest[] {
   if (!isRateLimited(problems)) return []

@@ -1,8 +1,10 @@
+import type { ServiceContract } from '../behaviour/operation.ts'
+import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isRefusedBy } from '../contract/rules.ts'
+import { type Planes, writeCurl } from '../coverage/curl.ts'
 import { Evidence } from '../coverage/evidence.ts'
-import { type Planes, type PlannedRequest, writeCurl } from '../coverage/planned-request.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
 import { type Json, pointTo, valueAt } from '../ground/json.ts'
 import { bytesOf, textOf } from '../http/content.ts'
@@ -15,7 +17,7 @@ import { correctRequest, type ReceivedRequest } from './correction.ts'
 export function explainEntry(
   entry: Entry,
   account: AccountState,
-  contract: Contract,
+  contract: ServiceContract,
   planes: Planes,
   redact: Redact,
 ): Json {
@@ -43,7 +45,13 @@ export function explainEntry(
   }
 }
 
-function correct(entry: Entry, account: AccountState, contract: Contract, planes: Planes, redact: Redact): object {
+function correct(
+  entry: Entry,
+  account: AccountState,
+  contract: ServiceContract,
+  planes: Planes,
+  redact: Redact,
+): object {
   // It is tried out on a copy.
   const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)
   const { before, request } = { before: correction.before, request: withoutSecrets(correction.request, redact) }

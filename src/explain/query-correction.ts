@@ -1,9 +1,9 @@
+import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
-import type { Preparation } from './preparation.ts'
 import { quoted, spelt } from './wording.ts'
 
 export type Parameters = readonly (readonly [name: string, value: string])[]
@@ -24,8 +24,8 @@ const LENGTH = 8000
 const CREDENTIAL = /key|token|secret|auth|passw/i
 
 /** The parameters that an operation accepts, and the id of a group that there is. */
-export function correctQuery(sent: Sent, operation: Operation, preparation: Preparation): CorrectedQuery {
-  const { settings } = preparation.contract
+export function correctQuery(sent: Sent, operation: Operation, rehearsal: Rehearsal): CorrectedQuery {
+  const { settings } = rehearsal.contract
   const named = placeParameters(sent.parameters, operation, settings)
   const changes = [...named.changes]
   const given = named.parameters.find(([name]) => name === 'id')?.[1]
@@ -33,11 +33,11 @@ export function correctQuery(sent: Sent, operation: Operation, preparation: Prep
   const required = operation.checkQuery({}).length > 0
   const asksForOne = required || given !== undefined || sent.clues.length > 0
   if (!operation.parameters.has('id') || !asksForOne) return { parameters: named.parameters, changes }
-  if (given !== undefined && preparation.state.groups.has(given)) return { parameters: named.parameters, changes }
+  if (given !== undefined && rehearsal.state.groups.has(given)) return { parameters: named.parameters, changes }
 
-  const meant = clues.map((clue) => groupFor(clue, preparation.state, settings)).find((group) => group !== undefined)
-  const present = preparation.state.groups.size > 0
-  const { id, name } = meant ?? preparation.someGroup()
+  const meant = clues.map((clue) => groupFor(clue, rehearsal.state, settings)).find((group) => group !== undefined)
+  const present = rehearsal.state.groups.size > 0
+  const { id, name } = meant ?? rehearsal.group()
   changes.push(
     meant !== undefined || present
       ? `The query parameter \`id\` is ${id}, which the group ${quoted(name)} has.`

@@ -1,10 +1,21 @@
 import type { IncomingMessage } from 'node:http'
+import type { Operation } from '../contract/api.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
+import type { Settings } from '../domain/settings.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Content } from './content.ts'
 
-/** `content` is what was read, be it acceptable or not. */
-export type Body = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
+/** A body that was read: a JSON value, or why it is none. `content` is what was received, acceptable or not. */
+export type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
+
+/** Settings of an API that decide how bodies are read. */
+export type BodySettings = Pick<Settings, 'bodyLimit' | 'contentType'>
+
+/** The header fields that say what a body is. */
+export interface MediaFields {
+  'content-type'?: string | undefined
+  'content-encoding'?: string | undefined
+}
 
 const NOTHING = Buffer.alloc(0)
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -19,27 +30,53 @@ export interface Arrival {
 }
 
 /**
- * Reads a body that must be JSON of at most `limit` bytes; at once, where it is there. Checks in the order of the
- * specification's codes: type, size, presence, syntax.
+ * Reads the body that the operation asks for; `undefined` where it asks for none. A body that has already arrived is
+ * read at once. The checks follow the order of the specification's codes: type, size, presence, syntax.
  */
-export function readBody(request: IncomingMessage, limit: number, requireType: boolean): Awaitable<Body> {
-  const { 'content-type': type, 'content-encoding': coding } = request.headers
-  if (requireType && !JSON_TYPE.test(type ?? '')) {
-    return refuse({ code: 'invalid_request_body', reason: 'content-type', value: type ?? null })
-  }
-  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
-    return refuse({ code: 'invalid_request_body', reason: 'coding', value: coding })
-  }
-  return whenReady(readBytes(request, limit), (bytes) => parse(bytes, limit))
+export function readBody(
+  request: IncomingMessage,
+  { readsBody, bodyOptional }: Pick<Operation, 'readsBody' | 'bodyOptional'>,
+  settings: BodySettings,
+): Awaitable<ReadBody | undefined> {
+  if (!readsBody || (bodyOptional && !hasBody(request))) return undefined
+  const problem = findMediaProblem(request.headers, settings)
+  if (problem !== undefined) return refuse(problem)
+  const { bodyLimit } = settings
+  return whenReady(readBytes(request, bodyLimit), (bytes) =>
+    bytes === undefined ? refuse(tooLarge(bodyLimit)) : parseBytes(bytes),
+  )
 }
 
-function parse(bytes: Buffer | undefined, limit: number): Body {
-  if (bytes === undefined) return refuse(tooLarge(limit))
-  const size = bytes.length
+/** Reads a body that is a text in memory, as `readBody` reads one from a connection. `size` is in bytes. */
+export function readText(text: string, size: number, fields: MediaFields, settings: BodySettings): ReadBody {
+  const problem = findMediaProblem(fields, settings)
+  if (problem !== undefined) return refuse(problem)
+  if (size > settings.bodyLimit) return refuse(tooLarge(settings.bodyLimit))
+  return parseText(text, { held: text, size })
+}
+
+function findMediaProblem(
+  { 'content-type': type, 'content-encoding': coding }: MediaFields,
+  { contentType }: BodySettings,
+): Problem | undefined {
+  if (contentType === 'required' && !JSON_TYPE.test(type ?? '')) {
+    return { code: 'invalid_request_body', reason: 'content-type', value: type ?? null }
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    return { code: 'invalid_request_body', reason: 'coding', value: coding }
+  }
+  return undefined
+}
+
+function parseBytes(bytes: Buffer): ReadBody {
   // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
   const text = decode(bytes)
-  const content = { held: text ?? bytes, size }
-  if (size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
+  return parseText(text, { held: text ?? bytes, size: bytes.length })
+}
+
+/** `text` is `undefined` if the bytes are not UTF-8. */
+function parseText(text: string | undefined, content: Content): ReadBody {
+  if (content.size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
   try {
     if (text !== undefined) return { ok: true, value: JSON.parse(text), content }
   } catch {}
@@ -54,8 +91,14 @@ function decode(bytes: Buffer): string | undefined {
   }
 }
 
-function tooLarge(limit: number): Problem {
+/** The problem of a body of more than `limit` bytes. */
+export function tooLarge(limit: number): Problem {
   return { code: 'request_too_large', reason: 'bytes', about: { limit } }
+}
+
+/** RFC 9112 §6.3: a request without either field has no body. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** The bytes of the body, or `undefined` as soon as there are more than `limit`; the rest is then read past. */

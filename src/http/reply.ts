@@ -7,15 +7,11 @@ import { type Content, contentOf } from './content.ts'
 /** What happens to a response that violates the contract, which is a bug of ours. */
 export type ResponseValidation = 'error' | 'warn' | 'off'
 
-/**
- * The `data` of a successful answer. `source` is an immutable value from which alone `make` computes it, together
- * with `variant`; so that the bytes can be kept for as long as the source is in use.
- */
+/** `data` that `make` computes from `source` and `variant` alone, so that its bytes can be kept as long as the source. */
 export interface Reading {
-  ok: true
   source: object
   variant: string
-  make: () => unknown
+  make(): unknown
 }
 
 /** A response but for the headers that every exchange has. */
@@ -61,12 +57,13 @@ export class Replier {
     this.#validation = validation
   }
 
-  read(operation: Operation, { source, variant, make }: Reading): Reply {
+  read(operation: Operation, reading: Reading): Reply {
+    const { source, variant } = reading
     const replies = this.#kept.get(source) ?? new Map<string, { variant: string; reply: Reply }>()
     this.#kept.set(source, replies)
     const kept = replies.get(operation.id)
     if (kept?.variant === variant) return kept.reply
-    const reply = this.succeed(operation, make())
+    const reply = this.succeed(operation, reading.make())
     replies.set(operation.id, { variant, reply })
     return reply
   }

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { type Conformity, conform } from '../behaviour/conformity.ts'
+import { decide } from '../behaviour/judge.ts'
+import { type Answer, changesAccount, type ServiceContract } from '../behaviour/operation.ts'
 import type { Operation } from '../contract/api.ts'
-import { ContractError } from '../contract/contract-error.ts'
 import type { AccountState } from '../domain/account.ts'
-import { type Refusal, refuse } from '../domain/errors.ts'
+import { type Decision, type Refusal, refuse } from '../domain/errors.ts'
 import { cutConnection, replaceHeaders, sendDripping, sendHalf } from '../faults/delivery.ts'
 import {
   actsAfter,
@@ -21,9 +23,7 @@ import {
 import { injectionOf } from '../faults/strike.ts'
 import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
 import { elapsed } from '../ground/clock.ts'
-import { pointTo } from '../ground/json.ts'
-import { ClientGone } from '../http/body.ts'
-import { type Conformity, conformRequest } from '../http/conform.ts'
+import { ClientGone, readBody } from '../http/body.ts'
 import { writeDate } from '../http/date.ts'
 import { type Delivery, post } from '../http/engine/outbox.ts'
 import type { Log } from '../http/log.ts'
@@ -35,10 +35,10 @@ import type { Injection } from '../journal/entry.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
 import { type Exchange, openExchange } from './exchange.ts'
 import { type Admission, type Caller, createGate, type GateDeps } from './gate.ts'
-import { type Behaviour, OPERATIONS, type Outcome } from './operations.ts'
 import { createRecorder } from './recorder.ts'
 
 export interface PipelineDeps extends GateDeps, InjectionDeps {
+  contract: ServiceContract
   /** Names requests that belong to no account. */
   seed: number
   log: Log
@@ -56,7 +56,6 @@ export function createPipeline(
   const route = createRouter(contract, contract.settings)
   const replier = new Replier(contract, deps.responseValidation)
   const record = createRecorder(deps)
-  contract.operations.forEach(behaviourOf)
   /** Connections that a fault has cut: what was sent on them without waiting is lost as well. */
   const severed = new WeakSet<Socket>()
   let strangers = 0
@@ -106,10 +105,10 @@ export function createPipeline(
 
   function produce(exchange: Exchange): Awaitable<Reply | undefined> {
     const refusal = findOperation(exchange)
-    if (refusal) return answer(exchange, refusal)
+    if (refusal) return refuseWith(exchange, refusal)
     return whenReady(visitGate(exchange), (admission) => {
       const barred = enter(exchange, admission)
-      if (barred) return answer(exchange, barred)
+      if (barred) return refuseWith(exchange, barred)
       const { injection } = exchange
       if (injection === undefined || actsAfter(injection)) return run(exchange)
       return strike(exchange, injection)
@@ -142,7 +141,7 @@ export function createPipeline(
   function refuseOrphan(exchange: Exchange): Reply {
     exchange.allowance = undefined
     exchange.injection = undefined
-    return answer(exchange, refuse({ code: 'unauthorized' }))
+    return refuseWith(exchange, refuse({ code: 'unauthorized' }))
   }
 
   /** Finds the operation; a refusal is one that needs no key to be told. */
@@ -188,14 +187,17 @@ export function createPipeline(
   function run(exchange: Exchange): Awaitable<Reply> {
     const { request, query, operation, caller } = exchange
     if (operation === undefined || caller === undefined) throw new Error('A request came in without a caller.')
-    return whenReady(conformRequest(request, query, operation, contract.settings, exchange), (conforming) =>
-      perform(exchange, caller, operation, conforming),
-    )
+    return whenReady(readBody(request, operation, contract.settings), (body) => {
+      const conformity = conform({ operation, query, body }, contract.settings, contract.catalogue)
+      exchange.body = body?.content
+      exchange.value = conformity.ok ? body && conformity.body : conformity.value
+      return perform(exchange, caller, operation, conformity)
+    })
   }
 
-  function perform(exchange: Exchange, caller: Caller, operation: Operation, conforming: Conformity): Awaitable<Reply> {
-    if (!conforming.ok) return answer(exchange, unlawful(exchange, conforming))
-    const { query, body } = conforming
+  function perform(exchange: Exchange, caller: Caller, operation: Operation, conformity: Conformity): Awaitable<Reply> {
+    if (!conformity.ok) return refuseWith(exchange, unlawful(exchange, conformity))
+    const { query, body } = conformity
     if (query['id'] !== undefined) exchange.group = caller.account.groups.get(query['id'])
     const simulated = deps.simulator && operation.readsBody ? findSimulation(body, operation, contract) : undefined
     if (simulated !== undefined) {
@@ -203,19 +205,23 @@ export function createPipeline(
       const simulation = injectReply(exchange, simulated.injection, replier, contract, simulated.named)
       if (simulation !== undefined) return simulation
     }
-    const { account, key, now } = caller
-    const call = { account, key, now, query, body, contract, store, simulator: deps.simulator }
-    return whenReady(behaviourOf(operation)(call), (outcome) => answer(exchange, outcome))
+    const { account, now } = caller
+    if (!changesAccount(operation)) return answer(exchange, decide(conformity, account, contract, now))
+    const decision = store.update(account.id, (state) => decide(conformity, state, contract, now))
+    return whenReady(decision, (decided) => answer(exchange, decided))
   }
 
-  function answer(exchange: Exchange, outcome: Outcome | Refusal<string>): Reply {
+  function answer(exchange: Exchange, decision: Decision<AccountState, Answer>): Reply {
+    if (!decision.ok) return refuseWith(exchange, decision)
     const { operation } = exchange
-    if (!outcome.ok) {
-      exchange.problems = outcome.problems
-      return replier.refuse(operation, outcome.problems)
-    }
     if (operation === undefined) throw new Error('Only an operation succeeds.')
-    return 'source' in outcome ? replier.read(operation, outcome) : replier.succeed(operation, outcome.data)
+    const { value } = decision
+    return value.source === undefined ? replier.succeed(operation, value.data) : replier.read(operation, value)
+  }
+
+  function refuseWith(exchange: Exchange, { problems }: Refusal<string>): Reply {
+    exchange.problems = problems
+    return replier.refuse(exchange.operation, problems)
   }
 
   /** Lets the connection go without an answer. */
@@ -285,17 +291,4 @@ export function createPipeline(
 function unlawful(exchange: Exchange, refusal: Refusal<string>): Refusal<string> {
   exchange.unlawful = true
   return refusal
-}
-
-/** @throws ContractError, at the start, for an operation of the document that nobody has written. */
-function behaviourOf({ id, path, method }: Operation): Behaviour {
-  const behaviour = OPERATIONS[id]
-  if (behaviour === undefined) {
-    throw new ContractError(
-      'openapi.yaml',
-      pointTo(pointTo('/paths', path), method.toLowerCase()),
-      `No behaviour is written for the operation ${id}.`,
-    )
-  }
-  return behaviour
 }

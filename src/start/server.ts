@@ -5,6 +5,9 @@ import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin, createControl } from '../admin/admin.ts'
 import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
 import { isLoopback } from '../admin/guard.ts'
+import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
+import { OPERATIONS } from '../behaviour/operations/operations.ts'
+import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { openAccount } from '../domain/account.ts'
@@ -37,7 +40,7 @@ export interface Understudy extends Library, AsyncDisposable {
   /** File and reason of each account that was left out because it is damaged; see `skipDamaged`. */
   readonly skipped: readonly string[]
   /** What every request and answer is held to. */
-  readonly contract: Contract
+  readonly contract: ServiceContract
   /** Answers what is under way, saves, closes every connection. A second call waits for the first. */
   stop(): Promise<void>
 }
@@ -46,13 +49,23 @@ export interface Understudy extends Library, AsyncDisposable {
  * Composes contract, store, service and control plane into a listening server.
  * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError, or the `EADDRINUSE` and the like of `listen`.
  */
-export async function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
+export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
+  return startService(options, OPERATIONS)
+}
+
+/** The same, with these behaviours of the operations, by operationId. */
+export async function startService(
+  options: ServerOptions,
+  behaviours: Readonly<Record<string, OperationBehaviour>>,
+): Promise<Understudy> {
   checkOptions(options)
   const { host = '127.0.0.1', port = 0, seed = DEFAULT_SEED, clock = systemClock, log = SILENT, admin = true } = options
   if (admin && options.adminToken === undefined && !isLoopback(host)) {
     throw new OptionError('host', host, 'others can reach this address, so give adminToken, or admin: false')
   }
-  const contract = await loadContract({ overlays: await Promise.all((options.overlays ?? []).map(readOverlay)) })
+  const { simulator = true } = options
+  const overlays = await Promise.all((options.overlays ?? []).map(readOverlay))
+  const contract = bindBehaviours(await loadContract({ overlays }), { behaviours, simulator })
   checkPlan(options.plan, contract.settings)
   const fixture = await loadFixture(options.fixture ?? 'demo')
   const faultSets = await readFaultSets(options.faults ?? [], contract)
@@ -90,7 +103,7 @@ export async function startUnderstudy(options: ServerOptions = {}): Promise<Unde
       log,
       stopping: stopping.signal,
       prefer: options.prefer ?? true,
-      simulator: options.simulator ?? true,
+      simulator,
       enforceQuotas: options.enforceQuotas ?? true,
       responseValidation: options.responseValidation ?? 'error',
     })

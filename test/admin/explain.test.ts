@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PlannedRequest } from '../../src/coverage/planned-request.ts'
+import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
 import { ACCOUNT, DISABLED_KEY, pathOf, SECOND_KEY, withKey } from '../support/account.ts'

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { writeCurl } from '../../src/coverage/planned-request.ts'
+import { writeCurl } from '../../src/coverage/curl.ts'
 
 const PLANES = { baseUrl: 'http://127.0.0.1:4010/api/v1', adminUrl: 'http://127.0.0.1:4010/__admin' }
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { PlannedRequest } from '../../src/coverage/planned-request.ts'
+import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import { includesApiAccess } from '../../src/domain/plans.ts'
 import { type Correction, correctRequest, type ReceivedRequest } from '../../src/explain/correction.ts'
 import { changeAccount } from '../support/account.ts'

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import type { PlannedRequest } from '../../src/coverage/planned-request.ts'
+import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import { ACCOUNT, changeAccount, DISABLED_KEY, pathOf } from '../support/account.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, type Header, JSON_BODY } from '../support/wire.ts'
@@ -354,7 +354,7 @@ const DOMAINS: Row[] = [
     ['DELETE', '/domains', domains('one.example')],
     '`domains[0]` was left out: "*.two.example" is no hostname.',
     '`domains[1]` was left out: "x@two.example" is no hostname.',
-    '`domains` names "one.example", which the request did not: nothing that it named can be removed.',
+    '`domains` names "one.example", because a domain is needed that can be removed, and the request named none.',
   ],
   [
     'members that are not monitored',

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { PlannedRequest } from '../../src/coverage/planned-request.ts'
+import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import type { ObservedService } from '../coverage/observed-service.ts'
 import type { TestResponse } from './service.ts'
 

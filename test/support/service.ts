@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
+import type { ServiceContract } from '../../src/behaviour/operation.ts'
 import type { Operation } from '../../src/contract/api.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
@@ -21,7 +22,7 @@ export interface TestResponse {
 
 export interface TestService {
   baseUrl: string
-  contract: Contract
+  contract: ServiceContract
   store: Store
   /** Sends a request with the account's key; `body` is sent as JSON, or as it is when it is a string. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string | null>): Promise<TestResponse>

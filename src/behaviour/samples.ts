@@ -2,14 +2,6 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { comparedName, type IdFormat } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 
-/** The first of `example-1.com`, `example-2.com` and so on that the account does not monitor, nor `others` name. */
-export function freshDomain({ domains }: AccountState, others: readonly string[] = []): string {
-  for (let number = 1; ; number++) {
-    const name = `example-${number}.com`
-    if (!domains.has(name) && !others.includes(name)) return name
-  }
-}
-
 /** So many names `example-1.com`, `example-2.com` and so on that the account does not monitor. */
 export function freshDomains({ domains }: AccountState, count: number): string[] {
   const names: string[] = []
@@ -58,11 +50,6 @@ export function freshName(
     const name = characters.slice(0, Math.max(0, limit - suffix.length)).join('') + suffix
     if (!groupNames.has(comparedName(name, settings.nameComparison))) return name
   }
-}
-
-/** The first domain that may be removed, if any. */
-export function removableDomain(account: AccountState, settings: Settings): string | undefined {
-  return removableDomains(account, 1, settings)[0]
 }
 
 /** The first so many domains that may be removed, or all of these. */

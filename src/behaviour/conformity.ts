@@ -1,0 +1,73 @@
+import type { Operation } from '../contract/api.ts'
+import type { Catalogue } from '../contract/catalogue.ts'
+import { type Problem, type Problems, type Refusal, refusalOf } from '../domain/errors.ts'
+import type { Settings } from '../domain/settings.ts'
+import { isObject, type Json } from '../ground/json.ts'
+import type { ConformingRequest } from './operation.ts'
+
+/** A request to an operation, read as far as HTTP goes. */
+export interface ReceivedRequest {
+  operation: Operation
+  query: Readonly<Record<string, string>>
+  /** A JSON value, or why there is none. Absent where no body is read. */
+  body: { ok: true; value: unknown } | Refusal | undefined
+}
+
+/** Settings of an API that decide which requests conform. */
+export type ConformitySettings = Pick<Settings, 'nullFields' | 'unknownQueryParameters'>
+
+/** `value` is the body of a refused request, where it is JSON. */
+export type Conformity = ({ ok: true } & ConformingRequest) | (Refusal<string> & { value?: unknown })
+
+const NO_PROBLEMS: readonly Problem<string>[] = []
+const NO_BODY: Json = {}
+
+/**
+ * Holds a request to the parameters and the schema of its operation, whatever the account holds. A refusal has all
+ * problems; the one that is answered comes first.
+ */
+export function conform(
+  { operation, query, body }: ReceivedRequest,
+  settings: ConformitySettings,
+  catalogue: Catalogue,
+): Conformity {
+  const wrong = operation.checkQuery(query)
+  const unknown = settings.unknownQueryParameters === 'refused' ? unknownParameters(query, operation) : NO_PROBLEMS
+  const inQuery = joined(wrong, unknown)
+  if (body === undefined) {
+    return refusalFor(inQuery, catalogue) ?? { ok: true, operation, query, body: NO_BODY }
+  }
+  if (!body.ok) return refusalFor(joined(inQuery, body.problems), catalogue) ?? body
+  const value = settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
+  const refusal = refusalFor(joined(inQuery, operation.checkBody(value)), catalogue)
+  if (refusal !== undefined) return { ...refusal, value }
+  // The check of the body has just proved that it is an object.
+  return { ok: true, operation, query, body: value as Json }
+}
+
+/** A refusal for the problems, if there are any. The one that the catalogue ranks highest comes first. */
+export function refusalFor(problems: readonly Problem<string>[], catalogue: Catalogue): Refusal<string> | undefined {
+  const refusal = refusalOf(problems)
+  if (refusal === undefined || problems.length === 1) return refusal
+  const foremost = catalogue.foremost(refusal.problems)
+  if (foremost === refusal.problems[0]) return refusal
+  return { ok: false, problems: [foremost, ...problems.filter((each) => each !== foremost)] as Problems<string> }
+}
+
+/** Query parameters that the operation does not have. */
+export function unknownParameters(
+  query: Readonly<Record<string, unknown>>,
+  { parameters }: Operation,
+): Problem<string>[] {
+  const unknown = Object.keys(query).filter((name) => !parameters.has(name))
+  return unknown.map((name) => ({ code: 'unknown_field', reason: 'query', field: name, value: query[name] }))
+}
+
+/** Both lists in one; most often there is nothing in the first. */
+function joined<Item>(some: readonly Item[], others: readonly Item[]): readonly Item[] {
+  return some.length === 0 ? others : [...some, ...others]
+}
+
+function withoutNulls(value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) : value
+}

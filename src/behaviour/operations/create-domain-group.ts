@@ -1,0 +1,27 @@
+import { accept } from '../../domain/errors.ts'
+import { createGroup } from '../../domain/groups.ts'
+import { hostnamesIn } from '../hostnames.ts'
+import type { OperationBehaviour } from '../operation.ts'
+import { MEMBERS, NAME } from './group-fields.ts'
+
+/** Source: POST /domaingroups, "if any is not, the request fails and no group is created." */
+export const createDomainGroup: OperationBehaviour = {
+  decide({ body }, account, contract) {
+    const input = { name: String(body['name']), domains: hostnamesIn(body, 'domains', contract) }
+    const decision = createGroup(account, input, contract.groupIds, contract.settings)
+    return decision.ok ? accept(decision.state, { data: { group: decision.value } }) : decision
+  },
+  fields: { name: NAME, domains: MEMBERS },
+  accepted: [
+    (account) => ({ body: { name: account.freshName() } }),
+    (account) => ({ body: { name: account.freshName(), domains: account.monitored() } }),
+  ],
+  refused: [
+    (account) => ({ body: { name: account.freshName(), domains: account.unmonitored() } }),
+    (account) => ({ body: { name: account.group().name } }),
+    (account) => {
+      const [domain] = account.monitored()
+      return { body: { name: account.freshName(), domains: [domain, domain] } }
+    },
+  ],
+}

@@ -1,0 +1,13 @@
+import { accept } from '../../domain/errors.ts'
+import { deleteGroup } from '../../domain/groups.ts'
+import type { OperationBehaviour } from '../operation.ts'
+
+/** Source: DELETE /domaingroups, "Only the grouping is removed; member domains stay monitored." */
+export const deleteDomainGroup: OperationBehaviour = {
+  decide({ query }, account, { settings }) {
+    const decision = deleteGroup(account, query['id'] ?? '', settings)
+    return decision.ok ? accept(decision.state, { data: {} }) : decision
+  },
+  accepted: [(account) => ({ query: { id: account.groupWithMember().id } })],
+  refused: [(account) => ({ query: { id: account.unknownGroupId() } })],
+}

@@ -1,0 +1,40 @@
+import { deleteDomains as remove } from '../../domain/domains.ts'
+import { accept } from '../../domain/errors.ts'
+import { hostnamesIn } from '../hostnames.ts'
+import type { OperationBehaviour, SampleAccount } from '../operation.ts'
+
+/** Source: DELETE /domains, "a domain still actively used in certain monitoring features cannot be removed." */
+export const deleteDomains: OperationBehaviour = {
+  decide({ body }, account, contract) {
+    const decision = remove(account, hostnamesIn(body, 'domains', contract), contract.settings)
+    if (!decision.ok) return decision
+    const { domains } = decision.value
+    return accept(decision.state, { data: { domains, count: domains.length } })
+  },
+  fields: {
+    domains: {
+      make: (account, size = fewest(account)) => account.removable(size),
+      because: 'a domain is needed that can be removed, and the request named none',
+      removes: true,
+    },
+  },
+  accepted: [(account) => ({ body: { domains: account.removable(fewest(account)) } })],
+  refused: [
+    (account) => {
+      const used = account.usedDomain()
+      const count = fewest(account)
+      const others = count === 1 ? [] : account.removable(count).filter((name) => name !== used)
+      return { body: { domains: [used, ...others].slice(0, count) } }
+    },
+    (account) => ({ body: { domains: account.unmonitored(fewest(account)) } }),
+    (account) => ({ body: { domains: account.groupWithMember().domains.slice(0, 1) } }),
+    (account) => {
+      const domains = account.removable(fewest(account) - 1)
+      return { body: { domains: [...domains, ...domains.slice(0, 1)] } }
+    },
+  ],
+}
+
+function fewest(account: SampleAccount): number {
+  return account.fewest('deleteDomains', 'domains')
+}

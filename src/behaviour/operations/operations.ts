@@ -1,0 +1,21 @@
+import type { OperationBehaviour } from '../operation.ts'
+import { addDomains } from './add-domains.ts'
+import { createDomainGroup } from './create-domain-group.ts'
+import { deleteDomainGroup } from './delete-domain-group.ts'
+import { deleteDomains } from './delete-domains.ts'
+import { listDmarc } from './list-dmarc.ts'
+import { listDomainGroups } from './list-domain-groups.ts'
+import { listDomains } from './list-domains.ts'
+import { updateDomainGroup } from './update-domain-group.ts'
+
+/** The behaviour of each operation of openapi.yaml, by operationId. */
+export const OPERATIONS: Readonly<Record<string, OperationBehaviour>> = {
+  listDmarc,
+  listDomains,
+  addDomains,
+  deleteDomains,
+  listDomainGroups,
+  createDomainGroup,
+  updateDomainGroup,
+  deleteDomainGroup,
+}

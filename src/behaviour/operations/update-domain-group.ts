@@ -1,0 +1,60 @@
+import { accept } from '../../domain/errors.ts'
+import { type GroupChanges, updateGroup } from '../../domain/groups.ts'
+import { hostnamesIn } from '../hostnames.ts'
+import type { OperationBehaviour, SampleAccount } from '../operation.ts'
+import { MEMBERS, NAME } from './group-fields.ts'
+
+/** Source: PATCH /domaingroups, "additions are applied first, then removals." */
+export const updateDomainGroup: OperationBehaviour = {
+  decide({ query, body }, account, contract) {
+    const changes: GroupChanges = {
+      ...(body['name'] !== undefined && { name: String(body['name']) }),
+      ...(body['domains'] !== undefined && { domains: hostnamesIn(body, 'domains', contract) }),
+      ...(body['add_domains'] !== undefined && { addDomains: hostnamesIn(body, 'add_domains', contract) }),
+      ...(body['remove_domains'] !== undefined && { removeDomains: hostnamesIn(body, 'remove_domains', contract) }),
+    }
+    const decision = updateGroup(account, query['id'] ?? '', changes, contract.settings)
+    return decision.ok ? accept(decision.state, { data: { group: decision.value } }) : decision
+  },
+  fields: {
+    name: NAME,
+    domains: {
+      ...MEMBERS,
+      // A correction must not turn "these members" into "no members".
+      whenEmptied({ id = '' }, { groups }) {
+        const { domains = [] } = groups.get(id) ?? {}
+        if (domains.length === 0) return undefined
+        const change = '`domains` are the members that the group has, because nothing of what was named is left.'
+        return { value: domains, change }
+      },
+    },
+    add_domains: MEMBERS,
+    remove_domains: { ...MEMBERS, removes: true },
+  },
+  accepted: [
+    (account) => ({ ...existing(account), body: { name: account.freshName() } }),
+    (account) => ({ ...existing(account), body: { domains: account.monitored() } }),
+    (account) => ({ ...existing(account), body: { add_domains: account.monitored() } }),
+    (account) => ({ ...existing(account), body: { remove_domains: account.unmonitored() } }),
+    (account) => {
+      const both = account.monitored()
+      return { ...existing(account), body: { add_domains: both, remove_domains: both } }
+    },
+  ],
+  refused: [
+    (account) => ({ query: { id: account.unknownGroupId() }, body: { name: account.freshName() } }),
+    (account) => ({ query: { id: account.group().id }, body: { add_domains: account.unmonitored() } }),
+    (account) => {
+      const group = account.group()
+      return { query: { id: group.id }, body: { name: account.groupBeside(group).name } }
+    },
+    (account) => {
+      const [domain] = account.monitored()
+      return { query: { id: account.group().id }, body: { add_domains: [domain, domain] } }
+    },
+  ],
+}
+
+function existing(account: SampleAccount): { query: { id: string } } {
+  return { query: { id: account.groupWithMember().id } }
+}

@@ -1,0 +1,169 @@
+import type { Operation } from '../contract/api.ts'
+import type { AccountState, DomainGroup } from '../domain/account.ts'
+import { includesApiAccess } from '../domain/plans.ts'
+import { isObject, type Json, valueAt } from '../ground/json.ts'
+import type { ReceivedRequest } from './conformity.ts'
+import { judge } from './judge.ts'
+import type { SampleAccount, ServiceContract } from './operation.ts'
+import type { PlannedRequest } from './planned-request.ts'
+import { freshDomains, freshName, freshNameOfLength, removableDomains, someGroup, unknownGroupId } from './samples.ts'
+
+/** A feature that an account's domain is given while a sample needs one in use. */
+const FEATURE = 'mta-sts'
+
+/**
+ * Requests that are planned one after another, and what they make of an account. The state is a copy: the account itself
+ * stays as it is.
+ */
+export class Rehearsal implements SampleAccount {
+  readonly contract: ServiceContract
+  /** The requests, in the order in which they are to be sent. */
+  readonly steps: PlannedRequest[]
+  #state: AccountState
+  #restoring: (() => void) | undefined
+
+  constructor(contract: ServiceContract, account: AccountState, steps: readonly PlannedRequest[] = []) {
+    this.contract = contract
+    this.#state = account
+    this.steps = [...steps]
+  }
+
+  get state(): AccountState {
+    return this.#state
+  }
+
+  copy(): Rehearsal {
+    return new Rehearsal(this.contract, this.#state, this.steps)
+  }
+
+  /** Adds a request to the plan that changes nothing that a later one depends on. */
+  plan(request: PlannedRequest): void {
+    this.steps.push(request)
+  }
+
+  /** Adds requests that put back what was changed for the last sample alone. */
+  restore(): void {
+    this.#restoring?.()
+    this.#restoring = undefined
+  }
+
+  /** Sees to it that the account may use the API. */
+  allowAccess(): void {
+    const { plans } = this.contract.settings
+    if (!includesApiAccess(this.#state.plan, plans)) this.changePlan(plans.lowest)
+  }
+
+  changePlan(plan: string): void {
+    this.administer('PATCH', '', { plan })
+    this.#state = { ...this.#state, plan }
+  }
+
+  /** Adds a request to the control plane, to a path below that of the account. */
+  administer(method: string, path: string, body?: unknown): void {
+    const base = `/accounts/${encodeURIComponent(this.#state.id)}`
+    this.plan({ plane: 'admin', method, path: base + path, ...(body !== undefined && { body }) })
+  }
+
+  monitored(count = 1): string[] {
+    const wanted = Math.max(1, count)
+    this.#add(wanted - this.#state.domains.size)
+    return [...this.#state.domains.keys()].slice(0, wanted)
+  }
+
+  removable(count = 1): string[] {
+    const { settings } = this.contract
+    const wanted = Math.max(1, count)
+    this.#add(wanted - removableDomains(this.#state, wanted, settings).length)
+    return removableDomains(this.#state, wanted, settings)
+  }
+
+  unmonitored(count = 1): string[] {
+    return freshDomains(this.#state, Math.max(1, count))
+  }
+
+  usedDomain(): string {
+    for (const { name, features } of this.#state.domains.values()) if (features.length > 0) return name
+    const [name = ''] = this.monitored()
+    this.#use(name, [FEATURE])
+    this.#restoring = () => this.#use(name, [])
+    return name
+  }
+
+  group(): DomainGroup {
+    return someGroup(this.#state) ?? this.#createGroup([])
+  }
+
+  groupWithMember(): DomainGroup {
+    for (const group of this.#state.groups.values()) if (group.domains.length > 0) return group
+    return this.#createGroup(this.monitored())
+  }
+
+  groupBeside({ id }: DomainGroup): DomainGroup {
+    for (const group of this.#state.groups.values()) if (group.id !== id) return group
+    return this.#createGroup([])
+  }
+
+  unknownGroupId(): string {
+    return unknownGroupId(this.#state, this.contract.groupIds)
+  }
+
+  /** A name that no group has: `base` or, by default, the example of the contract, with a number if that is taken. */
+  freshName(base?: string): string {
+    const schemas = this.contract.document.resolved.components?.schemas ?? {}
+    const { example, maxLength } = (schemas['DomainGroupName'] ?? {}) as { example?: unknown; maxLength?: number }
+    return freshName(this.#state, base ?? String(example ?? 'Example'), this.contract.settings, maxLength)
+  }
+
+  nameOfLength(length: number): string | undefined {
+    return freshNameOfLength(this.#state, length, this.contract.settings)
+  }
+
+  fewest(operationId: string, field: string): number {
+    return Math.max(1, this.#limitOf(operationId, field, 'minItems') ?? 1)
+  }
+
+  #limitOf(operationId: string, field: string, keyword: 'minItems' | 'maxItems'): number | undefined {
+    const schema = valueAt(this.#operation(operationId).bodySchema, `/properties/${field}`)
+    const limit = isObject(schema) ? schema[keyword] : undefined
+    return typeof limit === 'number' ? limit : undefined
+  }
+
+  #operation(operationId: string): Operation {
+    const operation = this.contract.operations.find(({ id }) => id === operationId)
+    if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`)
+    return operation
+  }
+
+  #use(name: string, features: readonly string[]): void {
+    this.administer('PUT', `/domains/${encodeURIComponent(name)}/features`, { features })
+    const domain = this.#state.domains.get(name)
+    if (domain === undefined) throw new Error(`The account does not monitor ${name}.`)
+    this.#state = { ...this.#state, domains: this.#state.domains.set(name, { ...domain, features }) }
+  }
+
+  #createGroup(domains: readonly string[]): DomainGroup {
+    const name = this.freshName()
+    const { group } = this.#send('createDomainGroup', domains.length === 0 ? { name } : { name, domains })
+    return group as DomainGroup
+  }
+
+  #add(count: number): void {
+    const most = this.#limitOf('addDomains', 'domains', 'maxItems') ?? Number.POSITIVE_INFINITY
+    const fewest = this.fewest('addDomains', 'domains')
+    for (let left = count; left > 0; left -= most) {
+      this.#send('addDomains', { domains: freshDomains(this.#state, Math.max(Math.min(left, most), fewest)) })
+    }
+  }
+
+  /** Plans a request that changes the account, and the change; the `data` of its answer. */
+  #send(operationId: string, body: Json): Json {
+    const operation = this.#operation(operationId)
+    const request: ReceivedRequest = { operation, query: {}, body: { ok: true, value: body } }
+    const judgement = judge(request, this.#state, this.contract, this.#state.createdAt)
+    if (!judgement.ok) throw new Error(`${operationId} refuses a sample: ${JSON.stringify(judgement.problems)}.`)
+    const { method, path } = operation
+    this.plan({ plane: 'service', method, path, body })
+    this.#state = judgement.state
+    return judgement.value.source === undefined ? judgement.value.data : {}
+  }
+}

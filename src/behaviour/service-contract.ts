@@ -1,0 +1,37 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import { ContractError } from '../contract/contract-error.ts'
+import type { MonitoredDomain } from '../domain/account.ts'
+import { simulatedTraits } from '../domain/simulator.ts'
+import { pointTo } from '../ground/json.ts'
+import type { OperationBehaviour, ServiceContract } from './operation.ts'
+
+export interface ServiceOptions {
+  /** By operationId. */
+  behaviours: Readonly<Record<string, OperationBehaviour>>
+  /** Whether domains under understudy.test say by their names what is special about them. */
+  simulator: boolean
+}
+
+const NO_TRAITS: Partial<MonitoredDomain> = {}
+
+/** @throws ContractError for an operation that has no behaviour. */
+export function bindBehaviours(contract: Contract, { behaviours, simulator }: ServiceOptions): ServiceContract {
+  const bound = new Map(contract.operations.map((operation) => [operation, findBehaviour(operation, behaviours)]))
+  return {
+    ...contract,
+    behaviourOf(operation) {
+      const behaviour = bound.get(operation)
+      if (behaviour === undefined) throw new Error(`The contract has no operation ${operation.id}.`)
+      return behaviour
+    },
+    traitsOf: simulator ? simulatedTraits : () => NO_TRAITS,
+  }
+}
+
+function findBehaviour({ id, path, method }: Operation, behaviours: ServiceOptions['behaviours']): OperationBehaviour {
+  const behaviour = Object.hasOwn(behaviours, id) ? behaviours[id] : undefined
+  if (behaviour !== undefined) return behaviour
+  const pointer = pointTo(pointTo('/paths', path), method.toLowerCase())
+  throw new ContractError('openapi.yaml', pointer, `No behaviour is written for the operation ${id}.`)
+}
