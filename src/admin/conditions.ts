@@ -82,6 +82,8 @@ export const updateQuota: AccountVerb = async (call) => {
   const { account, store, now } = call
   const { key: id, bucket, remaining } = call.body as { key?: string; bucket: string; remaining: number }
   if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
+  const buckets = new Set(quotasOf(call).map(({ name }) => name))
+  if (!buckets.has(bucket)) return invalid('/bucket', bucket, 'choice', { allowed: [...buckets].join(', ') })
   // A quota that the keys share is the same, whichever of them is named.
   const all = id === undefined || call.contract.settings.quotaScope === 'account'
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))

@@ -50,11 +50,11 @@ export interface Understudy extends Library, AsyncDisposable {
  * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError, or the `EADDRINUSE` and the like of `listen`.
  */
 export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
-  return startService(options, OPERATIONS)
+  return startServer(options, OPERATIONS)
 }
 
 /** The same, with these behaviours of the operations, by operationId. */
-export async function startService(
+export async function startServer(
   options: ServerOptions,
   behaviours: Readonly<Record<string, OperationBehaviour>>,
 ): Promise<Understudy> {

@@ -123,18 +123,12 @@ describe('the document of the control plane', () => {
     }
   })
 
-  it('names the same profiles, corruptions, buckets and fixtures as the program', () => {
+  it('names the same profiles, corruptions and fixtures as the program', () => {
     expect(schema('Pin', '/properties/profile')['enum']).toEqual([...PROFILE_NAMES])
     expect(schema('FaultRule', '/properties/corrupt')['enum']).toEqual([...CORRUPTIONS])
     expect(schema('FaultRule', '/properties/connection')['enum']).toEqual([
       ...(['reset', 'hang', 'empty', 'truncate', 'drip'] satisfies ConnectionFault[]),
     ])
-    const buckets = valueAt(
-      source,
-      '/paths/~1accounts~1{account}~1quotas/patch/requestBody/content/application~1json/schema/properties/bucket/enum',
-    )
-    const limited = contract.operations.filter(({ quota }) => quota !== undefined)
-    expect((buckets as string[]).toSorted()).toEqual([...new Set(limited.map(({ path }) => path.slice(1)))].toSorted())
     expect(FIXTURE_NAMES).toContain('empty')
   })
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { loadControlApi } from '../../src/admin/control.ts'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ExplanationReport, RequestReport } from '../../src/library/reports.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -27,8 +28,8 @@ export interface ObservedService extends TestService {
 const api = await loadControlApi()
 
 /** Starts a stand-in whose control plane is looked at. */
-export async function startObserved(options: ServerOptions = {}): Promise<ObservedService> {
-  const service = await startService(options)
+export async function startObserved(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<ObservedService> {
+  const service = await startService(options, behaviours)
   const adminUrl = new URL('/__admin', service.baseUrl).href
 
   async function ask(method: string, path: string, body?: unknown): Promise<ControlAnswer> {

@@ -1,10 +1,11 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import type { ServiceContract } from '../../src/behaviour/operation.ts'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Operation } from '../../src/contract/api.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { startUnderstudy } from '../../src/start/server.ts'
+import { startServer } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 
@@ -35,10 +36,11 @@ export interface TestService {
 }
 
 /** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
-export async function startService(options: ServerOptions = {}): Promise<TestService> {
+export async function startService(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<TestService> {
   let time = START
   const store = options.store ?? openMemoryStore()
-  const service = await startUnderstudy({ fixture: 'empty', apiKey: API_KEY, clock: () => time, store, ...options })
+  const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
+  const service = await startServer({ ...defaults, ...options }, behaviours)
   const { baseUrl, contract } = service
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= service.stop())
