@@ -6,7 +6,7 @@ import type { Clock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import type { Log } from '../http/log.ts'
 import type { ResponseValidation } from '../http/reply.ts'
-import type { Durability } from '../store/atomic-file.ts'
+import type { Durability } from '../store/folder/atomic-file.ts'
 import type { Store } from '../store/store.ts'
 
 /** How a stand-in is to be; every option has a default. */

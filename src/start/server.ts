@@ -165,7 +165,7 @@ async function openStore(
   const compared = (name: string) => comparedName(name, contract.settings.nameComparison)
   if (data === undefined) return openMemoryStore()
   const [{ openFolderStore }, { findDamage }] = await Promise.all([
-    import('../store/folder.ts'),
+    import('../store/folder/folder-store.ts'),
     import('../accounts/validation.ts'),
   ])
   return openFolderStore(data, (record) => openAccount(record, compared), {

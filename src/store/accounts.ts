@@ -2,9 +2,9 @@ import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
-import { type AccountData, type AccountDatabase, KeptAccount } from './kept-account.ts'
 import type { Counters, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
+import { type AccountData, type AccountDatabase, KeptAccount } from './stored-account.ts'
 
 export interface AccountsOptions {
   /**

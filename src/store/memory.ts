@@ -1,7 +1,7 @@
 import { LowSync, MemorySync } from 'lowdb'
 import { Accounts } from './accounts.ts'
-import type { AccountData } from './kept-account.ts'
 import type { Store } from './store.ts'
+import type { AccountData } from './stored-account.ts'
 
 /** Accounts that live as long as the process. */
 export function openMemoryStore(): Store {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountRecord } from '../../src/domain/account.ts'
-import { openFolderStore } from '../../src/store/folder.ts'
+import { openFolderStore } from '../../src/store/folder/folder-store.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { revive } from '../store/example-account.ts'

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import { Accounts } from '../../src/store/accounts.ts'
-import type { AccountData } from '../../src/store/kept-account.ts'
+import type { AccountData } from '../../src/store/stored-account.ts'
 import { hit, nextRequest } from './counting.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
 

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { lockFolder } from '../../src/store/folder-lock.ts'
-import { bundle } from '../support/bundle.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { lockFolder } from '../../../src/store/folder/folder-lock.ts'
+import { bundle } from '../../support/bundle.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const MODULE = pathToFileURL(await bundle(new URL('../../src/store/folder-lock.ts', import.meta.url))).href
+const MODULE = pathToFileURL(await bundle(new URL('../../../src/store/folder/folder-lock.ts', import.meta.url))).href
 const ours = { pid: process.pid, host: hostname() }
 
 function lockOf(folder: string): unknown {

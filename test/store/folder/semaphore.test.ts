@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { Turns } from '../../src/store/turns.ts'
+import { Turns } from '../../../src/store/folder/semaphore.ts'
 
 it('runs tasks in order, never more than the limit at the same time, and goes on after one that fails', async () => {
   const turns = new Turns(3)

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import type { AccountState } from '../../src/domain/account.ts'
-import { openFolderStore } from '../../src/store/folder.ts'
-import type { Store } from '../../src/store/store.ts'
-import { bundle } from '../support/bundle.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { exampleAccount, exampleRecord, revive } from './example-account.ts'
+import type { AccountState } from '../../../src/domain/account.ts'
+import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { bundle } from '../../support/bundle.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { exampleAccount, exampleRecord, revive } from '../example-account.ts'
 
 const WRITER = await bundle(new URL('killed-writer.mjs', import.meta.url))
 const ROUNDS = 100

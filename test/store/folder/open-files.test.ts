@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { PROGRAM } from '../support/program.ts'
-import { startService } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { PROGRAM } from '../../support/program.ts'
+import { startService } from '../../support/service.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const KEY = 'key_of_the_test'
 

@@ -1,5 +1,5 @@
+import type { StoreError } from '../store-error.ts'
 import { codeOf } from './error-code.ts'
-import type { StoreError } from './store-error.ts'
 
 /** Whoever wants to know how writing fares, once for each cause however many requests it refuses. */
 export interface Troubles {

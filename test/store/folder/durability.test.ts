@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Durability } from '../../src/store/atomic-file.ts'
-import { openFolderStore } from '../../src/store/folder.ts'
-import type { Store } from '../../src/store/store.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { applyUpdate, exampleAccount, revive, watch } from './example-account.ts'
+import type { Durability } from '../../../src/store/folder/atomic-file.ts'
+import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { applyUpdate, exampleAccount, revive, watch } from '../example-account.ts'
 import type { Deed, ObservedDisk } from './observed-disk.ts'
 
 const disk = vi.hoisted((): ObservedDisk => ({ deeds: [], failing: new Map() }))

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import type { Adapter } from 'lowdb'
-import type { AccountRecord, AccountState } from '../domain/account.ts'
+import type { AccountRecord, AccountState } from '../../domain/account.ts'
+import { StoreError } from '../store-error.ts'
+import type { AccountData } from '../stored-account.ts'
 import { type Durability, removeFile, replaceFile } from './atomic-file.ts'
 import { codeOf } from './error-code.ts'
 import { readAccountFile, writeAccountFile } from './file-format.ts'
-import type { FolderHold } from './folder-hold.ts'
-import type { AccountData } from './kept-account.ts'
-import { StoreError } from './store-error.ts'
-import type { Turns } from './turns.ts'
-import type { WriteHealth } from './write-health.ts'
+import type { FolderHold } from './locked-folder.ts'
+import type { Turns } from './semaphore.ts'
+import type { WriteHealth } from './write-failures.ts'
 
 /** What all files of a folder have in common. */
 export interface FileKeeping {

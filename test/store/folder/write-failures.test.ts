@@ -13,9 +13,9 @@ import {
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Log } from '../../src/http/log.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import type { Log } from '../../../src/http/log.ts'
+import { startService, type TestService } from '../../support/service.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { Deed, ObservedDisk } from './observed-disk.ts'
 
 const disk = vi.hoisted((): ObservedDisk => ({ deeds: [], failing: new Map() }))

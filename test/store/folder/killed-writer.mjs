@@ -1,10 +1,10 @@
 // Writes to the accounts of a folder until it is killed, and says of each change that it was acknowledged.
 import { writeSync } from 'node:fs'
-import { openAccount } from '../../src/domain/account.ts'
-import { chargeBucket, countRequest, countStrike } from '../../src/domain/counting.ts'
-import { addDomains, deleteDomains } from '../../src/domain/domains.ts'
-import { comparedName, createGroup, updateGroup } from '../../src/domain/groups.ts'
-import { openFolderStore } from '../../src/store/folder.ts'
+import { openAccount } from '../../../src/domain/account.ts'
+import { chargeBucket, countRequest, countStrike } from '../../../src/domain/counting.ts'
+import { addDomains, deleteDomains } from '../../../src/domain/domains.ts'
+import { comparedName, createGroup, updateGroup } from '../../../src/domain/groups.ts'
+import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
 
 const [, , folder, durability, plan] = process.argv
 const { accounts, clients } = JSON.parse(plan)

@@ -2,8 +2,8 @@ import { lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, w
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { StoreError } from '../store-error.ts'
 import { codeOf } from './error-code.ts'
-import { StoreError } from './store-error.ts'
 
 /** The name of the file that says who has the folder. */
 export const LOCK = '.lock'
