@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type AccountOrigin, type AccountState, type MonitoredDomain, openAccount } from '../domain/account.ts'
+import type { AccountOrigin, AccountState, MonitoredDomain } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureDomain, FixtureKey } from '../domain/fixture.ts'
-import { comparedName, createGroup, type IdFormat } from '../domain/groups.ts'
+import { createGroup, type IdFormat } from '../domain/groups.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import type { ApiKey } from '../domain/keys.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
 import { findFault } from '../ground/schema.ts'
 import { deriveKey, hashKey, identify, identityOf } from '../ground/secrets.ts'
@@ -131,24 +132,24 @@ export function createAccount(fixture: LoadedFixture, birth: AccountBirth, rules
   const { contents, origin } = prepareFixture(fixture, rules)
   const { apiKey = deriveKey(seed, birth.id), faults = [] } = birth
   const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
-  const empty = openAccount(
-    {
-      id: birth.id,
-      plan,
-      seed,
-      origin: { fixture: origin, ...chosen(birth), key },
-      createdAt: now,
-      clock: clockAt(now, birth.real, birth.frozen ?? fixture.clock?.frozen ?? false),
-      keys: keysOf(fixture, key, now),
-      domains: contents.domains.map((domain) => domainAt(domain, now, settings)),
-      groups: [],
-      groupsCreated: 0,
-      keysCreated: 0,
-      faults: faults.map((fault, index) => ({ id: faultId(index + 1), createdAt: now, ...fault })),
-      faultsCreated: faults.length,
-    },
-    (name) => comparedName(name, settings.nameComparison),
-  )
+  const empty: AccountState = {
+    id: birth.id,
+    plan,
+    seed,
+    origin: { fixture: origin, ...chosen(birth), key },
+    createdAt: now,
+    clock: clockAt(now, birth.real, birth.frozen ?? fixture.clock?.frozen ?? false),
+    keys: keysOf(fixture, key, now),
+    domains: PersistentMap.of(
+      contents.domains.map((domain) => [domain.name, domainAt(domain, now, settings)] as const),
+    ),
+    groups: PersistentMap.of(),
+    groupNames: PersistentMap.of(),
+    groupsCreated: 0,
+    keysCreated: 0,
+    faults: faults.map((fault, index) => ({ id: faultId(index + 1), createdAt: now, ...fault })),
+    faultsCreated: faults.length,
+  }
   return withGroups(empty, fixture, contents, rules)
 }
 

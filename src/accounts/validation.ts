@@ -1,11 +1,11 @@
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Violation } from '../contract/violations.ts'
-import type { AccountRecord } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { comparedName } from '../domain/groups.ts'
 import { recordOn } from '../figures/figures.ts'
+import type { AccountRecord } from '../store/record.ts'
 
 /** Beyond it, JavaScript knows no time. In milliseconds. */
 const LAST_TIME = 8.64e15

@@ -3,7 +3,7 @@ import type { RecordPin } from './dmarc.ts'
 import type { Fault, FaultRule } from './faults.ts'
 import type { Fixture } from './fixture.ts'
 import type { ApiKey } from './keys.ts'
-import { PersistentMap } from './persistent-map.ts'
+import type { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
 
 export interface MonitoredDomain {
@@ -66,29 +66,11 @@ export interface AccountState {
   faultsCreated: number
 }
 
-/** An account as JSON, as it is kept in files. */
-export interface AccountRecord extends Omit<AccountState, 'domains' | 'groups' | 'groupNames'> {
-  domains: readonly MonitoredDomain[]
-  groups: readonly DomainGroup[]
-}
-
-/** `compared` is the form in which group names are unique, see `comparedName`. */
-export function openAccount(record: AccountRecord, compared: (name: string) => string): AccountState {
-  return {
-    ...record,
-    domains: PersistentMap.of(record.domains.map((domain) => [domain.name, domain] as const)),
-    groups: PersistentMap.of(record.groups.map((group) => [group.id, group] as const)),
-    groupNames: PersistentMap.of(record.groups.map((group) => [compared(group.name), group.id] as const)),
-  }
-}
-
-/** The same account in collections of its own: one that is kept for later, or is the first of many to come. */
+/**
+ * The same account in maps of its own. For a copy that is kept for later, or from which many versions are made: later
+ * versions of the original do not hold on to it, nor the original to them.
+ */
 export function detachAccount(state: AccountState): AccountState {
   const { domains, groups, groupNames } = state
   return { ...state, domains: domains.copy(), groups: groups.copy(), groupNames: groupNames.copy() }
-}
-
-export function recordAccount(state: AccountState): AccountRecord {
-  const { groupNames, domains, groups, ...rest } = state
-  return { ...rest, domains: [...domains.values()], groups: [...groups.values()] }
 }

@@ -10,9 +10,7 @@ import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlay } from '../contract/overlay.ts'
-import { openAccount } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
-import { comparedName } from '../domain/groups.ts'
 import { addKey } from '../domain/keys.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'
 import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
@@ -162,17 +160,16 @@ async function openStore(
   contract: Contract,
   { clock, log, skipped }: { clock: Clock; log: Log; skipped: string[] },
 ): Promise<Store> {
-  const compared = (name: string) => comparedName(name, contract.settings.nameComparison)
   if (data === undefined) return openMemoryStore()
   const [{ openFolderStore }, { findDamage }] = await Promise.all([
     import('../store/folder/folder-store.ts'),
     import('../accounts/validation.ts'),
   ])
-  return openFolderStore(data, (record) => openAccount(record, compared), {
-    examine: (record) => findDamage(record, contract, clock()),
+  return openFolderStore(data, contract.settings, {
+    validate: (record) => findDamage(record, contract, clock()),
     durability,
-    skip: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
-    troubles: {
+    skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
+    writeFailures: {
       began: (err) => log.error({ err }, 'Changes are refused, because they cannot be written.'),
       ended: () => log.info({}, 'Changes can be written again.'),
     },

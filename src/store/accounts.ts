@@ -4,46 +4,49 @@ import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Counters, Store } from './store.ts'
 import { StoreError } from './store-error.ts'
-import { type AccountData, type AccountDatabase, KeptAccount } from './stored-account.ts'
+import { type AccountData, type AccountDatabase, StoredAccount } from './stored-account.ts'
 
-export interface AccountsOptions {
+/** Where the accounts of one process are stored. */
+export interface AccountsDriver {
   /**
-   * Where an account is kept from now on. One that takes its time writes once at a time, and takes the data as it is
-   * at that moment.
+   * Where an account is stored from now on. An asynchronous database gets one write at a time, and writes the data as it
+   * is when the write begins.
    */
   open(accountId: string, data: AccountData): AccountDatabase
-  /** Forgets an account for good. */
+  /** Deletes an account for good. */
   remove?(accountId: string): Promise<void>
   /** Called once, before the last writes. */
-  settle?(): Promise<void>
+  prepareClose?(): Promise<void>
   /** Called once, when everything is written. */
-  release?(): void
+  close?(): void
 }
 
 /**
- * The store of one process: all accounts in memory, each kept through an adapter of its own. Reads and refusals see
- * the latest accepted state, whose write may be on its way; an acceptance is answered after the write.
+ * The store of one process: all accounts are in memory, and each is stored through a database of its own. Reads and
+ * refusals see the latest accepted state, which is perhaps not written yet; an accepted change is answered after its
+ * write.
  */
 export class Accounts implements Store {
-  readonly #accounts = new Map<string, KeptAccount>()
+  readonly #accounts = new Map<string, StoredAccount>()
+  /** Hash of a key → id of the account that has it. */
   readonly #holders = new Map<string, string>()
-  /** Accounts whose deletion is under way; until it is done, their ids and keys are nobody else's. */
-  readonly #leaving = new Set<string>()
-  readonly #options: AccountsOptions
+  /** The ids of accounts that are being deleted. Until that is done, no other account gets their ids and keys. */
+  readonly #deleting = new Set<string>()
+  readonly #driver: AccountsDriver
   #closing: Promise<void> | undefined
 
-  constructor(options: AccountsOptions) {
-    this.#options = options
+  constructor(driver: AccountsDriver) {
+    this.#driver = driver
   }
 
-  /** Takes in an account that is kept already. */
+  /** Adds an account that is stored already. */
   load(data: AccountData): void {
     this.#add(data, data.state)
   }
 
-  /** Writes every account, because what was kept is perhaps gone. Until that is done they count as unwritten. */
+  /** Writes all accounts anew, because what was stored is perhaps gone. */
   rewrite(): void {
-    // Whatever fails is tried again with the account's next change, and at the end.
+    // A write that fails is tried again with the account's next change, and at `close`.
     for (const account of this.#accounts.values()) Promise.resolve(account.write()).catch(() => {})
   }
 
@@ -77,14 +80,14 @@ export class Accounts implements Store {
     if (!decision.ok) return decision
     if (decision.state.id !== accountId) throw new Error(`The account "${accountId}" cannot become another one`)
     if (decision.state.keys !== account.state.keys) this.#claimKeys(account, decision.state)
-    const kept = account.accept(decision.state)
-    return kept instanceof Promise ? kept.then(() => decision) : decision
+    const written = account.accept(decision.state)
+    return written instanceof Promise ? written.then(() => decision) : decision
   }
 
   async replace(accountId: string, state: AccountState, counters: Parameters<Store['replace']>[2]): Promise<void> {
     const account = this.#find(accountId)
     this.#claimKeys(account, state)
-    const data = account.unwritten
+    const data = account.mutableData
     data.quotas = new Map(counters.quotas)
     data.tallies = new Map(counters.tallies)
     data.requests = counters.requests ?? data.requests
@@ -94,18 +97,18 @@ export class Accounts implements Store {
   async delete(accountId: string): Promise<void> {
     const account = this.#find(accountId)
     this.#accounts.delete(accountId)
-    this.#leaving.add(accountId)
+    this.#deleting.add(accountId)
     try {
-      // A write that is on its way would bring the file back; one more would need room on a disk that is full.
-      await account.quiesce()
-      await this.#options.remove?.(accountId)
+      // A write under way would bring the file back. Another write would need space, which a full disk has not.
+      await account.drain()
+      await this.#driver.remove?.(accountId)
     } catch (error) {
       this.#accounts.set(accountId, account)
       throw error
     } finally {
-      this.#leaving.delete(accountId)
+      this.#deleting.delete(accountId)
     }
-    for (const hash of account.hashes) this.#holders.delete(hash)
+    for (const hash of account.keyHashes) this.#holders.delete(hash)
   }
 
   async counters(accountId: string): Promise<Counters> {
@@ -131,19 +134,19 @@ export class Accounts implements Store {
   }
 
   async #close(): Promise<void> {
-    if (this.#options.settle !== undefined) await this.#options.settle()
-    const outcomes = await Promise.allSettled([...this.#accounts.values()].map((account) => account.settle()))
-    this.#options.release?.()
+    if (this.#driver.prepareClose !== undefined) await this.#driver.prepareClose()
+    const outcomes = await Promise.allSettled([...this.#accounts.values()].map((account) => account.flush()))
+    this.#driver.close?.()
     const failure = outcomes.find(({ status }) => status === 'rejected')
     if (failure?.status === 'rejected') throw failure.reason
   }
 
   #visit<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Value {
-    const data = this.#find(accountId).unwritten
+    const data = this.#find(accountId).mutableData
     return visit(data.state, data)
   }
 
-  #find(accountId: string): KeptAccount {
+  #find(accountId: string): StoredAccount {
     this.#refuseWhenClosed()
     const account = this.#accounts.get(accountId)
     if (account === undefined) throw new StoreError('unknown-account', `There is no account "${accountId}"`)
@@ -154,40 +157,42 @@ export class Accounts implements Store {
     if (this.#closing !== undefined) throw new StoreError('closed', 'The store is closed')
   }
 
-  #add(data: AccountData, kept: AccountState | undefined): KeptAccount {
+  /** `persisted` is absent for a new account. */
+  #add(data: AccountData, persisted: AccountState | undefined): StoredAccount {
     const { id } = data.state
-    if (this.#accounts.has(id) || this.#leaving.has(id))
+    if (this.#accounts.has(id) || this.#deleting.has(id))
       throw new StoreError('taken', `There is an account "${id}" already`)
-    const account = new KeptAccount(this.#options.open(id, data), kept, (written) => this.#settle(written))
+    const database = this.#driver.open(id, data)
+    const account = new StoredAccount(database, persisted, (written) => this.#releaseKeys(written))
     this.#claimKeys(account, data.state)
     this.#accounts.set(id, account)
     return account
   }
 
-  #claimKeys(account: KeptAccount, { id, keys }: AccountState): void {
+  #claimKeys(account: StoredAccount, { id, keys }: AccountState): void {
     for (const key of keys) {
       const holder = this.#holders.get(key.hash) ?? id
       if (holder !== id) throw new StoreError('taken', `The key "${key.id}" belongs to the account "${holder}" already`)
     }
     for (const { hash } of keys) {
       this.#holders.set(hash, id)
-      account.hashes.add(hash)
+      account.keyHashes.add(hash)
     }
   }
 
   /**
-   * Frees the keys that the account has given up for good. Not before: if a key went to another account while the
-   * write that gives it up could still fail, both would have it.
+   * After a write: releases the keys that the account has given up, and the whole account if its first write failed. A
+   * key is not released before that write: if another account got it and the write then failed, both would have it.
    */
-  #settle(account: KeptAccount): void {
-    const { kept, state, hashes } = account
-    // As after most writes.
-    if (kept?.keys === state.keys && hashes.size === state.keys.length) return
-    if (kept === undefined) this.#accounts.delete(state.id)
-    const held = new Set((kept === undefined ? [] : [...kept.keys, ...state.keys]).map(({ hash }) => hash))
-    for (const hash of account.hashes) {
+  #releaseKeys(account: StoredAccount): void {
+    const { persisted, state, keyHashes } = account
+    // The usual case: the keys have not changed.
+    if (persisted?.keys === state.keys && keyHashes.size === state.keys.length) return
+    if (persisted === undefined) this.#accounts.delete(state.id)
+    const held = new Set((persisted === undefined ? [] : [...persisted.keys, ...state.keys]).map(({ hash }) => hash))
+    for (const hash of keyHashes) {
       if (held.has(hash)) continue
-      account.hashes.delete(hash)
+      keyHashes.delete(hash)
       this.#holders.delete(hash)
     }
   }

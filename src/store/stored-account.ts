@@ -4,132 +4,141 @@ import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 
-/** Everything that is kept of an account. */
+/** Everything that is stored of an account. */
 export interface AccountData extends Counting {
   state: AccountState
 }
 
-/** How often a write is put off for others to share it: those who were answered may be in no hurry. */
-const LOOKS = 20
+/** How often at most a write is put off so that more changes can share it: the clients may have no more to send. */
+const MAX_DELAYS = 20
 
-/** Where an account is kept: at once, or in a while. */
+/** Where an account is stored: at once, or after a while. */
 export type AccountDatabase = Low<AccountData> | LowSync<AccountData>
 
 /**
- * One account and its writes, of which there is never more than one at a time. What is accepted while a write is on
- * its way waits for the next one and shares it, however much it is: a busy account costs one write per write, not
- * one per change.
+ * One account and its writes, of which there is only one at a time. All changes that are accepted during a write share
+ * the next one (group commit), so that a busy account does not cost one write per change.
  */
-export class KeptAccount {
-  /** The hashes of the keys that are this account's, those of a state on its way included. */
-  readonly hashes = new Set<string>()
-  readonly #low: AccountDatabase
-  readonly #settled: (account: KeptAccount) => void
-  /** What a failed write falls back to; absent until the account is first written. */
-  #kept: AccountState | undefined
-  #changed = false
-  /** How many changes wait for the next write, and how many the last one was for. */
-  #asked = 0
-  #shared = 0
-  /** Absent where nothing is on its way. */
+export class StoredAccount {
+  /** The hashes of the keys that belong to this account, including those of a state that is not written yet. */
+  readonly keyHashes = new Set<string>()
+  readonly #database: AccountDatabase
+  readonly #onWritten: (account: StoredAccount) => void
+  /** The state that was last written, to which a failed write goes back; absent until the first write. */
+  #persisted: AccountState | undefined
+  #dirty = false
+  /** How many changes wait for the next write, and how many the last write was for. */
+  #waiting = 0
+  #lastBatch = 0
+  /** The write that ends last; absent when none is under way. */
   #last: Promise<void> | undefined
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
-  /** `settled` is called after each write, before anybody who waits for it goes on. */
-  constructor(low: AccountDatabase, kept: AccountState | undefined, settled: (account: KeptAccount) => void) {
-    this.#low = low
-    this.#kept = kept
-    this.#settled = settled
+  /**
+   * `persisted` is absent for a new account. `onWritten` is called after each write, failed or not, before those who wait
+   * for the write continue.
+   */
+  constructor(
+    database: AccountDatabase,
+    persisted: AccountState | undefined,
+    onWritten: (account: StoredAccount) => void,
+  ) {
+    this.#database = database
+    this.#persisted = persisted
+    this.#onWritten = onWritten
   }
 
-  /** The latest state that was accepted; its write may be on its way. */
+  /** The latest state that was accepted; perhaps it is not written yet. */
   get state(): AccountState {
-    return this.#low.data.state
+    return this.#database.data.state
   }
 
-  get kept(): AccountState | undefined {
-    return this.#kept
+  get persisted(): AccountState | undefined {
+    return this.#persisted
   }
 
   get data(): AccountData {
-    return this.#low.data
+    return this.#database.data
   }
 
-  /** The data, to be changed in place; kept with the next write. */
-  get unwritten(): AccountData {
-    this.#changed = true
-    return this.#low.data
+  /** The data, which the caller may change in place; the next write includes the change. */
+  get mutableData(): AccountData {
+    this.#dirty = true
+    return this.#database.data
   }
 
-  /** Done once `state` is kept. Fails when it, or what it was built on, could not be. */
+  /** Resolves once `state` is written. Rejects when it, or a state that it was built on, could not be written. */
   accept(state: AccountState): Awaitable<void> {
-    // The same state again: nothing to write, but perhaps something to wait for.
+    // The same state again needs no write of its own, but perhaps the present one is not written yet.
     if (state === this.state) return this.#last
-    this.#low.data.state = state
+    this.#database.data.state = state
     return this.write()
   }
 
   write(): Awaitable<void> {
-    if (this.#low instanceof LowSync) return this.#writeNow(this.#low)
-    this.#changed = true
-    this.#asked++
+    if (this.#database instanceof LowSync) return this.#writeNow(this.#database)
+    this.#dirty = true
+    this.#waiting++
     if (this.#next === undefined) {
-      this.#next = this.#writeAfter(this.#low, this.#last)
+      this.#next = this.#writeAfter(this.#database, this.#last)
       this.#last = this.#next
     }
     return this.#next
   }
 
-  /** Done when nothing is left to write. */
-  settle(): Awaitable<void> {
-    return this.#changed ? this.write() : this.#last
+  /** Resolves when everything is written. */
+  flush(): Awaitable<void> {
+    return this.#dirty ? this.write() : this.#last
   }
 
-  /** Resolves when no write is under way, however it ended; from then on all of the account counts as unwritten. */
-  async quiesce(): Promise<void> {
+  /** Resolves when the writes under way have ended, failed or not. From then on, all data counts as not written. */
+  async drain(): Promise<void> {
     await this.#last?.catch(() => {})
-    this.#changed = true
+    this.#dirty = true
   }
 
   /**
-   * Waits for what has arrived already, and a moment longer for those who were answered by the last write: who asks
-   * again at once shares this one, which costs far more than what is in it. Else they would come in two halves, each of
-   * which waits for the other's write: 1.5 times as many changes a second of 32 clients.
+   * Waits for the changes that have arrived already, and a moment longer for the clients that the last write has
+   * answered: a client that sends its next change at once shares this write, which costs far more than the changes in
+   * it. Otherwise the clients would split in two halves, each of which waits for the write of the other. With 32
+   * clients, this allows 1.5 times as many changes a second.
    */
-  async #gather(): Promise<void> {
-    const expected = this.#asked + (this.#shared > 1 ? this.#shared : 0)
-    for (let looks = 0; looks === 0 || (looks < LOOKS && this.#asked < expected); looks++) await setImmediate()
-    this.#shared = this.#asked
-    this.#asked = 0
+  async #collectBatch(): Promise<void> {
+    const expected = this.#waiting + (this.#lastBatch > 1 ? this.#lastBatch : 0)
+    for (let delays = 0; delays === 0 || (delays < MAX_DELAYS && this.#waiting < expected); delays++) {
+      await setImmediate()
+    }
+    this.#lastBatch = this.#waiting
+    this.#waiting = 0
   }
 
-  #writeNow(low: LowSync<AccountData>): void {
-    low.write()
-    this.#changed = false
-    this.#kept = low.data.state
-    this.#settled(this)
+  #writeNow(database: LowSync<AccountData>): void {
+    database.write()
+    this.#dirty = false
+    this.#persisted = database.data.state
+    this.#onWritten(this)
   }
 
-  async #writeAfter(low: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
-    // Fails with the previous write: what waits here was built on a state that is now lost.
+  async #writeAfter(database: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
+    // Rejects with the previous write: what waits here was built on a state that is lost then.
     await previous
-    await this.#gather()
+    await this.#collectBatch()
     this.#next = undefined
-    this.#changed = false
-    const { state } = low.data
+    this.#dirty = false
+    const { state } = database.data
     try {
-      await low.write()
-      this.#kept = state
+      await database.write()
+      this.#persisted = state
     } catch (error) {
-      this.#changed = true
-      low.data.state = this.#kept ?? state
+      this.#dirty = true
+      database.data.state = this.#persisted ?? state
       this.#next = undefined
       this.#last = undefined
-      this.#asked = 0
+      this.#waiting = 0
       throw error
     } finally {
-      this.#settled(this)
+      this.#onWritten(this)
     }
   }
 }

@@ -465,7 +465,7 @@ describe.concurrent('serve refuses', () => {
   it('a data folder with a damaged account with exit code 3 and one line', async ({ folder }) => {
     const path = join(folder, 'account-default.json')
     writeFileSync(path, '{"format":')
-    const message = `${path}: is not JSON, it was cut off or changed by hand`
+    const message = `${path}: is not JSON; it was cut off or changed by hand`
     await expectRefusal(['serve', '--port', '0', '--data', folder], 3, message)
     expect(readFileSync(path, 'utf8')).toBe('{"format":')
   })
@@ -861,7 +861,7 @@ describe.concurrent('a data folder', () => {
     expect((await service.request('/domains')).status).toBe(200)
     service.signal('SIGTERM')
     const { stderr } = await service.ended
-    expect(stderr).toBe(`--skip-damaged true: leaves out ${path}: is not JSON, it was cut off or changed by hand\n`)
+    expect(stderr).toBe(`--skip-damaged true: leaves out ${path}: is not JSON; it was cut off or changed by hand\n`)
     expect(readFileSync(path, 'utf8')).toBe('{"format":')
   })
 

@@ -6,9 +6,9 @@ import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { Coverage } from '../../src/coverage/coverage.ts'
 import { type CoverageReport, type Gap, reportCoverage } from '../../src/coverage/report.ts'
-import { recordAccount } from '../../src/domain/account.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
+import { encodeAccount } from '../../src/store/record.ts'
 import { HAS_CURL } from '../support/curl.ts'
 import { ONE_SENTENCE } from '../support/own-document.ts'
 import { sendPlanned } from '../support/planned.ts'
@@ -188,8 +188,8 @@ describe('a gap', () => {
 
   it('is planned without a change to the account', async () => {
     const service = await startObserved({ fixture: 'empty' })
-    const before = recordAccount(await service.store.read('default'))
+    const before = encodeAccount(await service.store.read('default'))
     await reportOf(service)
-    expect(recordAccount(await service.store.read('default'))).toEqual(before)
+    expect(encodeAccount(await service.store.read('default'))).toEqual(before)
   })
 })

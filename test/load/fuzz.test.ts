@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { findDamage } from '../../src/accounts/validation.ts'
-import { recordAccount } from '../../src/domain/account.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
+import { encodeAccount } from '../../src/store/record.ts'
 import { controlApi } from '../support/control-plane.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { API_KEY, START } from '../support/service.ts'
@@ -129,7 +129,7 @@ it(
       for (const { id } of await understudy.listAccounts()) {
         const account = await understudy.findAccount(id)
         expect(await account.export(), id).toBeDefined()
-        expect(findDamage(recordAccount(await store.read(id)), understudy.contract, run.now()), id).toBeUndefined()
+        expect(findDamage(encodeAccount(await store.read(id)), understudy.contract, run.now()), id).toBeUndefined()
       }
     } finally {
       client.close()

@@ -4,7 +4,7 @@ import { loadContract } from '../../src/contract/contract.ts'
 import { openFolderStore } from '../../src/store/folder/folder-store.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
-import { revive } from '../store/example-account.ts'
+import { SETTINGS } from '../store/example-account.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { allCommands, readEverything, reopening } from './commands.ts'
 import { Model } from './model.ts'
@@ -35,7 +35,7 @@ const GROUNDS: readonly Ground[] = [
 
 function openingFolder(): () => Promise<Store> {
   const folder = temporaryFolder()
-  return () => openFolderStore(folder, revive)
+  return () => openFolderStore(folder, SETTINGS)
 }
 
 describe.each(GROUNDS)('the service with its accounts $name', ({ prepare, keeps }) => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { AccountRecord } from '../../src/domain/account.ts'
 import { openFolderStore } from '../../src/store/folder/folder-store.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
+import type { AccountRecord } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
-import { revive } from '../store/example-account.ts'
+import { SETTINGS } from '../store/example-account.ts'
 import { ACCOUNT, DAY, HOUR, instant, pathOf, SECOND_KEY, stateOf, withKey } from '../support/account.ts'
 import { startService, type TestResponse, type TestService } from '../support/service.ts'
 import { failingStore } from '../support/stores.ts'
@@ -95,7 +95,7 @@ describe('An accepted write', () => {
 
 describe.each<[kept: string, open: () => Store | Promise<Store>]>([
   ['memory', openMemoryStore],
-  ['a folder', () => openFolderStore(temporaryFolder(), revive)],
+  ['a folder', () => openFolderStore(temporaryFolder(), SETTINGS)],
 ])('Requests at the same time to a service that keeps accounts in %s', (_, open) => {
   it('create one group of a name: the other 19 of 20 are told that it exists', async () => {
     const service = await startService({ store: await open() })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type AccountState, openAccount, recordAccount } from '../../src/domain/account.ts'
-import { comparedName } from '../../src/domain/groups.ts'
+import type { AccountState } from '../../src/domain/account.ts'
+import { decodeAccount, encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ACCOUNT } from '../support/account.ts'
 import { type RecordingLog, recordingLog } from '../support/recording-log.ts'
@@ -146,7 +146,7 @@ describe('A response that violates the contract', () => {
 
   function misspelt(state: AccountState): AccountState {
     const domains = [{ name: 'Upper.Example', addedAt: 0, features: [] }]
-    return openAccount({ ...recordAccount(state), domains }, (name) => comparedName(name, 'unicode'))
+    return decodeAccount({ ...encodeAccount(state), domains }, { nameComparison: 'unicode' })
   }
 })
 

@@ -54,7 +54,7 @@ describe('accounts on a slow disk', () => {
     releases = 0
     accounts = new Accounts({
       open: (id, data) => new Low(disk(id), data),
-      release() {
+      close() {
         releases++
       },
     })

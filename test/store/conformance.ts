@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { recordAccount } from '../../src/domain/account.ts'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
+import { encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 import { hit, nextRequest, strike } from './counting.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
@@ -37,7 +37,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
     it('gives back an account that was created', async () => {
       const state = exampleAccount('acme', ['k1', 'k2'])
       await store.create(state)
-      expect(recordAccount(await store.read('acme'))).toEqual(recordAccount(state))
+      expect(encodeAccount(await store.read('acme'))).toEqual(encodeAccount(state))
       expect(await store.list()).toEqual(['acme'])
       expect(await store.has('acme')).toBe(true)
       expect(await store.accountOf('k1')).toBe('acme')
@@ -117,12 +117,12 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
     it('keeps nothing when `decide` refuses', async () => {
       await store.create(exampleAccount('acme'))
-      const before = recordAccount(await store.read('acme'))
+      const before = encodeAccount(await store.read('acme'))
       expect(await applyUpdate(store, 'acme', () => refuse({ code: 'not_found' }))).toEqual({
         ok: false,
         problems: [{ code: 'not_found' }],
       })
-      expect(recordAccount(await store.read('acme'))).toEqual(before)
+      expect(encodeAccount(await store.read('acme'))).toEqual(before)
     })
 
     it('rejects and keeps nothing when `decide` throws', async () => {

@@ -1,12 +1,11 @@
-import { type AccountRecord, type AccountState, openAccount } from '../../src/domain/account.ts'
+import type { AccountState } from '../../src/domain/account.ts'
 import { accept, type Decision, refuse } from '../../src/domain/errors.ts'
-import { comparedName } from '../../src/domain/groups.ts'
 import type { ApiKey } from '../../src/domain/keys.ts'
+import { type AccountRecord, decodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 
-export function revive(record: AccountRecord): AccountState {
-  return openAccount(record, (name) => comparedName(name, 'unicode'))
-}
+/** The settings that stores need. */
+export const SETTINGS = { nameComparison: 'unicode' } as const
 
 export function exampleRecord(id: string, hashes: readonly string[] = []): AccountRecord {
   return {
@@ -27,7 +26,7 @@ export function exampleRecord(id: string, hashes: readonly string[] = []): Accou
 }
 
 export function exampleAccount(id: string, hashes: readonly string[] = []): AccountState {
-  return revive(exampleRecord(id, hashes))
+  return decodeAccount(exampleRecord(id, hashes), SETTINGS)
 }
 
 export function exampleKey(hash: string): ApiKey {

@@ -1,7 +1,8 @@
-import { type AccountRecord, type AccountState, recordAccount } from '../../src/domain/account.ts'
+import type { AccountState } from '../../src/domain/account.ts'
 import { accept } from '../../src/domain/errors.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { hashKey } from '../../src/ground/secrets.ts'
+import { type AccountRecord, encodeAccount } from '../../src/store/record.ts'
 import { START, type TestService } from './service.ts'
 
 export const HOUR = 3_600_000
@@ -24,7 +25,7 @@ export const ACCOUNT: Fixture = {
 }
 
 export async function stateOf({ store }: TestService): Promise<AccountRecord> {
-  return recordAccount(await store.read('default'))
+  return encodeAccount(await store.read('default'))
 }
 
 /** Where the group of this name is read, changed and deleted. */

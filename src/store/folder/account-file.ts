@@ -1,32 +1,33 @@
 import { readFile } from 'node:fs/promises'
 import type { Adapter } from 'lowdb'
-import type { AccountRecord, AccountState } from '../../domain/account.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { decodeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 import { type Durability, removeFile, replaceFile } from './atomic-file.ts'
 import { codeOf } from './error-code.ts'
 import { readAccountFile, writeAccountFile } from './file-format.ts'
-import type { FolderHold } from './locked-folder.ts'
-import type { Turns } from './semaphore.ts'
-import type { WriteHealth } from './write-failures.ts'
+import type { LockedFolder } from './locked-folder.ts'
+import type { Semaphore } from './semaphore.ts'
+import type { WriteFailures } from './write-failures.ts'
 
-/** What all files of a folder have in common. */
-export interface FileKeeping {
-  revive(record: AccountRecord): AccountState
+/** What all account files of a folder share. */
+export interface FileAccess {
+  settings: Pick<Settings, 'nameComparison'>
   durability: Durability
-  hold: FolderHold
-  health: WriteHealth
-  turns: Turns
+  lock: LockedFolder
+  failures: WriteFailures
+  semaphore: Semaphore
 }
 
 /** One account in a file of its own. */
 export class AccountFile implements Adapter<AccountData> {
   readonly #path: string
-  readonly #keeping: FileKeeping
+  readonly #access: FileAccess
 
-  constructor(path: string, keeping: FileKeeping) {
+  constructor(path: string, access: FileAccess) {
     this.#path = path
-    this.#keeping = keeping
+    this.#access = access
   }
 
   async read(): Promise<AccountData | null> {
@@ -35,10 +36,10 @@ export class AccountFile implements Adapter<AccountData> {
       throw this.#unusable('read', cause)
     })
     if (content === null) return null
-    this.#keeping.health.succeeded(this.#path, true)
+    this.#access.failures.succeeded(this.#path, true)
     const { account, quotas, tallies, requests } = await readAccountFile(this.#path, content)
     return {
-      state: this.#keeping.revive(account),
+      state: decodeAccount(account, this.#access.settings),
       quotas: new Map(Object.entries(quotas)),
       tallies: new Map(Object.entries(tallies)),
       requests,
@@ -46,32 +47,32 @@ export class AccountFile implements Adapter<AccountData> {
   }
 
   async write(data: AccountData): Promise<void> {
-    // Before its turn comes, because by then the data may have moved on.
+    // Serialized before it waits for the semaphore, because the data may change in the meantime.
     const content = writeAccountFile(data)
-    await this.#change('written', () => replaceFile(this.#path, content, this.#keeping.durability))
+    await this.#change('written', () => replaceFile(this.#path, content, this.#access.durability))
   }
 
   async remove(): Promise<void> {
-    await this.#change('removed', () => removeFile(this.#path, this.#keeping.durability))
+    await this.#change('removed', () => removeFile(this.#path, this.#access.durability))
   }
 
-  async #change(deed: 'written' | 'removed', change: () => Promise<void>): Promise<void> {
-    const { turns, hold, health } = this.#keeping
+  async #change(verb: 'written' | 'removed', change: () => Promise<void>): Promise<void> {
+    const { semaphore, lock, failures } = this.#access
     try {
-      await turns.take(async () => {
-        await hold.renew()
+      await semaphore.run(async () => {
+        await lock.renew()
         await change()
       })
     } catch (cause) {
-      const error = this.#unusable(deed, cause)
-      health.failed(this.#path, error)
+      const error = this.#unusable(verb, cause)
+      failures.failed(this.#path, error)
       throw error
     }
-    health.succeeded(this.#path, deed === 'written')
+    failures.succeeded(this.#path, verb === 'written')
   }
 
-  #unusable(deed: string, cause: unknown): StoreError {
+  #unusable(verb: string, cause: unknown): StoreError {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    return new StoreError('unusable', `${this.#path} cannot be ${deed} (${reason})`, { cause })
+    return new StoreError('unusable', `${this.#path} cannot be ${verb} (${reason})`, { cause })
   }
 }

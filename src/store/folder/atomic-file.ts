@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-// A third less time on the way of each write than with the file handles of `node:fs/promises`.
+// Each write takes a third less time than with the file handles of `node:fs/promises`.
 const open = promisify(fs.open)
 const writeFile = promisify(fs.writeFile)
 const fsync = promisify(fs.fsync)
@@ -11,15 +11,15 @@ const close = promisify(fs.close)
 const rename = promisify(fs.rename)
 
 /**
- * What a finished write survives: the death of the process (`rename`), or also that of the machine (`fsync`), for
- * which file and folder are flushed to the disk first.
+ * What a finished write survives: the end of the process (`rename`), or also that of the machine (`fsync`), for which
+ * file and folder are flushed to the disk.
  */
 export type Durability = 'rename' | 'fsync'
 
 /**
- * Puts `content` in the place of a file, so that whoever reads it, at any moment and after any end of the process,
- * finds the old content or the new one whole. One write at a time for each path. Rejects with the error of the
- * file system; then the old content stays.
+ * Replaces the content of a file atomically: a reader finds the old content or the new one, at any moment and also after
+ * the process was killed. Each path takes only one write at a time. Rejects with the error of the file system; then the
+ * old content stays.
  */
 export async function replaceFile(path: string, content: string, durability: Durability): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`)
@@ -31,19 +31,19 @@ export async function replaceFile(path: string, content: string, durability: Dur
     await rename(temporary, path)
     if (durability === 'fsync') await syncFolder(dirname(path))
   } catch (error) {
-    // On a full disk, what was written of it takes the room that the next try needs.
+    // On a full disk, the temporary file takes the space that the next try needs.
     await rm(temporary, { force: true }).catch(() => {})
     throw error
   }
 }
 
-/** Forgets a file for good; one that is not there is no error. */
+/** Deletes a file for good; a missing one is no error. */
 export async function removeFile(path: string, durability: Durability): Promise<void> {
   await rm(path, { force: true })
   if (durability === 'fsync') await syncFolder(dirname(path))
 }
 
-/** Makes a folder, and those that it lies in, where they are missing. What stands in the way is found by its next use. */
+/** Makes a folder and its parents where they are missing. If that fails, the next use of the folder reports why. */
 export async function makeFolder(path: string, durability: Durability): Promise<void> {
   const made = await mkdir(path, { recursive: true }).catch(() => undefined)
   if (made === undefined || durability !== 'fsync') return
@@ -53,7 +53,7 @@ export async function makeFolder(path: string, durability: Durability): Promise<
   }
 }
 
-/** A rename is an entry of the folder, which has a cache of its own. */
+/** A rename changes the folder, which is flushed separately from its files. */
 async function syncFolder(folder: string): Promise<void> {
   await using(await open(folder, 'r'), fsync)
 }

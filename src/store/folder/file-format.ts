@@ -1,17 +1,17 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
-import type { AccountRecord, DomainGroup, MonitoredDomain } from '../../domain/account.ts'
+import type { DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
-import type { PersistentMap } from '../../domain/persistent-map.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
+import { type AccountRecord, writeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 
 const FORMAT = 'dmarc-understudy/account'
 const VERSION = 1
 
-/** What a file holds beside its format and version. */
+/** The content of a file, beside its format and version. */
 export interface AccountContent {
   account: AccountRecord
   quotas: Readonly<Record<string, Hits>>
@@ -46,8 +46,8 @@ const pin = {
   },
 }
 
-// Strict about shape, so that nothing in a file is lost on the next write; lenient about values, because whatever an
-// account can hold must be readable again.
+// Strict about shape, so that the next write loses nothing that is in a file; lenient about values, because everything
+// that an account can hold must be readable again.
 const schema = shapeOf<AccountFile>({
   format: { const: FORMAT },
   version: { const: VERSION },
@@ -55,7 +55,7 @@ const schema = shapeOf<AccountFile>({
     id: text,
     plan: text,
     seed: count,
-    // What is in it was checked when it came in; a fixture and fault rules have schemas of their own.
+    // Its content was checked when the account was created; fixtures and fault rules have schemas of their own.
     origin: { type: 'object', required: ['fixture', 'key'] },
     createdAt: number,
     clock: {
@@ -93,67 +93,33 @@ const schema = shapeOf<AccountFile>({
 
 let validator: Promise<ValidateFunction<AccountFile>> | undefined
 
-/**
- * The text of a file. What has not changed since it was last written is not written out again: a change is one group or
- * one domain of thousands.
- */
+/** The text of a file. */
 export function writeAccountFile({ state, quotas, tallies, requests }: AccountData): string {
-  const { domains, groups, groupNames: _, ...rest } = state
-  const fields = Object.entries(rest satisfies Omit<AccountRecord, 'domains' | 'groups'>)
-    .map(
-      ([name, value]) =>
-        `${JSON.stringify(name)}:${typeof value === 'object' ? itemText(value) : JSON.stringify(value)}`,
-    )
-    .join(',')
-  const account = `{${fields},"domains":${listText(domains)},"groups":${listText(groups)}}`
   const counters = JSON.stringify({
     quotas: Object.fromEntries(quotas),
     tallies: Object.fromEntries(tallies),
     requests,
   } satisfies Omit<AccountContent, 'account'>).slice(1)
-  return `{"format":"${FORMAT}","version":${VERSION},"account":${account},${counters}\n`
+  return `{"format":"${FORMAT}","version":${VERSION},"account":${writeAccount(state)},${counters}\n`
 }
 
-/** Of lists, and of the things in them; neither is ever changed, but replaced. */
-const texts = new WeakMap<object, string>()
-
-function listText(list: PersistentMap<string, object>): string {
-  let text = texts.get(list)
-  if (text === undefined) {
-    const parts: string[] = []
-    for (const item of list.values()) parts.push(itemText(item))
-    text = `[${parts.join(',')}]`
-    texts.set(list, text)
-  }
-  return text
-}
-
-function itemText(item: object): string {
-  let text = texts.get(item)
-  if (text === undefined) {
-    text = JSON.stringify(item)
-    texts.set(item, text)
-  }
-  return text
-}
-
-/** Proves `content` to be an account; `path` is for the error that says where it is not. */
+/** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path`. */
 export async function readAccountFile(path: string, content: string): Promise<AccountContent> {
   validator ??= compileSchema()
   const validate = await validator
   const file = parseJson(path, content)
   const { format, version } = isObject(file) ? file : {}
-  if (format !== FORMAT) throw damage(path, `is no account of dmarc-understudy: /format must be "${FORMAT}"`)
+  if (format !== FORMAT) throw damagedFile(path, `is not an account of dmarc-understudy: /format must be "${FORMAT}"`)
   if (typeof version === 'number' && version > VERSION) {
-    throw damage(path, `was written by a newer dmarc-understudy (version ${version}; this one reads ${VERSION})`)
+    throw damagedFile(path, `was written by a newer dmarc-understudy (version ${version}; this one reads ${VERSION})`)
   }
-  if (!validate(file)) throw damage(path, (validate.errors ?? []).map(describeError).join(', '))
+  if (!validate(file)) throw damagedFile(path, (validate.errors ?? []).map(describeError).join(', '))
   const contradiction = findContradiction(file.account)
-  if (contradiction !== undefined) throw damage(path, contradiction)
+  if (contradiction !== undefined) throw damagedFile(path, contradiction)
   return file
 }
 
-export function damage(path: string, problem: string, options?: ErrorOptions): StoreError {
+export function damagedFile(path: string, problem: string, options?: ErrorOptions): StoreError {
   return new StoreError('damaged', `${path}: ${problem}`, options)
 }
 
@@ -163,11 +129,11 @@ async function compileSchema(): Promise<ValidateFunction<AccountFile>> {
 }
 
 function parseJson(path: string, content: string): unknown {
-  if (content.trim() === '') throw damage(path, 'is empty')
+  if (content.trim() === '') throw damagedFile(path, 'is empty')
   try {
     return JSON.parse(content)
   } catch (cause) {
-    throw damage(path, 'is not JSON, it was cut off or changed by hand', { cause })
+    throw damagedFile(path, 'is not JSON; it was cut off or changed by hand', { cause })
   }
 }
 
@@ -178,16 +144,16 @@ function describeError({ keyword, instancePath, params, message }: ErrorObject):
   return `${instancePath}/${property} is not known`
 }
 
-/** What a schema cannot say about an account. */
+/** Checks what a schema cannot express. */
 function findContradiction({ domains, groups }: AccountRecord): string | undefined {
   const names = new Set<string>()
   for (const [index, { name }] of domains.entries()) {
-    if (names.has(name)) return `/account/domains/${index}/name "${name}" stands there twice`
+    if (names.has(name)) return `/account/domains/${index}/name "${name}" appears twice`
     names.add(name)
   }
   const ids = new Set<string>()
   for (const [index, group] of groups.entries()) {
-    if (ids.has(group.id)) return `/account/groups/${index}/id "${group.id}" stands there twice`
+    if (ids.has(group.id)) return `/account/groups/${index}/id "${group.id}" appears twice`
     ids.add(group.id)
     const stranger = group.domains.findIndex((member) => !names.has(member))
     if (stranger >= 0) {
@@ -201,7 +167,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Exactly these properties; the compiler asks for every one that the type has. */
+/** An object with exactly these properties. The type makes sure that none is forgotten. */
 function shapeOf<Shape>(properties: Record<keyof Shape & string, object>, optional: (keyof Shape & string)[] = []) {
   const required = Object.keys(properties).filter((name) => !optional.some((other) => other === name))
   return { type: 'object', properties, required, additionalProperties: false }

@@ -5,28 +5,28 @@ import { setTimeout } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
 import { codeOf } from './error-code.ts'
 
-/** The name of the file that says who has the folder. */
+/** The name of the file that says which process has locked the folder. */
 export const LOCK = '.lock'
 
-/** How long, in milliseconds, a process that has created its lock may take to write its name into it. */
+/** How long, in milliseconds, a process that has created its lock file may take to write its name into it. */
 const WRITING = 100
 
 interface Holder {
   pid: number
   host: string
-  /** When the process began, by the count of its system, where that tells: a pid is given again, that moment is not. */
+  /** When the process began, where the system tells it. Pids are used again; a pid and its start together are unique. */
   began?: string
 }
 
-/** The folders that this process has locked, by their real paths: its pid alone cannot tell a second opening. */
+/** The real paths of the folders that this process has locked: the pid alone cannot detect a second opening. */
 const lockedHere = new Set<string>()
 let name: string | undefined
 
 /**
- * Makes the folder when it is missing, and keeps other processes out until the function that it resolves to is
- * called. A lock is dead, and replaced, when its process no longer runs on this host, even if another one has its pid
- * by now, or we have, as in a container that was started again; and when it names nobody, because its writer died at
- * that. A process on another host cannot be asked and counts as running.
+ * Makes the folder if it is missing and locks it. Resolves to the function that releases the lock. A lock is dead, and is
+ * replaced, when its process no longer runs on this host, also if another process has its pid by now, or this one has it
+ * (as in a restarted container), and when it names no process, because its writer was killed while it wrote. A process
+ * on another host cannot be checked and counts as running.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   const realFolder = makeFolder(folder)
@@ -41,7 +41,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
   }
   let released = false
   return () => {
-    // By a second time another may have it.
+    // When it is called a second time, another process may have the lock.
     if (released) return
     released = true
     lockedHere.delete(realFolder)
@@ -54,13 +54,13 @@ async function takeLock(path: string): Promise<void> {
     await refuseIfHeld(path)
     if (await replaceDeadLock(path)) break
   }
-  // Whoever wrote its name so slowly that it was taken for dead finds another's here.
+  // If we wrote our name so slowly that our lock was taken for dead, another process has replaced it.
   if (!isOurs(path)) throw new StoreError('locked', `${dirname(path)} was just taken by another process`)
 }
 
 /**
- * By one process at a time: of two that found the same dead lock, the slower would replace the new lock of the
- * faster. The file that keeps the slower one out becomes the lock, so that there always is one.
+ * Only one process at a time does this: of two that found the same dead lock, the slower would replace the new lock of
+ * the faster. The file that keeps the slower one out becomes the new lock, so that there is a lock at every moment.
  */
 async function replaceDeadLock(path: string): Promise<boolean> {
   const successor = `${path}.next`
@@ -78,7 +78,7 @@ async function replaceDeadLock(path: string): Promise<boolean> {
   }
 }
 
-/** Resolves to whether there is a lock at all. */
+/** Resolves to whether there is a lock file. @throws StoreError `locked` when its process runs. */
 async function refuseIfHeld(path: string): Promise<boolean> {
   let content = readLock(path)
   if (content !== undefined && parseHolder(content) === undefined) {
@@ -89,21 +89,21 @@ async function refuseIfHeld(path: string): Promise<boolean> {
   const holder = parseHolder(content)
   if (holder === undefined || !isRunning(holder)) return true
   const user = `process ${holder.pid} on ${holder.host}`
-  const advice = `stop it, choose another folder, or remove ${path} if that process is no dmarc-understudy`
+  const advice = `stop it, choose another folder, or remove ${path} if that process is not a dmarc-understudy`
   throw new StoreError('locked', `${dirname(path)} is in use by ${user}: ${advice}`)
 }
 
-/** Whether there was none before. */
+/** Returns false when the file exists already. */
 function createLock(path: string): boolean {
   try {
     writeFileSync(path, ourName(), { flag: 'wx' })
     return true
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
-    // To read a pipe would take for ever, and a link to nowhere is neither there nor can it be made.
+    // Reading a pipe would never end, and a dangling link can neither be read nor replaced by a file.
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found !== undefined && !found.isFile()) {
-      throw new StoreError('unusable', `${path} is no ordinary file; remove it or choose another folder`)
+      throw new StoreError('unusable', `${path} is not a regular file; remove it or choose another folder`)
     }
     return false
   }
@@ -122,7 +122,7 @@ function isOurs(path: string): boolean {
   return readLock(path) === ourName()
 }
 
-/** The same always, also when there is no file descriptor left to ask the system with. */
+/** It is read once, because later there may be no file descriptor left to ask the system with. */
 function ourName(): string {
   if (name === undefined) {
     const began = beginningOf(process.pid)
@@ -135,11 +135,11 @@ function ourName(): string {
   return name
 }
 
-/** Where `/proc` tells: the boot of the machine and the ticks from then on; of any process that runs, and no other. */
+/** The id of the machine's boot and the clock ticks since then, where `/proc` tells them; `undefined` for a process that does not run. */
 function beginningOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    // The command's name stands in brackets and may hold anything, so fields are counted from behind it.
+    // The command's name stands in parentheses and may contain anything, so the fields are counted after it.
     const ticks = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]
     return ticks === undefined ? undefined : `${boot} ${ticks}`
   } catch {
@@ -158,20 +158,20 @@ function parseHolder(content: string): Holder | undefined {
 
 function isHolder(value: unknown): value is Holder {
   if (typeof value !== 'object' || value === null || !('pid' in value) || !('host' in value)) return false
-  // Zero and negative numbers would ask about groups of processes.
+  // For the system, zero and negative numbers mean groups of processes.
   if ('began' in value && typeof value.began !== 'string') return false
   return Number.isSafeInteger(value.pid) && Number(value.pid) > 0 && typeof value.host === 'string'
 }
 
 function isRunning({ pid, host, began }: Holder): boolean {
   if (host !== hostname()) return true
-  // Another thread, or another copy of this module, may have locked it; a process that had our pid before us has not.
+  // Another thread, or another copy of this module, may hold the lock; a process that had our pid before us does not.
   if (pid === process.pid) return began !== undefined && began === beginningOf(pid)
   try {
     process.kill(pid, 0)
     return began === undefined || began === (beginningOf(pid) ?? began)
   } catch (error) {
-    // Any other refusal means that it runs, but is not ours to signal.
+    // Any other error means that it runs, but that we may not signal it.
     return codeOf(error) !== 'ESRCH'
   }
 }

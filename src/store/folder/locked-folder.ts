@@ -3,55 +3,59 @@ import { join } from 'node:path'
 import { codeOf } from './error-code.ts'
 import { LOCK, lockFolder } from './folder-lock.ts'
 
-/** A folder that is ours alone, and stays so when somebody deletes it, replaces it or removes the lock. */
-export class FolderHold {
+/**
+ * A folder that this process has locked. It takes the lock again when somebody deletes the folder, replaces it or
+ * removes the lock.
+ */
+export class LockedFolder {
   readonly #folder: string
-  readonly #replaced: () => void
+  readonly #onReplaced: () => void
   #release: () => void
+  /** Identifies our lock file. */
   #lock: string
-  #retaking: Promise<void> | undefined
+  #relocking: Promise<void> | undefined
 
-  private constructor(folder: string, replaced: () => void, release: () => void, lock: string) {
+  private constructor(folder: string, onReplaced: () => void, release: () => void, lock: string) {
     this.#folder = folder
-    this.#replaced = replaced
+    this.#onReplaced = onReplaced
     this.#release = release
     this.#lock = lock
   }
 
-  /** `replaced` is called when the folder is perhaps another one, in which nothing is. @throws StoreError */
-  static async take(folder: string, replaced: () => void): Promise<FolderHold> {
+  /** `onReplaced` is called when the folder may be another one, which is empty. @throws StoreError */
+  static async open(folder: string, onReplaced: () => void): Promise<LockedFolder> {
     const release = await lockFolder(folder)
-    return new FolderHold(folder, replaced, release, await identify(folder))
+    return new LockedFolder(folder, onReplaced, release, await identify(folder))
   }
 
-  /** To be called before each change. Rejects while the folder is not there, or is another process's. */
+  /** Call it before each change. It rejects while the folder is missing, or locked by another process. */
   async renew(): Promise<void> {
     const lock = await identify(this.#folder).catch((error) => {
       if (codeOf(error) === 'ENOENT') return undefined
       throw error
     })
     if (lock === this.#lock) return
-    this.#retaking ??= this.#retake().finally(() => {
-      this.#retaking = undefined
+    this.#relocking ??= this.#relock().finally(() => {
+      this.#relocking = undefined
     })
-    await this.#retaking
+    await this.#relocking
   }
 
   release(): void {
     this.#release()
   }
 
-  async #retake(): Promise<void> {
-    // Locking makes a folder that is missing; but whoever deleted this one may be about to mount or move another.
+  async #relock(): Promise<void> {
+    // `lockFolder` would make a missing folder; but whoever deleted this one may be about to mount or move another.
     await stat(this.#folder)
     this.#release()
     this.#release = await lockFolder(this.#folder)
     this.#lock = await identify(this.#folder)
-    this.#replaced()
+    this.#onReplaced()
   }
 }
 
-/** What tells one lock from another; it is written once and never again. */
+/** Tells one lock file from another: it is written once and never changed. */
 async function identify(folder: string): Promise<string> {
   const { dev, ino, mtimeMs } = await stat(join(folder, LOCK))
   return `${dev} ${ino} ${mtimeMs}`

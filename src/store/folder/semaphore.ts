@@ -1,5 +1,5 @@
-/** Runs tasks, at most so many at the same time, in the order in which they come. */
-export class Turns {
+/** Runs at most `limit` tasks at the same time. The others wait, and start in the order in which they came. */
+export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 
@@ -7,7 +7,7 @@ export class Turns {
     this.#free = limit
   }
 
-  async take<Result>(task: () => Promise<Result>): Promise<Result> {
+  async run<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#free--
     try {

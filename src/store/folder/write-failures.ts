@@ -1,51 +1,54 @@
 import type { StoreError } from '../store-error.ts'
 import { codeOf } from './error-code.ts'
 
-/** Whoever wants to know how writing fares, once for each cause however many requests it refuses. */
-export interface Troubles {
-  /** Writes fail for a reason for which none failed before. */
+/** Hears of failed writes: once for each cause, however many requests fail because of it. */
+export interface WriteFailureListener {
+  /** Writes fail for a cause for which none failed before. */
   began(error: StoreError): void
-  /** All that could not be written could be by now, or is gone. */
+  /** Everything that could not be written has been written since, or was deleted. */
   ended(): void
 }
 
-/** Which files cannot be written, and why. */
-export class WriteHealth {
-  readonly #troubles: Troubles | undefined
-  /** Those that could not be written when that was last tried, by cause. */
-  readonly #failing = new Map<unknown, Set<string>>()
-  /** Those that are there; of any other that cannot be written nobody may ever hear again. */
-  readonly #known = new Set<string>()
+/** Stands for all files that could never be written: perhaps nobody asks for those accounts again. */
+const NEW_FILES = ''
 
-  constructor(troubles: Troubles | undefined) {
-    this.#troubles = troubles
+/** Tracks which files cannot be written, and why. */
+export class WriteFailures {
+  readonly #listener: WriteFailureListener | undefined
+  /** Cause → the paths whose last write failed for it. */
+  readonly #failing = new Map<unknown, Set<string>>()
+  /** The paths at which there is a file. */
+  readonly #existing = new Set<string>()
+
+  constructor(listener: WriteFailureListener | undefined) {
+    this.#listener = listener
   }
 
-  /** Marks the error as reported where somebody is told of it. */
+  /** Marks the error as reported where there is a listener. */
   failed(path: string, error: StoreError): void {
     const cause = codeOf(error.cause) ?? (error.cause instanceof Error ? error.cause.message : error.message)
     const others = this.#failing.get(cause)
-    const file = this.#known.has(path) ? path : ''
+    const file = this.#existing.has(path) ? path : NEW_FILES
     for (const [other, files] of this.#failing) {
       if (other !== cause && files.delete(file) && files.size === 0) this.#failing.delete(other)
     }
     if (others === undefined) this.#failing.set(cause, new Set([file]))
     else others.add(file)
-    if (this.#troubles === undefined) return
+    if (this.#listener === undefined) return
     error.reported = true
-    if (others === undefined) this.#troubles.began(error)
+    if (others === undefined) this.#listener.began(error)
   }
 
-  /** The file is there, or no longer needed. */
-  succeeded(path: string, there: boolean): void {
-    if (there) this.#known.add(path)
-    else this.#known.delete(path)
+  /** `exists` is false when the file was deleted. */
+  succeeded(path: string, exists: boolean): void {
+    if (exists) this.#existing.add(path)
+    else this.#existing.delete(path)
     if (this.#failing.size === 0) return
     for (const [cause, files] of this.#failing) {
       files.delete(path)
-      files.delete('')
+      files.delete(NEW_FILES)
       if (files.size === 0) this.#failing.delete(cause)
     }
-    if (this.#failing.size === 0) this.#troubles?.ended()
+    if (this.#failing.size === 0) this.#listener?.ended()
   }
 }

@@ -5,7 +5,7 @@ import type { Durability } from '../../../src/store/folder/atomic-file.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { applyUpdate, exampleAccount, revive, watch } from '../example-account.ts'
+import { applyUpdate, exampleAccount, SETTINGS, watch } from '../example-account.ts'
 import type { Deed, ObservedDisk } from './observed-disk.ts'
 
 const disk = vi.hoisted((): ObservedDisk => ({ deeds: [], failing: new Map() }))
@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 
 async function open(folder: string, durability?: Durability): Promise<Store> {
-  const store = await openFolderStore(folder, revive, { durability })
+  const store = await openFolderStore(folder, SETTINGS, { durability })
   onTestFinished(() => store.close().catch(() => undefined))
   disk.deeds.length = 0
   return store
@@ -65,7 +65,7 @@ describe('an account file', () => {
   it('with the durability fsync lies in folders that are flushed themselves, as far as they were made for it', async () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'there'))
-    await openFolderStore(join(folder, 'there', 'a', 'b'), revive, { durability: 'fsync' }).then((store) =>
+    await openFolderStore(join(folder, 'there', 'a', 'b'), SETTINGS, { durability: 'fsync' }).then((store) =>
       store.close(),
     )
     expect(disk.deeds).toEqual(['flush a', 'flush there'])

@@ -60,7 +60,7 @@ describe('the lock of a folder', () => {
     const folder = temporaryFolder()
     const path = join(folder, '.lock')
     make(path)
-    await expect(lockFolder(folder)).rejects.toThrow(`${path} is no ordinary file; remove it or choose another folder`)
+    await expect(lockFolder(folder)).rejects.toThrow(`${path} is not a regular file; remove it or choose another folder`)
     expect(readdirSync(folder)).toEqual(['.lock'])
   })
 
@@ -99,7 +99,7 @@ describe('the lock of a folder', () => {
     const before = readFileSync(path, 'utf8')
     await expect(lockFolder(folder)).rejects.toMatchObject({
       problem: 'locked',
-      message: `${folder} is in use by process ${child.pid} on ${hostname()}: stop it, choose another folder, or remove ${path} if that process is no dmarc-understudy`,
+      message: `${folder} is in use by process ${child.pid} on ${hostname()}: stop it, choose another folder, or remove ${path} if that process is not a dmarc-understudy`,
     })
     expect(readFileSync(path, 'utf8')).toBe(before)
     expect(readdirSync(folder)).toEqual(['.lock'])

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type AccountRecord, recordAccount } from '../../../src/domain/account.ts'
 import type { Charge } from '../../../src/domain/quotas.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
+import { type AccountRecord, decodeAccount, encodeAccount } from '../../../src/store/record.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { describeStore } from '../conformance.ts'
 import { hit, nextRequest, strike } from '../counting.ts'
-import { exampleAccount, exampleRecord, revive, watch } from '../example-account.ts'
+import { exampleAccount, SETTINGS, watch } from '../example-account.ts'
 
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 
@@ -45,19 +45,19 @@ const fullFile = `${JSON.stringify({
 })}\n`
 
 async function open(folder: string): Promise<Store> {
-  const store = await openFolderStore(folder, revive)
+  const store = await openFolderStore(folder, SETTINGS)
   onTestFinished(() => store.close().catch(() => undefined))
   return store
 }
 
 describeStore('the store in a folder', async () => {
   const folder = temporaryFolder()
-  const store = await openFolderStore(folder, revive)
+  const store = await openFolderStore(folder, SETTINGS)
   return {
     store,
     async reopen() {
       await store.close()
-      return openFolderStore(folder, revive)
+      return openFolderStore(folder, SETTINGS)
     },
   }
 })
@@ -72,7 +72,7 @@ describe('a folder of accounts', () => {
   it('holds one file for each account, in the documented format', async () => {
     const folder = temporaryFolder()
     const store = await open(folder)
-    await store.create(revive(fullRecord))
+    await store.create(decodeAccount(fullRecord, SETTINGS))
     await hit(store, 'acme', 'key_1/dmarc', charge, 0)
     await hit(store, 'acme', 'key_1/dmarc', charge, 0)
     const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'key_1', answersWith: () => true }
@@ -87,7 +87,7 @@ describe('a folder of accounts', () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'account-acme.json'), fullFile)
     const store = await open(folder)
-    expect(recordAccount(await store.read('acme'))).toEqual(fullRecord)
+    expect(encodeAccount(await store.read('acme'))).toEqual(fullRecord)
     expect(await store.accountOf('k1')).toBe('acme')
     expect(await hit(store, 'acme', 'key_1/dmarc', charge, 0)).toMatchObject({ remaining: 17 })
     expect(await nextRequest(store, 'acme')).toBe(10)
@@ -176,7 +176,7 @@ describe('a folder of accounts', () => {
     writeFileSync(join(folder, 'account-acme.json'), fullFile)
     writeFileSync(join(folder, '.account-acme.json.tmp'), fullFile.slice(0, 100))
     const store = await open(folder)
-    expect(recordAccount(await store.read('acme'))).toEqual(fullRecord)
+    expect(encodeAccount(await store.read('acme'))).toEqual(fullRecord)
     await store.update('acme', watch('c.example'))
     await store.close()
     expect(readdirSync(folder)).toEqual(['account-acme.json'])
@@ -189,7 +189,7 @@ describe('a folder of accounts', () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'file'), '')
     const path = join(folder, name)
-    await expect(openFolderStore(path, revive)).rejects.toMatchObject({
+    await expect(openFolderStore(path, SETTINGS)).rejects.toMatchObject({
       problem: 'unusable',
       message: `${path} ${problem}`,
     })
@@ -198,8 +198,8 @@ describe('a folder of accounts', () => {
   it.each([
     ['is empty', '', 'is empty'],
     ['holds nothing but a line break', '\n', 'is empty'],
-    ['was cut off', fullFile.slice(0, -20), 'is not JSON, it was cut off or changed by hand'],
-    ['is no JSON', 'hello', 'is not JSON, it was cut off or changed by hand'],
+    ['was cut off', fullFile.slice(0, -20), 'is not JSON; it was cut off or changed by hand'],
+    ['is no JSON', 'hello', 'is not JSON; it was cut off or changed by hand'],
     ['belongs to another program', '{"name": "x"}', notOurs()],
     ['is an array', '[]', notOurs()],
     ['is `null`', 'null', notOurs()],
@@ -231,9 +231,9 @@ describe('a folder of accounts', () => {
     [
       'monitors a domain twice',
       edited('"name":"a.example"', '"name":"b.example"'),
-      '/account/domains/1/name "b.example" stands there twice',
+      '/account/domains/1/name "b.example" appears twice',
     ],
-    ['has a group twice', edited('"id":"g2"', '"id":"g1"'), '/account/groups/1/id "g1" stands there twice'],
+    ['has a group twice', edited('"id":"g2"', '"id":"g1"'), '/account/groups/1/id "g1" appears twice'],
     [
       'has a member that is not monitored',
       edited('"b.example","a.example"', '"b.example","c.example"'),
@@ -242,13 +242,13 @@ describe('a folder of accounts', () => {
     [
       'is a copy of another',
       edited('"id":"acme"', '"id":"other"'),
-      '/account/id "other" belongs into account-other.json',
+      '/account/id "other" belongs in account-other.json',
     ],
   ])('is not opened, and not changed, when a file %s', async (_, content, problem) => {
     const folder = temporaryFolder()
     const path = join(folder, 'account-acme.json')
     writeFileSync(path, content)
-    await expect(openFolderStore(folder, revive)).rejects.toMatchObject({
+    await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
       name: 'StoreError',
       problem: 'damaged',
       message: `${path}: ${problem}`,
@@ -263,7 +263,7 @@ describe('a folder of accounts', () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'account-acme.json'), fullFile)
     writeFileSync(join(folder, 'account-other.json'), edited('"id":"acme"', '"id":"other"'))
-    await expect(openFolderStore(folder, revive)).rejects.toMatchObject({
+    await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
       problem: 'damaged',
       message: `${join(folder, 'account-other.json')}: /account/keys/0 belongs to the account "acme" too`,
     })
@@ -277,9 +277,9 @@ describe('a folder of accounts', () => {
     const folder = temporaryFolder()
     const path = join(folder, 'account-acme.json')
     make(path)
-    await expect(openFolderStore(folder, revive)).rejects.toMatchObject({
+    await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
       problem: 'damaged',
-      message: `${path}: is no file that can be read`,
+      message: `${path}: is not a readable file`,
     })
   })
 
@@ -287,7 +287,7 @@ describe('a folder of accounts', () => {
     const folder = temporaryFolder()
     const first = await open(folder)
     const ids = Array.from({ length: 300 }, (_, index) => `account-${index}`)
-    await Promise.all(ids.map((id) => first.create(revive(exampleRecord(id, [id])))))
+    await Promise.all(ids.map((id) => first.create(exampleAccount(id, [id]))))
     await Promise.all(ids.map((id) => nextRequest(first, id)))
     await first.close()
     const second = await open(folder)
@@ -302,5 +302,5 @@ function edited(part: string, replacement: string): string {
 }
 
 function notOurs(): string {
-  return 'is no account of dmarc-understudy: /format must be "dmarc-understudy/account"'
+  return 'is not an account of dmarc-understudy: /format must be "dmarc-understudy/account"'
 }

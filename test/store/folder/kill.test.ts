@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { AccountState } from '../../../src/domain/account.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
+import { decodeAccount } from '../../../src/store/record.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { bundle } from '../../support/bundle.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { exampleAccount, exampleRecord, revive } from '../example-account.ts'
+import { exampleAccount, exampleRecord, SETTINGS } from '../example-account.ts'
 
 const WRITER = await bundle(new URL('killed-writer.mjs', import.meta.url))
 const ROUNDS = 100
@@ -119,7 +120,7 @@ it(`has all that was acknowledged, and nothing by halves, after each of ${ROUNDS
       const folder = temporaryFolder()
       const acknowledged = await writeUntilKilled(folder, round.durability, round.enough)
       expect(readFileSync(join(folder, '.lock'), 'utf8')).toContain(hostname())
-      const store = await openFolderStore(folder, revive)
+      const store = await openFolderStore(folder, SETTINGS)
       expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
       await proveNothingLost(store, acknowledged)
       await store.close()
@@ -133,15 +134,15 @@ it(`has all that was acknowledged, and nothing by halves, after each of ${ROUNDS
 
 it('opens a hundred accounts at once after a kill', async () => {
   const folder = temporaryFolder()
-  const first = await openFolderStore(folder, revive)
+  const first = await openFolderStore(folder, SETTINGS)
   const domains = Array.from({ length: 100 }, (_, index) => ({ name: `d${index}.example`, addedAt: 0, features: [] }))
   const ids = Array.from({ length: 100 }, (_, index) => `account-${index}`)
-  await Promise.all(ids.map((id) => first.create(revive({ ...exampleRecord(id, [id]), domains }))))
+  await Promise.all(ids.map((id) => first.create(decodeAccount({ ...exampleRecord(id, [id]), domains }, SETTINGS))))
   await first.close()
   const { pid } = spawnSync(process.execPath, ['--version'])
   writeFileSync(join(folder, '.lock'), JSON.stringify({ pid, host: hostname() }))
   const began = performance.now()
-  const second = await openFolderStore(folder, revive)
+  const second = await openFolderStore(folder, SETTINGS)
   const taken = performance.now() - began
   onTestFinished(() => second.close())
   expect(await second.list()).toHaveLength(100)
@@ -151,7 +152,7 @@ it('opens a hundred accounts at once after a kill', async () => {
 
 it('has on the disk, when it is answered, neither a deleted account nor the former holder of its id', async () => {
   const folder = temporaryFolder()
-  const store = await openFolderStore(folder, revive)
+  const store = await openFolderStore(folder, SETTINGS)
   await store.create(exampleAccount('acme', ['k1']))
   await Promise.all([store.delete('acme'), store.create(exampleAccount('other', ['k2']))])
   await store.create(exampleAccount('acme', ['k3']))

@@ -1,10 +1,10 @@
 // Writes to the accounts of a folder until it is killed, and says of each change that it was acknowledged.
 import { writeSync } from 'node:fs'
-import { openAccount } from '../../../src/domain/account.ts'
 import { chargeBucket, countRequest, countStrike } from '../../../src/domain/counting.ts'
 import { addDomains, deleteDomains } from '../../../src/domain/domains.ts'
-import { comparedName, createGroup, updateGroup } from '../../../src/domain/groups.ts'
+import { createGroup, updateGroup } from '../../../src/domain/groups.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
+import { decodeAccount } from '../../../src/store/record.ts'
 
 const [, , folder, durability, plan] = process.argv
 const { accounts, clients } = JSON.parse(plan)
@@ -15,10 +15,9 @@ const settings = {
   repeatedMembers: 'refused',
 }
 const idFormat = { alphabet: '0123456789', length: 12 }
-const revive = (record) => openAccount(record, (name) => comparedName(name, 'unicode'))
 const target = { operation: 'addDomains', method: 'POST', path: '/domains', key: 'key', answersWith: () => true }
 
-const store = await openFolderStore(folder, revive, { durability })
+const store = await openFolderStore(folder, settings, { durability })
 await Promise.all(Array.from({ length: accounts }, (_, account) => store.create(emptyAccount(`account-${account}`))))
 writeSync(1, 'ready\n')
 for (let account = 0; account < accounts; account++) {
@@ -66,19 +65,22 @@ async function change(id, decide) {
 }
 
 function emptyAccount(id) {
-  return revive({
-    id,
-    plan: 'stone',
-    seed: 42,
-    origin: { fixture: 'empty', key: { id: 'key', hash: 'hash' } },
-    createdAt: 0,
-    clock: { offset: 0 },
-    keys: [],
-    domains: [],
-    groups: [],
-    groupsCreated: 0,
-    keysCreated: 0,
-    faults: [{ id: 'fault_1', createdAt: 0, rule: { delay_ms: 1 } }],
-    faultsCreated: 1,
-  })
+  return decodeAccount(
+    {
+      id,
+      plan: 'stone',
+      seed: 42,
+      origin: { fixture: 'empty', key: { id: 'key', hash: 'hash' } },
+      createdAt: 0,
+      clock: { offset: 0 },
+      keys: [],
+      domains: [],
+      groups: [],
+      groupsCreated: 0,
+      keysCreated: 0,
+      faults: [{ id: 'fault_1', createdAt: 0, rule: { delay_ms: 1 } }],
+      faultsCreated: 1,
+    },
+    settings,
+  )
 }

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { Turns } from '../../../src/store/folder/semaphore.ts'
+import { Semaphore } from '../../../src/store/folder/semaphore.ts'
 
 it('runs tasks in order, never more than the limit at the same time, and goes on after one that fails', async () => {
-  const turns = new Turns(3)
+  const semaphore = new Semaphore(3)
   const begun: number[] = []
   let running = 0
   let most = 0
   const tasks = Array.from({ length: 20 }, (_, index) =>
-    turns.take(async () => {
+    semaphore.run(async () => {
       begun.push(index)
       most = Math.max(most, ++running)
       await setImmediate()

@@ -32,11 +32,11 @@ const pathIn = (folder: string, id: string) => join(folder, `account-${id}.json`
 describe('with `skipDamaged`', () => {
   it.each<[how: string, damage: (content: string) => string, reason: string]>([
     ['is empty', () => '', 'is empty'],
-    ['was cut off', (content) => content.slice(0, -30), 'is not JSON, it was cut off or changed by hand'],
+    ['was cut off', (content) => content.slice(0, -30), 'is not JSON; it was cut off or changed by hand'],
     [
       'is foreign',
       () => '{"name":"x"}',
-      'is no account of dmarc-understudy: /format must be "dmarc-understudy/account"',
+      'is not an account of dmarc-understudy: /format must be "dmarc-understudy/account"',
     ],
     [
       'is newer',
@@ -52,7 +52,7 @@ describe('with `skipDamaged`', () => {
     [
       'belongs to another account',
       (content) => content.replace(`"id":"${DAMAGED}"`, '"id":"other"'),
-      '/account/id "other" belongs into account-other.json',
+      '/account/id "other" belongs in account-other.json',
     ],
   ])('an account whose file %s is left out with one warning, and the others work', async (_, damage, reason) => {
     const folder = await filledFolder()

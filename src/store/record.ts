@@ -1,0 +1,66 @@
+import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
+import { comparedName } from '../domain/groups.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
+import type { Settings } from '../domain/settings.ts'
+
+/** An account as plain JSON, which is what stores keep outside of the process. */
+export interface AccountRecord extends Omit<AccountState, 'domains' | 'groups' | 'groupNames'> {
+  domains: readonly MonitoredDomain[]
+  groups: readonly DomainGroup[]
+}
+
+export function encodeAccount(state: AccountState): AccountRecord {
+  const { groupNames: _, domains, groups, ...rest } = state
+  return { ...rest, domains: [...domains.values()], groups: [...groups.values()] }
+}
+
+/** The index of group names is not part of a record: the contract may compare names in another way than before. */
+export function decodeAccount(
+  record: AccountRecord,
+  { nameComparison }: Pick<Settings, 'nameComparison'>,
+): AccountState {
+  const { domains, groups } = record
+  return {
+    ...record,
+    domains: PersistentMap.of(domains.map((domain) => [domain.name, domain] as const)),
+    groups: PersistentMap.of(groups.map((group) => [group.id, group] as const)),
+    groupNames: PersistentMap.of(groups.map(({ id, name }) => [comparedName(name, nameComparison), id] as const)),
+  }
+}
+
+/**
+ * The JSON text of an account's record. Parts that have not changed since they were last written are not serialized
+ * again, because most changes concern one domain or one group of thousands.
+ */
+export function writeAccount(state: AccountState): string {
+  const { domains, groups, groupNames: _, ...rest } = state
+  const fields = Object.entries(rest satisfies Omit<AccountRecord, 'domains' | 'groups'>)
+    .map(
+      ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'object' ? write(value) : JSON.stringify(value)}`,
+    )
+    .join(',')
+  return `{${fields},"domains":${writeList(domains)},"groups":${writeList(groups)}}`
+}
+
+/** The texts of lists and of the objects in them. Both are immutable: a change replaces them. */
+const texts = new WeakMap<object, string>()
+
+function writeList(list: PersistentMap<string, object>): string {
+  let text = texts.get(list)
+  if (text === undefined) {
+    const parts: string[] = []
+    for (const item of list.values()) parts.push(write(item))
+    text = `[${parts.join(',')}]`
+    texts.set(list, text)
+  }
+  return text
+}
+
+function write(part: object): string {
+  let text = texts.get(part)
+  if (text === undefined) {
+    text = JSON.stringify(part)
+    texts.set(part, text)
+  }
+  return text
+}
