@@ -153,6 +153,19 @@ const hastyImports: Check = (sources) =>
 const vagueNames: Check = (sources) =>
   [...sources.keys()].filter((path) => path.split(/[/.-]/).some((word) => VAGUE_NAMES.test(word)))
 
+/** A variable of a module, or a collection that a module could use as a cache. */
+const MODULE_STATE =
+  /^(?:export )?(?:(?:let|var)\s+(\w+)|const\s+(\w+)[^=\n]*=\s*new (?:Weak)?(?:Map|Set)\s*(?:<[^\n]*>)?\(\))/gm
+
+const stateInTheDomain: Check = (sources) =>
+  [...sources]
+    .filter(([path]) => partOf(path) === 'domain')
+    .flatMap(([path, source]) =>
+      [...withoutComments(source).matchAll(MODULE_STATE)].map(
+        ([, variable, cache]) => `${path} keeps ${variable ?? cache}`,
+      ),
+    )
+
 /** What index.ts does beside handing on what others export. */
 const workAtTheDoor: Check = (sources) =>
   [...sources]
@@ -220,6 +233,7 @@ describe('the program', () => {
   it.each<[rule: string, check: Check]>([
     ['imports downwards, and from outside what is allowed', wrongImports],
     ['asks for time and chance only in ground/clock.ts', ambientTimeAndChance],
+    ['keeps no state in the modules of the domain', stateInTheDomain],
     ['exports by name', defaultExports],
     ['loads what is heavy only when it is used', hastyImports],
     ['names files by what they hold', vagueNames],
@@ -377,6 +391,20 @@ describe('the check of', () => {
   ])('time and chance finds in %j: %j', (source, complaints) => {
     expect(ambientTimeAndChance(one('http/a.ts', source))).toEqual(complaints)
     expect(ambientTimeAndChance(one(CLOCK, source))).toEqual([])
+  })
+
+  it.each<[source: string, complaints: string[]]>([
+    ['let known = 0', ['domain/a.ts keeps known']],
+    ['export let known: number', ['domain/a.ts keeps known']],
+    ['const known = new Map<string, string>()', ['domain/a.ts keeps known']],
+    ['const known: Map<string, number[]> = new Map()', ['domain/a.ts keeps known']],
+    ['const known = new WeakMap()', ['domain/a.ts keeps known']],
+    ["const NAMES = new Set(['a', 'b'])", []],
+    ['function f() {\n  let count = 0\n  const seen = new Set<string>()\n}', []],
+    ['// let known = 0', []],
+  ])('state finds in %j: %j', (source, complaints) => {
+    expect(stateInTheDomain(one('domain/a.ts', source))).toEqual(complaints)
+    expect(stateInTheDomain(one('journal/a.ts', source))).toEqual([])
   })
 
   it.each<[source: string, found: number]>([

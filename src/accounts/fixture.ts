@@ -7,7 +7,8 @@ import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureDomain, FixtureKey } from '../domain/fixture.ts'
-import { createGroup, type IdFormat } from '../domain/groups.ts'
+import type { GroupIds, IdFormat } from '../domain/group-ids.ts'
+import { createGroup } from '../domain/groups.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
@@ -48,7 +49,7 @@ export class FixtureError extends Error {
 /** What makes an account lawful; the contract says it. */
 export interface AccountRules {
   settings: Settings
-  groupIds: IdFormat
+  groupIds: GroupIds
   canonicalHostname(text: string): string | undefined
 }
 

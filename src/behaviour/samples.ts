@@ -1,5 +1,6 @@
 import type { AccountState, DomainGroup } from '../domain/account.ts'
-import { comparedName, type IdFormat } from '../domain/groups.ts'
+import type { IdFormat } from '../domain/group-ids.ts'
+import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 
 /** So many names `example-1.com`, `example-2.com` and so on that the account does not monitor. */

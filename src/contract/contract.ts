@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from '../domain/errors.ts'
-import type { IdFormat } from '../domain/groups.ts'
+import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
@@ -15,7 +15,7 @@ export interface Contract extends Api {
   settings: Settings
   /** The form in which a hostname is kept and compared; `undefined` when the text is no hostname. */
   canonicalHostname(text: string): string | undefined
-  groupIds: IdFormat
+  groupIds: GroupIds
   requestIds: 'uuid' | 'hex'
   /** The smallest difference between two percentages. */
   percentageStep: number
@@ -53,7 +53,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     ...compileApi(document, compiler),
     settings,
     canonicalHostname: canonical,
-    groupIds: idFormat(schemas['DomainGroupId'], document.file),
+    groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file)),
     requestIds: requestIdFormat(valueAt(document.resolved, REQUEST_ID_SCHEMA), document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
   }

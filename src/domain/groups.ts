@@ -1,19 +1,20 @@
 import type { AccountState, DomainGroup } from './account.ts'
 import { repeats } from './domains.ts'
 import { accept, type Decision, type Problem, refusalOf, refuse } from './errors.ts'
+import type { GroupIds } from './group-ids.ts'
 import type { Settings } from './settings.ts'
 
 type GroupSettings = Pick<Settings, 'nameComparison' | 'repeatedMembers'>
 
 export interface GroupToCreate {
-  /** One that it has already, when it was created elsewhere. */
+  /** Its id, where it was created elsewhere. */
   id?: string
   name: string
-  /** Canonical. */
+  /** In canonical form. */
   domains: readonly string[]
 }
 
-/** The fields of a PATCH that were sent; all domains canonical. */
+/** The fields of a PATCH that were sent. All domains are in canonical form. */
 export interface GroupChanges {
   name?: string
   domains?: readonly string[]
@@ -21,23 +22,17 @@ export interface GroupChanges {
   removeDomains?: readonly string[]
 }
 
-/** How many characters of which alphabet an id has. */
-export interface IdFormat {
-  alphabet: string
-  length: number
-}
-
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
 const ASCII = /^[\u0000-\u007f]*$/
 
 /**
- * The form in which two names are the same. Upper case first, then lower, because either alone tells apart what a
- * reader takes for one name: `STRASSE` and `straße`, or the two forms of a final sigma.
+ * The form in which names are compared. To upper case first and then to lower case, because one step alone leaves
+ * differences where a reader sees the same name: `STRASSE` and `straße`, or the two forms of sigma.
  */
 export function comparedName(name: string, comparison: Settings['nameComparison']): string {
   switch (comparison) {
     case 'unicode':
-      // Nothing of this does more to ASCII than the last step.
+      // For ASCII, the last step alone has the same result.
       return ASCII.test(name) ? name.toLowerCase() : name.normalize('NFC').toUpperCase().toLowerCase()
     case 'lower-case':
       return name.toLowerCase()
@@ -50,7 +45,7 @@ export function comparedName(name: string, comparison: Settings['nameComparison'
 export function createGroup(
   state: AccountState,
   input: GroupToCreate,
-  idFormat: IdFormat,
+  groupIds: Pick<GroupIds, 'idOf'>,
   settings: GroupSettings,
 ): Decision<AccountState, DomainGroup> {
   const compared = comparedName(input.name, settings.nameComparison)
@@ -60,9 +55,9 @@ export function createGroup(
   if (refusal) return refusal
   let groupsCreated = state.groupsCreated
   let id = input.id ?? ''
-  // An imported account may hold ids that were made elsewhere.
+  // An imported account may have ids that were made elsewhere.
   while (id === '' || (input.id === undefined && state.groups.has(id))) {
-    id = groupId(state.seed, groupsCreated++, idFormat)
+    id = groupIds.idOf(state.seed, groupsCreated++)
   }
   const group = { id, name: input.name, domains: withoutRepeats(input.domains) }
   return accept(
@@ -121,7 +116,7 @@ export function deleteGroup(
 }
 
 function withoutRepeats(names: readonly string[]): readonly string[] {
-  // Of a few names, which is most often all, a set would cost more than it spares.
+  // For a few names, which is the usual case, a set costs more than it saves.
   const differ = names.length < 10 && !names.some((name, index) => names.indexOf(name) < index)
   return differ ? names : [...new Set(names)]
 }
@@ -148,47 +143,4 @@ function membershipProblems(
     }
   }
   return problems
-}
-
-/**
- * The id of the account's `ordinal`th group: a permutation of all words of that format, so that no two ordinals
- * share one, which looks like chance and is none. The step is a prime larger than any alphabet, hence coprime to
- * the number of words.
- */
-function groupId(seed: number, ordinal: number, { alphabet, length }: IdFormat): string {
-  const base = alphabet.length
-  if (known.seed !== seed || known.base !== base || known.length !== length) known = spell(seed, base, length)
-  const { start, step } = known
-  let id = ''
-  let carry = 0
-  // Digit by digit as on paper: integers of that size would be made and thrown away at each step.
-  for (let place = 0; place < length; place++) {
-    const sum = carry + (start[place] ?? 0) + ordinal * (step[place] ?? 0)
-    carry = Math.floor(sum / base)
-    id = alphabet.charAt(sum % base) + id
-  }
-  return id
-}
-
-/** Start and step of a seed's ids as digits, the last one first. */
-interface Spelling {
-  seed: number
-  base: number
-  length: number
-  start: readonly number[]
-  step: readonly number[]
-}
-
-/** That of the last id that was made; the next one is most often of the same account. */
-let known = spell(0, 2, 0)
-
-function spell(seed: number, base: number, length: number): Spelling {
-  const start = digitsOf(BigInt(seed) * 77_777_777_977n + 98_765_432_123_457n, base, length)
-  return { seed, base, length, start, step: digitsOf(134_941_606_347_817n, base, length) }
-}
-
-function digitsOf(number: bigint, base: number, length: number): number[] {
-  const digits: number[] = []
-  for (let rest = number; digits.length < length; rest /= BigInt(base)) digits.push(Number(rest % BigInt(base)))
-  return digits
 }

@@ -60,7 +60,9 @@ describe('the lock of a folder', () => {
     const folder = temporaryFolder()
     const path = join(folder, '.lock')
     make(path)
-    await expect(lockFolder(folder)).rejects.toThrow(`${path} is not a regular file; remove it or choose another folder`)
+    await expect(lockFolder(folder)).rejects.toThrow(
+      `${path} is not a regular file; remove it or choose another folder`,
+    )
     expect(readdirSync(folder)).toEqual(['.lock'])
   })
 

@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs'
 import { chargeBucket, countRequest, countStrike } from '../../../src/domain/counting.ts'
 import { addDomains, deleteDomains } from '../../../src/domain/domains.ts'
+import { groupIdsOf } from '../../../src/domain/group-ids.ts'
 import { createGroup, updateGroup } from '../../../src/domain/groups.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
 import { decodeAccount } from '../../../src/store/record.ts'
@@ -14,7 +15,7 @@ const settings = {
   alreadyMonitored: 'refused',
   repeatedMembers: 'refused',
 }
-const idFormat = { alphabet: '0123456789', length: 12 }
+const groupIds = groupIdsOf({ alphabet: '0123456789', length: 12 })
 const target = { operation: 'addDomains', method: 'POST', path: '/domains', key: 'key', answersWith: () => true }
 
 const store = await openFolderStore(folder, settings, { durability })
@@ -35,7 +36,7 @@ async function work(account, client) {
         break
       case 1:
         await change(id, (state) =>
-          createGroup(state, { id: `id-${name}`, name, domains: [`${name}.x`, `${name}.y`] }, idFormat, settings),
+          createGroup(state, { id: `id-${name}`, name, domains: [`${name}.x`, `${name}.y`] }, groupIds, settings),
         )
         break
       case 2:
