@@ -9,7 +9,7 @@ import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountBirth, createAccount, type LoadedFixture, recreateAccount } from './fixture.ts'
 
-/** What a new account is made of unless somebody says otherwise. */
+/** From what a new account is made, unless its creator chooses otherwise. */
 export type WorldDefaults = Pick<AccountBirth, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
   fixture: LoadedFixture
 }
@@ -24,11 +24,11 @@ export interface WorldsDeps {
   maxAccounts: number
   /** Whether a key `sandbox_…` opens an account of its own. */
   sandboxKeys: boolean
-  /** Whether sandboxes make room for others; those that are kept on disk do not. */
+  /** Whether an account that such a key has opened may be evicted when there are too many. */
   evictsSandboxes: boolean
 }
 
-/** A named copy of all that an account is. */
+/** A named copy of everything that an account is. */
 export interface Snapshot {
   name: string
   /** What the account's clock showed, in milliseconds. */
@@ -37,76 +37,77 @@ export interface Snapshot {
   counters: Counters
 }
 
-/** The account that serves a client who knows of no other. */
+/** What the requests of an account have left behind in this process. */
+export interface History {
+  /** The number that the store has given to the account, see `Visitor`. */
+  readonly incarnation: number
+  /** Whether the account is deleted; then nothing is recorded under its id any more. */
+  ended: boolean
+  /** Absent before the first request. */
+  coverage: Coverage | undefined
+}
+
+/** What may be chosen for a new account. */
+type ChosenAccount = Omit<AccountBirth, 'real' | 'id'> & {
+  id?: string | undefined
+  fixture?: LoadedFixture | undefined
+}
+
+/** The account of clients that ask for no particular one. */
 export const DEFAULT_ACCOUNT = 'default'
-/** A key that opens an account of its own, and the id of that account. */
+/** A key that opens an account of its own. The key is also the id of that account. */
 export const SANDBOX = /^sandbox_[!-~]{1,120}$/
-/** How many deleted accounts are remembered, until the last request to them has surely been answered. */
-const REMEMBERED = 10_000
 const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
 
 /**
- * The accounts as worlds of their own: how they come to be, begin anew, are copied and end; and, with each, the record
- * of what happened in it.
+ * Creates, resets, copies and deletes accounts, and records what happens in them. Which accounts there are, and what
+ * they hold, only the store knows. Snapshots, journal and coverage belong to this process, see `Store`.
  */
 export class Worlds {
   readonly journal: Journal
   readonly #deps: WorldsDeps
   readonly #snapshots = new Map<string, Map<string, Snapshot>>()
-  /** The one that was used longest ago comes first. */
-  readonly #sandboxes = new Set<string>()
-  readonly #coverages = new Map<string | undefined, Coverage>()
-  /** That of accounts that are gone or began anew. */
-  #former: Coverage | undefined
-  readonly #opening = new Map<string, Promise<string | undefined>>()
-  #struck = 0
-  /** Those that there are, and those that are being created. */
-  readonly #ids = new Set<string>()
-  /** Those that were deleted last; requests to them may still be under way. */
-  readonly #gone = new Set<string>()
-  #numbered = 0
+  /** By account id; those of requests that belong to no account are under `undefined`. */
+  readonly #histories = new Map<string | undefined, History>()
+  /** The coverage of accounts that were deleted or reset. */
+  #formerCoverage: Coverage | undefined
+  #faultHits = 0
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
     this.journal = deps.journal
   }
 
-  /** Takes in the accounts that the store has already. */
-  async takeIn(): Promise<void> {
-    for (const id of await this.#deps.store.list()) {
-      this.#ids.add(id)
-      if (SANDBOX.test(id)) this.#sandboxes.add(id)
-    }
-  }
-
-  get count(): number {
-    return this.#ids.size
-  }
-
-  /** An id for an account to come; never the same twice, however many are asked for at once. */
-  async freeId(): Promise<string> {
-    for (;;) {
-      const id = `account-${++this.#numbered}`
-      if (!this.#ids.has(id) && !(await this.#deps.store.has(id))) return id
-    }
-  }
-
   now({ clock }: AccountState): number {
     return timeOn(clock, this.#deps.clock())
   }
 
-  /** Takes note of an exchange, in the journal and for the coverage of the contract. */
-  record(entry: NewEntry, query: Observation['query'], body: unknown): void {
-    const { account, operation, status, code, injected, allowance, at } = entry
-    if (account !== undefined && this.#gone.has(account)) {
-      // A later account of that id must not find the request in its own record.
+  /**
+   * Where to record a request that has just entered the account. The caller keeps it until the request is answered: if
+   * the account is deleted meanwhile, another one of the same id has another history.
+   */
+  historyOf(accountId: string, incarnation: number): History {
+    const known = this.#histories.get(accountId)
+    if (known?.incarnation === incarnation) return known
+    // The former account of this id was deleted by another process.
+    if (known !== undefined) this.#end(accountId)
+    const history: History = { incarnation, ended: false, coverage: undefined }
+    this.#histories.set(accountId, history)
+    return history
+  }
+
+  /** Records an exchange in the journal and for the coverage; `history` is that of its account, if it belongs to one. */
+  record(entry: NewEntry, history: History | undefined, query: Observation['query'], body: unknown): void {
+    const { operation, status, code, injected, allowance, at } = entry
+    if (history?.ended === true) {
+      // A later account of this id must not have the request in its journal.
       this.journal.record({ ...entry, account: undefined, key: undefined })
       return
     }
     this.journal.record(entry)
-    if (entry.injection?.source === 'rule') this.#struck++
+    if (entry.injection?.source === 'rule') this.#faultHits++
     if (status === undefined) return
-    this.#coverageOf(account).observe({
+    this.#coverageOf(history ?? this.#anonymousHistory()).observe({
       operation,
       status,
       code,
@@ -122,83 +123,62 @@ export class Worlds {
     })
   }
 
-  /** What an account's requests have shown of the contract, with those that belong to no account; or all requests. */
+  /** What an account's requests have shown of the contract, and those that belong to no account; or all requests. */
   coverage(account?: string): Coverage {
     const { contract } = this.#deps
-    if (account === undefined) return mergeCoverage(this.#coverages.values(), contract)
-    return mergeCoverage([this.#coverageOf(account), this.#coverageOf(undefined)], contract)
+    const histories =
+      account === undefined
+        ? this.#histories.values()
+        : [this.#histories.get(account), this.#histories.get(undefined)].filter((each) => each !== undefined)
+    return mergeCoverage(coveragesOf(histories), contract)
   }
 
-  /** How many requests fault rules struck since the start. */
-  get struck(): number {
-    return this.#struck
+  /** How many requests fault rules have acted on since the start. */
+  get faultHits(): number {
+    return this.#faultHits
   }
 
-  /** What all requests since the start have shown, those of accounts that are gone or began anew included. */
+  /** What all requests since the start have shown, including those of accounts that were deleted or reset. */
   totals(): Coverage {
-    return mergeCoverage([this.#formerCoverage(), ...this.#coverages.values()], this.#deps.contract)
+    const present = coveragesOf(this.#histories.values())
+    const all = this.#formerCoverage === undefined ? present : [this.#formerCoverage, ...present]
+    return mergeCoverage(all, this.#deps.contract)
   }
 
-  #formerCoverage(): Coverage {
-    // Not before it is needed: to find all that there is to show in the contract takes a tenth of a start.
-    this.#former ??= new Coverage(this.#deps.contract)
-    return this.#former
+  #anonymousHistory(): History {
+    const history = this.#histories.get(undefined) ?? { incarnation: 0, ended: false, coverage: undefined }
+    this.#histories.set(undefined, history)
+    return history
   }
 
-  #coverageOf(account: string | undefined): Coverage {
-    let coverage = this.#coverages.get(account)
-    if (coverage === undefined) {
-      coverage = new Coverage(this.#deps.contract)
-      this.#coverages.set(account, coverage)
-    }
-    return coverage
+  #coverageOf(history: History): Coverage {
+    // Not before it is needed: to find everything that there is to show in the contract takes a tenth of a start.
+    history.coverage ??= new Coverage(this.#deps.contract)
+    return history.coverage
   }
 
-  /** @throws StoreError `taken`, `full` or `damaged`, FixtureError. */
-  async create({
-    fixture,
-    ...birth
-  }: Omit<AccountBirth, 'real'> & { fixture?: LoadedFixture | undefined }): Promise<AccountState> {
-    const { store, defaults, contract, clock } = this.#deps
-    const { fixture: usual, ...rest } = defaults
-    const chosen = Object.fromEntries(Object.entries(birth).filter(([, value]) => value !== undefined))
-    if (typeof birth.apiKey === 'string') this.journal.hide(birth.apiKey)
-    const state = createAccount(fixture ?? usual, { ...rest, ...chosen, id: birth.id, real: clock() }, contract)
-    if (this.#ids.has(state.id)) throw new StoreError('taken', `There is an account "${state.id}" already`)
-    const idle = this.#findRoom()
-    // From here on its place is taken, whoever comes before the store has answered.
-    if (idle !== undefined) this.#sandboxes.delete(idle)
-    if (idle !== undefined) this.#ids.delete(idle)
-    this.#ids.add(state.id)
-    try {
-      await store.create(state)
-    } catch (error) {
-      this.#ids.delete(state.id)
-      if (idle !== undefined) this.#sandboxes.add(idle)
-      if (idle !== undefined) this.#ids.add(idle)
-      throw error
-    }
-    this.#gone.delete(state.id)
-    if (idle !== undefined) await this.#remove(idle)
-    return state
+  /**
+   * Creates an account; without an id, it gets a new one. When there are too many, a sandbox is evicted for it.
+   * @throws StoreError `taken`, `full` or `damaged`, FixtureError.
+   */
+  async create({ id, ...chosen }: ChosenAccount): Promise<AccountState> {
+    return this.#add({ ...chosen, id: id ?? (await this.#deps.store.newId()) }, { evictable: false })
   }
 
   /** The account of a key that opens one on first use; `undefined` for any other key. */
   async openSandbox(secret: string): Promise<string | undefined> {
-    if (!this.#deps.sandboxKeys || !SANDBOX.test(secret)) return undefined
-    const opening = this.#opening.get(secret) ?? this.#createSandbox(secret)
-    this.#opening.set(secret, opening)
+    const { sandboxKeys, evictsSandboxes } = this.#deps
+    if (!sandboxKeys || !SANDBOX.test(secret)) return undefined
     try {
-      return await opening
-    } finally {
-      this.#opening.delete(secret)
+      await this.#add({ id: secret, apiKey: secret }, { evictable: evictsSandboxes })
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      // The data of this key is unreadable, which another account in its place would hide.
+      if (error.problem === 'damaged') return undefined
+      // Another request with the key was faster, or somebody has created an account of this id.
+      if (error.problem !== 'taken') throw error
     }
-  }
-
-  /** Notes that an account is in use. */
-  touch(accountId: string): void {
-    if (!this.#sandboxes.delete(accountId)) return
-    this.#sandboxes.add(accountId)
+    return secret
   }
 
   /** Back to the moment of the account's creation, or to another beginning. @throws FixtureError */
@@ -206,14 +186,13 @@ export class Worlds {
     const { store, contract, clock } = this.#deps
     const state = await recreateAccount(await store.read(accountId), { ...chosen, real: clock() }, contract)
     await store.replace(accountId, state, { ...NO_COUNTERS, requests: 0 })
-    this.#forget(accountId)
+    this.#clear(accountId)
     return state
   }
 
   async delete(accountId: string): Promise<void> {
-    await this.#remove(accountId)
-    this.#ids.delete(accountId)
-    this.#sandboxes.delete(accountId)
+    await this.#deps.store.delete(accountId)
+    this.#end(accountId)
   }
 
   snapshots(accountId: string): Snapshot[] {
@@ -226,13 +205,13 @@ export class Worlds {
     const counters = await store.counters(accountId)
     const snapshot = { name, takenAt: this.now(state), state: detachAccount(state), counters }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
-    // One that takes the place of another is the newest all the same.
+    // A snapshot that replaces another one is the newest, so it goes to the end.
     all.delete(name)
     this.#snapshots.set(accountId, all.set(name, snapshot))
     return snapshot
   }
 
-  /** The account as it was, its clock included, which may go back; `undefined` when there is no such snapshot. */
+  /** The account as it was, including its clock, which may go back; `undefined` when there is no such snapshot. */
   async restore(accountId: string, name: string): Promise<AccountState | undefined> {
     const snapshot = this.#snapshots.get(accountId)?.get(name)
     if (snapshot === undefined) return undefined
@@ -247,44 +226,41 @@ export class Worlds {
     return this.#snapshots.get(accountId)?.delete(name) ?? false
   }
 
-  async #createSandbox(secret: string): Promise<string | undefined> {
-    try {
-      await this.create({ id: secret, apiKey: secret })
-      this.#sandboxes.add(secret)
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      // What the key opened is lost, and another account would hide that.
-      if (error.problem === 'damaged') return undefined
-      // Somebody else's request opened it in the meantime.
-      if (error.problem !== 'taken') throw error
-    }
-    return secret
+  async #add(
+    { fixture, ...chosen }: ChosenAccount & { id: string },
+    { evictable }: { evictable: boolean },
+  ): Promise<AccountState> {
+    const { store, defaults, contract, clock, maxAccounts } = this.#deps
+    const { fixture: usual, ...rest } = defaults
+    if (typeof chosen.apiKey === 'string') this.journal.hide(chosen.apiKey)
+    const given = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined))
+    const state = createAccount(fixture ?? usual, { ...rest, ...given, id: chosen.id, real: clock() }, contract)
+    const evicted = await store.create(state, { limit: maxAccounts, evictable })
+    if (evicted !== undefined) this.#end(evicted)
+    return state
   }
 
-  async #remove(accountId: string): Promise<void> {
-    await this.#deps.store.delete(accountId)
-    this.#gone.add(accountId)
-    const [oldest] = this.#gone
-    if (this.#gone.size > REMEMBERED && oldest !== undefined) this.#gone.delete(oldest)
+  /** Forgets everything about an account that is deleted. */
+  #end(accountId: string): void {
+    const history = this.#histories.get(accountId)
+    if (history !== undefined) history.ended = true
+    this.#clear(accountId)
+    this.#histories.delete(accountId)
     this.#snapshots.delete(accountId)
-    this.#forget(accountId)
   }
 
-  /** The sandbox that has to go for one account more, if one has to. @throws StoreError `full` */
-  #findRoom(): string | undefined {
-    const { maxAccounts, evictsSandboxes } = this.#deps
-    if (this.#ids.size < maxAccounts) return undefined
-    const [idle] = evictsSandboxes ? this.#sandboxes : []
-    if (idle === undefined) {
-      throw new StoreError('full', `There are ${this.#ids.size} accounts, which is as many as there may be`)
+  /** Clears the journal and the coverage of an account. */
+  #clear(accountId: string): void {
+    const history = this.#histories.get(accountId)
+    if (history?.coverage !== undefined) {
+      this.#formerCoverage ??= new Coverage(this.#deps.contract)
+      this.#formerCoverage.add(history.coverage)
+      history.coverage = undefined
     }
-    return idle
-  }
-
-  #forget(accountId: string): void {
-    const coverage = this.#coverages.get(accountId)
-    if (coverage !== undefined) this.#formerCoverage().add(coverage)
-    this.#coverages.delete(accountId)
     this.journal.clear(accountId)
   }
+}
+
+function coveragesOf(histories: Iterable<History>): Coverage[] {
+  return [...histories].flatMap(({ coverage }) => coverage ?? [])
 }

@@ -1,6 +1,6 @@
 import { exportFixture } from '../accounts/export.ts'
 import { createAccount as birthAccount, FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
-import { DEFAULT_ACCOUNT, SANDBOX, type Snapshot, type Worlds } from '../accounts/worlds.ts'
+import { DEFAULT_ACCOUNT, SANDBOX, type Snapshot } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { accept, type Decision } from '../domain/errors.ts'
@@ -9,7 +9,6 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { addKey } from '../domain/keys.ts'
 import { isObject } from '../ground/json.ts'
 import { deriveKey, hashKey } from '../ground/secrets.ts'
-import { StoreError } from '../store/store-error.ts'
 import { type AdminCode, type AdminRefusal, invalid, notFound, taken, tooMany } from './codes.ts'
 import { type AccountCall, type AccountVerb, type ControlCall, done, type Verb } from './verb.ts'
 
@@ -31,20 +30,9 @@ export const createAccount: Verb = async (call) => {
   // A sandbox that is made by name is one that its key would have opened.
   const apiKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
   const birth = { plan, seed, now, frozen, apiKey, fixture: loaded }
-  const account = await (id === undefined ? createNameless(call, birth) : call.worlds.create({ ...birth, id }))
+  const account = await call.worlds.create({ ...birth, id })
   const secret = apiKey ?? deriveKey(account.seed, account.id)
   return done({ account: describeAccount(call, account), api_key: secret })
-}
-
-/** An account by the next id that is free; that of a damaged account looks so and is not. */
-async function createNameless({ worlds }: ControlCall, birth: Omit<Parameters<Worlds['create']>[0], 'id'>) {
-  for (;;) {
-    try {
-      return await worlds.create({ ...birth, id: await worlds.freeId() })
-    } catch (error) {
-      if (!(error instanceof StoreError && error.problem === 'damaged')) throw error
-    }
-  }
 }
 
 export const getAccount: AccountVerb = (call) => done({ account: describeAccount(call, call.account) })

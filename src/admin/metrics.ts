@@ -8,7 +8,7 @@ let ofProcess: Registry | undefined
  * The metrics of the server in the text format of Prometheus. They are counted elsewhere and only written here, since
  * the start: neither a reset nor the end of an account takes anything from them.
  */
-export async function writeMetrics({ worlds }: ControlDeps): Promise<{ type: string; text: string }> {
+export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ type: string; text: string }> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
   if (ofProcess === undefined) {
     // Watched from the first time on that somebody asks, and once: each time would start another observer.
@@ -37,11 +37,11 @@ export async function writeMetrics({ worlds }: ControlDeps): Promise<{ type: str
   }
   count('exchanges_total', 'Requests to the service, those without an answer included.', worlds.journal.recorded)
   count('request_seconds_total', 'Time from the arrival of requests to their answers.', worlds.journal.seconds)
-  count('fault_hits_total', 'Requests that fault rules struck.', worlds.struck)
+  count('fault_hits_total', 'Requests that fault rules struck.', worlds.faultHits)
   new Gauge({
     name: 'dmarc_understudy_accounts',
     help: 'Accounts, sandboxes included.',
     registers: [registry],
-  }).set(worlds.count)
+  }).set((await store.list()).length)
   return { type: registry.contentType, text: `${await ofProcess.metrics()}\n${await registry.metrics()}` }
 }

@@ -1,4 +1,4 @@
-import type { Worlds } from '../accounts/worlds.ts'
+import type { History, Worlds } from '../accounts/worlds.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -16,7 +16,7 @@ import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Visitor } from '../store/store.ts'
 
 /** Who asks, and when by the clock of their account. */
 export interface Caller {
@@ -24,6 +24,8 @@ export interface Caller {
   key: ApiKey
   /** Milliseconds since the Unix epoch. */
   now: number
+  /** Where the request is recorded. */
+  history: History
 }
 
 export interface GateDeps {
@@ -86,7 +88,7 @@ export type Gate = (visit: Visit) => Awaitable<Admission>
  * Source: "Every request carries the header `Authorization: Bearer <API_KEY>`."
  */
 export function createGate(deps: GateDeps): Gate {
-  const { contract, store } = deps
+  const { contract, store, worlds } = deps
   const memory: Memory = { ...deps, buckets: new WeakMap() }
   const scheme = contract.settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   // Each request presents a key; a guess of a megabyte is not worth remembering.
@@ -103,7 +105,8 @@ export function createGate(deps: GateDeps): Gate {
     if (presented === undefined) return STRANGER
     const { hash } = presented
     // All in one visit to the store, so that nothing comes between, and nobody waits more than once.
-    const enter = (account: AccountState, counting: Counting) => admitTo(account, counting, hash, visit, memory)
+    const enter: Visitor<Admission> = (account, counting, incarnation) =>
+      admitTo(account, counting, worlds.historyOf(account.id, incarnation), hash, visit, memory)
     const admission = store.enter(hash, enter)
     if (admission !== undefined && !(admission instanceof Promise)) return admission
     return admitLater(admission, presented, enter, deps)
@@ -114,7 +117,7 @@ export function createGate(deps: GateDeps): Gate {
 async function admitLater(
   first: Promise<Admission | undefined> | undefined,
   { secret, hash }: PresentedKey,
-  enter: (account: AccountState, counting: Counting) => Admission,
+  enter: Visitor<Admission>,
   { worlds, store }: GateDeps,
 ): Promise<Admission> {
   const admission = await first
@@ -122,13 +125,19 @@ async function admitLater(
   return (await worlds.openSandbox(secret)) === undefined ? STRANGER : ((await store.enter(hash, enter)) ?? STRANGER)
 }
 
-function admitTo(account: AccountState, counting: Counting, hash: string, visit: Visit, deps: Memory): Admission {
-  const { contract, clock, worlds } = deps
+function admitTo(
+  account: AccountState,
+  counting: Counting,
+  history: History,
+  hash: string,
+  visit: Visit,
+  deps: Memory,
+): Admission {
+  const { contract, clock } = deps
   const { operation, method, strikable } = visit
-  worlds.touch(account.id)
   const key = account.keys.find((each) => each.hash === hash)
   if (key === undefined) return STRANGER
-  const caller = { account, key, now: timeOn(account.clock, clock()) }
+  const caller = { account, key, now: timeOn(account.clock, clock()), history }
   if (key.disabled) return { ...STRANGER, holder: caller }
   const admission: Admission = {
     refusal: undefined,

@@ -35,7 +35,8 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
     const { request, caller, operation, injection, path } = exchange
     if (reply?.breach) log.warn({ request_id: requestId, violations: reply.breach.violations }, reply.breach.message)
     const duration = Math.round((elapsed() - exchange.started) * 1000) / 1000
-    worlds.record(entryOf(exchange, requestId, reply, headers, duration), exchange.query, exchange.value)
+    const history = (caller ?? exchange.holder)?.history
+    worlds.record(entryOf(exchange, requestId, reply, headers, duration), history, exchange.query, exchange.value)
     log.info(
       {
         request_id: requestId,
@@ -135,7 +136,7 @@ export function createMalformedRecorder({
       group: undefined,
       failure: undefined,
     }
-    worlds.record(entry, {}, undefined)
+    worlds.record(entry, undefined, {}, undefined)
   }
 }
 

@@ -85,7 +85,6 @@ export async function startServer(
       sandboxKeys: options.sandboxKeys ?? true,
       evictsSandboxes: options.data === undefined,
     })
-    await worlds.takeIn()
     const kept = await store.has(DEFAULT_ACCOUNT)
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
     // Not before the account that must not be damaged is there: a start that fails says one thing.

@@ -1,8 +1,7 @@
 import type { AccountState } from '../domain/account.ts'
-import type { Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
-import type { Counters, Store } from './store.ts'
+import type { Capacity, Counters, Store, Visitor } from './store.ts'
 import { StoreError } from './store-error.ts'
 import { type AccountData, type AccountDatabase, StoredAccount } from './stored-account.ts'
 
@@ -13,6 +12,8 @@ export interface AccountsDriver {
    * is when the write begins.
    */
   open(accountId: string, data: AccountData): AccountDatabase
+  /** Whether no account can get this id, although no account has it. */
+  isBlocked?(accountId: string): boolean
   /** Deletes an account for good. */
   remove?(accountId: string): Promise<void>
   /** Called once, before the last writes. */
@@ -32,7 +33,11 @@ export class Accounts implements Store {
   readonly #holders = new Map<string, string>()
   /** The ids of accounts that are being deleted. Until that is done, no other account gets their ids and keys. */
   readonly #deleting = new Set<string>()
+  /** The accounts that may be evicted. The one that was used longest ago comes first. */
+  readonly #evictable = new Set<StoredAccount>()
   readonly #driver: AccountsDriver
+  #incarnations = 0
+  #newIds = 0
   #closing: Promise<void> | undefined
 
   constructor(driver: AccountsDriver) {
@@ -41,7 +46,7 @@ export class Accounts implements Store {
 
   /** Adds an account that is stored already. */
   load(data: AccountData): void {
-    this.#add(data, data.state)
+    this.#add(data, { persisted: data.state, evictable: false })
   }
 
   /** Writes all accounts anew, because what was stored is perhaps gone. */
@@ -62,9 +67,30 @@ export class Accounts implements Store {
     return this.#holders.get(keyHash)
   }
 
-  async create(state: AccountState): Promise<void> {
+  async newId(): Promise<string> {
+    for (;;) {
+      const id = `account-${++this.#newIds}`
+      if (!this.#isTaken(id) && this.#driver.isBlocked?.(id) !== true) return id
+    }
+  }
+
+  async create(state: AccountState, { limit, evictable = false }: Capacity = {}): Promise<string | undefined> {
     this.#refuseWhenClosed()
-    await this.#add({ state, quotas: new Map(), tallies: new Map(), requests: 0 }, undefined).write()
+    const { id } = state
+    if (this.#isTaken(id)) throw new StoreError('taken', `There is an account "${id}" already`)
+    const evicted = this.#findEvicted(limit)
+    const data = { state, quotas: new Map(), tallies: new Map(), requests: 0 }
+    const account = this.#add(data, { persisted: undefined, evictable })
+    if (evicted !== undefined) this.#detach(evicted)
+    try {
+      await account.write()
+    } catch (error) {
+      if (evicted !== undefined) this.#reattach(evicted)
+      throw error
+    }
+    if (evicted === undefined) return undefined
+    await this.#remove(evicted)
+    return evicted.state.id
   }
 
   async read(accountId: string): Promise<AccountState> {
@@ -96,19 +122,8 @@ export class Accounts implements Store {
 
   async delete(accountId: string): Promise<void> {
     const account = this.#find(accountId)
-    this.#accounts.delete(accountId)
-    this.#deleting.add(accountId)
-    try {
-      // A write under way would bring the file back. Another write would need space, which a full disk has not.
-      await account.drain()
-      await this.#driver.remove?.(accountId)
-    } catch (error) {
-      this.#accounts.set(accountId, account)
-      throw error
-    } finally {
-      this.#deleting.delete(accountId)
-    }
-    for (const hash of account.keyHashes) this.#holders.delete(hash)
+    this.#detach(account)
+    await this.#remove(account)
   }
 
   async counters(accountId: string): Promise<Counters> {
@@ -116,16 +131,16 @@ export class Accounts implements Store {
     return { quotas: new Map(quotas), tallies: new Map(tallies) }
   }
 
-  enter<Value extends object>(
-    keyHash: string,
-    visit: (account: AccountState, counting: Counting) => Value,
-  ): Value | undefined {
+  enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Value | undefined {
     const accountId = this.#holders.get(keyHash)
-    return accountId === undefined ? undefined : this.#visit(accountId, visit)
+    if (accountId === undefined) return undefined
+    const account = this.#find(accountId)
+    if (account.evictable) this.#moveToEnd(account)
+    return visitAccount(account, visit)
   }
 
-  async count<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Promise<Value> {
-    return this.#visit(accountId, visit)
+  async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
+    return visitAccount(this.#find(accountId), visit)
   }
 
   close(): Promise<void> {
@@ -141,11 +156,6 @@ export class Accounts implements Store {
     if (failure?.status === 'rejected') throw failure.reason
   }
 
-  #visit<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Value {
-    const data = this.#find(accountId).mutableData
-    return visit(data.state, data)
-  }
-
   #find(accountId: string): StoredAccount {
     this.#refuseWhenClosed()
     const account = this.#accounts.get(accountId)
@@ -157,16 +167,72 @@ export class Accounts implements Store {
     if (this.#closing !== undefined) throw new StoreError('closed', 'The store is closed')
   }
 
+  #isTaken(accountId: string): boolean {
+    return this.#accounts.has(accountId) || this.#deleting.has(accountId)
+  }
+
+  /** The account that has to be evicted before one more can be added, if one has to. @throws StoreError `full` */
+  #findEvicted(limit = Number.POSITIVE_INFINITY): StoredAccount | undefined {
+    const { size } = this.#accounts
+    if (size < limit) return undefined
+    const [idle] = this.#evictable
+    if (idle === undefined) throw new StoreError('full', `There are ${size} accounts, which is as many as there may be`)
+    return idle
+  }
+
   /** `persisted` is absent for a new account. */
-  #add(data: AccountData, persisted: AccountState | undefined): StoredAccount {
+  #add(
+    data: AccountData,
+    { persisted, evictable }: { persisted: AccountState | undefined; evictable: boolean },
+  ): StoredAccount {
     const { id } = data.state
-    if (this.#accounts.has(id) || this.#deleting.has(id))
-      throw new StoreError('taken', `There is an account "${id}" already`)
-    const database = this.#driver.open(id, data)
-    const account = new StoredAccount(database, persisted, (written) => this.#releaseKeys(written))
+    const account = new StoredAccount(this.#driver.open(id, data), {
+      persisted,
+      evictable,
+      incarnation: ++this.#incarnations,
+      onWritten: (written) => this.#releaseKeys(written),
+    })
     this.#claimKeys(account, data.state)
-    this.#accounts.set(id, account)
+    this.#attach(account)
     return account
+  }
+
+  #attach(account: StoredAccount): void {
+    this.#accounts.set(account.state.id, account)
+    if (account.evictable) this.#evictable.add(account)
+  }
+
+  /** From now on nobody finds the account. Its id and its keys stay taken until it is removed. */
+  #detach(account: StoredAccount): void {
+    const { id } = account.state
+    this.#accounts.delete(id)
+    this.#evictable.delete(account)
+    this.#deleting.add(id)
+  }
+
+  #reattach(account: StoredAccount): void {
+    this.#deleting.delete(account.state.id)
+    this.#attach(account)
+  }
+
+  /** Deletes a detached account for good. When that fails, the account is there again. */
+  async #remove(account: StoredAccount): Promise<void> {
+    const { id } = account.state
+    try {
+      // A write under way would bring the file back. Another write would need space, which a full disk has not.
+      await account.drain()
+      await this.#driver.remove?.(id)
+    } catch (error) {
+      this.#reattach(account)
+      throw error
+    }
+    this.#deleting.delete(id)
+    for (const hash of account.keyHashes) this.#holders.delete(hash)
+  }
+
+  #moveToEnd(account: StoredAccount): void {
+    this.#evictable.delete(account)
+    this.#evictable.add(account)
   }
 
   #claimKeys(account: StoredAccount, { id, keys }: AccountState): void {
@@ -188,7 +254,10 @@ export class Accounts implements Store {
     const { persisted, state, keyHashes } = account
     // The usual case: the keys have not changed.
     if (persisted?.keys === state.keys && keyHashes.size === state.keys.length) return
-    if (persisted === undefined) this.#accounts.delete(state.id)
+    if (persisted === undefined) {
+      this.#accounts.delete(state.id)
+      this.#evictable.delete(account)
+    }
     const held = new Set((persisted === undefined ? [] : [...persisted.keys, ...state.keys]).map(({ hash }) => hash))
     for (const hash of keyHashes) {
       if (held.has(hash)) continue
@@ -196,4 +265,9 @@ export class Accounts implements Store {
       this.#holders.delete(hash)
     }
   }
+}
+
+function visitAccount<Value>(account: StoredAccount, visit: Visitor<Value>): Value {
+  const data = account.mutableData
+  return visit(data.state, data, account.incarnation)
 }

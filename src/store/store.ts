@@ -11,55 +11,87 @@ export interface Counters {
   tallies: ReadonlyMap<string, FaultTally>
 }
 
+/** How `create` makes room for an account. */
+export interface Capacity {
+  /** How many accounts there may be, this one included; by default any number. */
+  limit?: number
+  /**
+   * Whether this account may be evicted: deleted later, when there are too many. By default it may not. A store that
+   * outlives the process may forget this when it is closed; then the account is not evicted.
+   */
+  evictable?: boolean
+}
+
 /**
- * Where accounts live. What cannot be done fails with a `StoreError`, which says why: `unknown-account` (routes
- * ask `accountOf` or `has` first), `taken`, `closed`, or a store that is lost. Reads and refusals may see a state
- * that is accepted but not kept yet. One suite of tests runs against every implementation,
- * `test/store/conformance.ts`.
+ * Looks at an account and counts in place. `incarnation` is a number that the store gives to each account at its
+ * creation. The account keeps it through every change, `replace` included, and no other account of this store ever gets
+ * the same number. It shows whether a request that takes long still belongs to the account that has the id now. It need
+ * not survive the end of the processes that use the store, because their requests end with them.
+ */
+export type Visitor<Value> = (account: AccountState, counting: Counting, incarnation: number) => Value
+
+/**
+ * Where accounts live, and everything that processes which serve the same accounts have to agree on: which ids and keys
+ * are taken, how many accounts there may be, which one is evicted, and what was counted. Every method is atomic, also
+ * when several processes call it at the same time: it acts as if nothing else happened meanwhile. A method that cannot
+ * do its work rejects with a `StoreError`, which says why: `unknown-account` (ask `accountOf` or `has` first), `taken`,
+ * `full`, `damaged`, `closed`, or a store that is lost. Reads and refusals may see a state that is accepted but not
+ * stored yet. One suite of tests, `test/store/conformance.ts`, runs against every implementation.
+ *
+ * Journal, coverage and snapshots are not part of the store: each process has its own. A store of many processes will
+ * share them too, each under the incarnation of its account.
  */
 export interface Store {
   /** The ids of all accounts, in no particular order. */
   list(): Promise<string[]>
   has(accountId: string): Promise<boolean>
   /**
-   * The id of the account that holds the key with this hash, disabled or not. A key is held as soon as a state that
-   * has it is accepted, and until a state without it is kept.
+   * The id of the account that has the key with this hash, disabled or not. An account has a key from the moment at
+   * which a state with the key is accepted until a state without it is stored.
    */
   accountOf(keyHash: string): Promise<string | undefined>
-  /** Adds an account and answers once it is kept. Rejects when the id or one of its keys is taken. */
-  create(state: AccountState): Promise<void>
+  /**
+   * An id for an account that needs none in particular. No account has it, and no other call returns it again, also
+   * when its account was deleted. It is not reserved: somebody may choose the same id for an account of theirs.
+   */
+  newId(): Promise<string>
+  /**
+   * Adds an account and answers once it is stored. When there are `limit` accounts already, the evictable one whose
+   * creation or last `enter` is longest ago is deleted for it, and its id is the answer. Rejects with `taken` when the id
+   * or one of the keys is another account's, and with `full` when no account can be evicted; then nothing has changed.
+   * Of several calls with the same id, one succeeds; as soon as another was refused, `enter` finds the account. Thus two
+   * processes can open the account of the same key.
+   */
+  create(state: AccountState, capacity?: Capacity): Promise<string | undefined>
   read(accountId: string): Promise<AccountState>
   /**
-   * Keeps the state that `decide` accepts and answers once it is kept, which may be at once; a refusal keeps nothing.
-   * `decide` must be pure: it runs again when another replica wrote first. Fails with `taken`, and keeps nothing, when
-   * the state has a key of another account. When the state cannot be kept, it fails, as does every update that was
-   * built on that state, and the account is as it was before.
+   * Stores the state that `decide` accepts and answers once it is stored, which may be at once; a refusal changes
+   * nothing. `decide` must be pure, because it runs again when another process was faster. Rejects with `taken`, and
+   * changes nothing, when the state has a key of another account. When the state cannot be stored, this update rejects,
+   * and so does every update that was built on that state; the account is then as it was before.
    */
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
     decide: (state: AccountState) => Decision<AccountState, Value, Code>,
   ): Awaitable<Decision<AccountState, Value, Code>>
-  /** Puts another state and other counters in the place of the account's. Without `requests`, that count goes on. */
+  /** Replaces state and counters of the account. Without `requests`, that count continues. */
   replace(accountId: string, state: AccountState, counters: Counters & { requests?: number }): Promise<void>
-  /** Answers once the account and its keys are forgotten. */
+  /** Answers once the account and its keys are deleted for good. */
   delete(accountId: string): Promise<void>
   /**
-   * Shows `visit` the account that holds the key with this hash, disabled or not, and lets it count, atomically: no
-   * other request is counted in between. `visit` must be pure but for the counting: it runs again when another
-   * replica counted first. What was counted is kept with the account's next write and at `close`, not before it
-   * answers. `undefined` where no account holds the key. A store that has it at hand answers at once.
+   * Lets `visit` see the account that has the key with this hash, disabled or not, and count; no other request counts in
+   * between. The account counts as used, see `create`. `visit` must be pure except for the counting, because it runs again
+   * when another process was faster. What was counted is stored with the account's next write and at `close`, not before
+   * the answer. `undefined` where no account has the key. A store that has the data in memory answers at once.
    */
-  enter<Value extends object>(
-    keyHash: string,
-    visit: (account: AccountState, counting: Counting) => Value,
-  ): Awaitable<Value | undefined>
-  /** The same for the account of this id. */
-  count<Value>(accountId: string, visit: (account: AccountState, counting: Counting) => Value): Promise<Value>
-  /** The counters as they are, in maps of their own. */
+  enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Awaitable<Value | undefined>
+  /** The same for the account of this id, but without effect on its eviction. */
+  count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
+  /** A copy of the counters. */
   counters(accountId: string): Promise<Counters>
   /**
-   * Writes what is pending and lets go of everything held, even when a write fails, and then rejects. The methods
-   * above reject from now on where they would read or change an account.
+   * Writes what is not written yet and releases all resources, even when a write fails, and then rejects. From now on, the
+   * methods above reject where they would read or change an account.
    */
   close(): Promise<void>
 }

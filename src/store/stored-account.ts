@@ -15,15 +15,28 @@ const MAX_DELAYS = 20
 /** Where an account is stored: at once, or after a while. */
 export type AccountDatabase = Low<AccountData> | LowSync<AccountData>
 
+export interface StoredAccountOptions {
+  /** The state that is stored already; absent for a new account. */
+  persisted: AccountState | undefined
+  /** See `Capacity`. */
+  evictable: boolean
+  /** See `Visitor`. */
+  incarnation: number
+  /** Called after each write, failed or not, before those who wait for the write continue. */
+  onWritten(account: StoredAccount): void
+}
+
 /**
  * One account and its writes, of which there is only one at a time. All changes that are accepted during a write share
  * the next one (group commit), so that a busy account does not cost one write per change.
  */
 export class StoredAccount {
+  readonly evictable: boolean
+  readonly incarnation: number
   /** The hashes of the keys that belong to this account, including those of a state that is not written yet. */
   readonly keyHashes = new Set<string>()
   readonly #database: AccountDatabase
-  readonly #onWritten: (account: StoredAccount) => void
+  readonly #onWritten: StoredAccountOptions['onWritten']
   /** The state that was last written, to which a failed write goes back; absent until the first write. */
   #persisted: AccountState | undefined
   #dirty = false
@@ -35,18 +48,12 @@ export class StoredAccount {
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
-  /**
-   * `persisted` is absent for a new account. `onWritten` is called after each write, failed or not, before those who wait
-   * for the write continue.
-   */
-  constructor(
-    database: AccountDatabase,
-    persisted: AccountState | undefined,
-    onWritten: (account: StoredAccount) => void,
-  ) {
+  constructor(database: AccountDatabase, { persisted, evictable, incarnation, onWritten }: StoredAccountOptions) {
     this.#database = database
     this.#persisted = persisted
     this.#onWritten = onWritten
+    this.evictable = evictable
+    this.incarnation = incarnation
   }
 
   /** The latest state that was accepted; perhaps it is not written yet. */

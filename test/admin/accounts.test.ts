@@ -225,6 +225,31 @@ describe('an account', () => {
     expect(headers['x-ratelimit-limit']).toBeUndefined()
     expect((await understudy.listAccounts()).map(({ id }) => id)).toEqual(['default'])
   })
+
+  it('that is deleted and created again while a request waits has no trace of the request', async () => {
+    const { create, delete: remove, ask, post, get } = await startControlPlane()
+    const { id, key } = await create({ id: 'again' })
+    await post(`/accounts/${id}/faults`, { delay_ms: 150, match: { operation: 'listDomains' } })
+    const waiting = ask(key, 'GET', '/domains')
+    const struck = async () => (await get(`/accounts/${id}/faults`)).data.faults[0].hits === 1
+    await expect.poll(struck, { interval: 5 }).toBe(true)
+    await remove(`/accounts/${id}`)
+    expect((await create({ id })).key).toBe(key)
+    expect((await ask(key, 'GET', '/domaingroups')).status).toBe(200)
+    await waiting
+    const { requests } = (await get(`/accounts/${id}/requests`)).data
+    expect(requests.map(({ path }: { path: string }) => path)).toEqual(['/api/v1/domaingroups'])
+    const { operations } = (await get(`/accounts/${id}/coverage`)).data
+    const shown = operations.filter(({ responses }: { responses: { genuine: number; injected: number }[] }) =>
+      responses.some(({ genuine, injected }) => genuine + injected > 0),
+    )
+    expect(shown.map(({ operation }: { operation: string }) => operation)).toEqual(['listDomainGroups'])
+    const all = (await get('/requests')).data.requests
+    expect(all.map(({ path, account }: { path: string; account: string | null }) => [path, account])).toEqual([
+      ['/api/v1/domaingroups', id],
+      ['/api/v1/domains', null],
+    ])
+  })
 })
 
 describe('when there are as many accounts as there may be', () => {

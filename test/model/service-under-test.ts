@@ -37,11 +37,11 @@ export async function openService(
   return { real, stop: () => real.service.stop() }
 }
 
-function createBeside(id: string, account: AccountOfPool, { store, contract }: TestService): Promise<void> {
+async function createBeside(id: string, account: AccountOfPool, { store, contract }: TestService): Promise<void> {
   const { ahead } = account
   const beginning = ahead === 0 ? {} : { now: new Date(BEGINNING + ahead).toISOString() }
   const birth = { id, real: BEGINNING, ...beginning, ...birthOf(account) }
-  return store.create(createAccount(fixtureOf(account), birth, contract))
+  await store.create(createAccount(fixtureOf(account), birth, contract))
 }
 
 function birthOf({ seed, keys: [first] }: AccountOfPool): { seed: number; apiKey: string } {

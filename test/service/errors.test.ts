@@ -140,7 +140,7 @@ describe('A response that violates the contract', () => {
   /** A store that returns a domain in a form in which none is kept. */
   function misspellingStore(): Store {
     return overMemory((memory) => ({
-      enter: (keyHash, visit) => memory.enter(keyHash, (account, counting) => visit(misspelt(account), counting)),
+      enter: (keyHash, visit) => memory.enter(keyHash, (account, ...rest) => visit(misspelt(account), ...rest)),
     }))
   }
 

@@ -3,6 +3,7 @@ import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { StoreError } from '../../src/store/store-error.ts'
 import { hit, nextRequest, strike } from './counting.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
 
@@ -67,8 +68,8 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
       expect([...(await later.read(id)).domains.keys()]).toEqual(['a.example'])
       await later.close()
 
-      function create(other: string): Promise<void> {
-        return store.create(exampleAccount(other))
+      async function create(other: string): Promise<void> {
+        await store.create(exampleAccount(other))
       }
     })
 
@@ -97,6 +98,184 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
         store.create(exampleAccount('acme')),
       ])
       expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    })
+
+    it('opens one account for all who open that of the same key at the same time, and each of them finds it', async () => {
+      const found = await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          const created = store.create(exampleAccount('sandbox', ['k1']))
+          const status = await created.then(
+            () => 'created',
+            (error: StoreError) => error.problem,
+          )
+          return { status, account: await store.enter('k1', ({ id }, _, incarnation) => ({ id, incarnation })) }
+        }),
+      )
+      const statuses = found.map(({ status }) => status)
+      expect(statuses.toSorted()).toEqual(['created', ...Array.from({ length: 9 }, () => 'taken')])
+      const [first] = found
+      expect(first?.account?.id).toBe('sandbox')
+      expect(found.map(({ account }) => account)).toEqual(found.map(() => first?.account))
+    })
+
+    describe('asked for a new id', () => {
+      it('never gives the same twice, however many ask at the same time', async () => {
+        const ids = await Promise.all(Array.from({ length: 50 }, () => store.newId()))
+        expect(new Set(ids).size).toBe(50)
+      })
+
+      it('gives none that an account has', async () => {
+        // A store of the same kind tells which ids are likely to come next.
+        const another = (await open()).store
+        const likely = await Promise.all(Array.from({ length: 5 }, () => another.newId()))
+        await another.close()
+        for (const id of likely) await store.create(exampleAccount(id))
+        const given = await Promise.all(Array.from({ length: 5 }, () => store.newId()))
+        expect(given.filter((id) => likely.includes(id))).toEqual([])
+      })
+
+      it('gives none again whose account was deleted', async () => {
+        const id = await store.newId()
+        await store.create(exampleAccount(id))
+        await store.delete(id)
+        expect(await store.newId()).not.toBe(id)
+      })
+    })
+
+    describe('with a limit', () => {
+      const limit = 3
+
+      /** Accounts that may be evicted, created in this order. Each has the key `key of ID`. */
+      async function createEvictable(...ids: string[]): Promise<void> {
+        for (const id of ids) await store.create(exampleAccount(id, [`key of ${id}`]), { limit, evictable: true })
+      }
+
+      async function use(id: string): Promise<void> {
+        await store.enter(`key of ${id}`, () => ({}))
+      }
+
+      async function ids(): Promise<string[]> {
+        return (await store.list()).toSorted()
+      }
+
+      it('refuses an account too many with `full`, and nothing of it stays', async () => {
+        for (const id of ['a', 'b', 'c']) expect(await store.create(exampleAccount(id), { limit })).toBeUndefined()
+        await expect(store.create(exampleAccount('d', ['k1']), { limit, evictable: true })).rejects.toMatchObject({
+          problem: 'full',
+          message: 'There are 3 accounts, which is as many as there may be',
+        })
+        expect([await ids(), await store.accountOf('k1')]).toEqual([['a', 'b', 'c'], undefined])
+        await store.delete('a')
+        await store.create(exampleAccount('d', ['k1']), { limit })
+        expect(await ids()).toEqual(['b', 'c', 'd'])
+      })
+
+      it('evicts the account that was idle longest, and tells which', async () => {
+        await createEvictable('a', 'b', 'c')
+        await use('b')
+        await use('a')
+        expect(await store.create(exampleAccount('d'), { limit, evictable: true })).toBe('c')
+        expect(await store.create(exampleAccount('e'), { limit, evictable: true })).toBe('b')
+        expect(await ids()).toEqual(['a', 'd', 'e'])
+      })
+
+      it('takes only `enter` for use', async () => {
+        await createEvictable('a', 'b', 'c')
+        await store.read('a')
+        await applyUpdate(store, 'a', watch('a.example'))
+        await nextRequest(store, 'a')
+        await store.replace('a', await store.read('a'), await store.counters('a'))
+        expect(await store.create(exampleAccount('d'), { limit })).toBe('a')
+      })
+
+      it('evicts no account that may not be evicted, however long it was idle', async () => {
+        await store.create(exampleAccount('a', ['key of a']), { limit })
+        await createEvictable('b')
+        await store.create(exampleAccount('c'), { limit })
+        await use('b')
+        expect(await store.create(exampleAccount('d'), { limit })).toBe('b')
+        await expect(store.create(exampleAccount('e'), { limit })).rejects.toMatchObject({ problem: 'full' })
+        expect(await ids()).toEqual(['a', 'c', 'd'])
+      })
+
+      it('evicts no account for one whose id or key is taken', async () => {
+        await createEvictable('a', 'b', 'c')
+        const refused = [exampleAccount('b'), exampleAccount('a'), exampleAccount('d', ['key of c', 'k1'])]
+        for (const state of refused) {
+          await expect(store.create(state, { limit })).rejects.toMatchObject({ problem: 'taken' })
+        }
+        expect([await ids(), await store.accountOf('k1')]).toEqual([['a', 'b', 'c'], undefined])
+        expect(await store.create(exampleAccount('d'), { limit })).toBe('a')
+      })
+
+      it('deletes an evicted account for good, with its keys, also while a change of it is under way', async () => {
+        await createEvictable('a', 'b', 'c')
+        const change = applyUpdate(store, 'a', watch('a.example'))
+        expect(await store.create(exampleAccount('d'), { limit })).toBe('a')
+        await Promise.allSettled([change])
+        expect([await store.has('a'), await store.accountOf('key of a')]).toEqual([false, undefined])
+        await expect(store.read('a')).rejects.toMatchObject({ problem: 'unknown-account' })
+        await store.create(exampleAccount('a', ['key of a']))
+        expect((await store.read('a')).domains.size).toBe(0)
+        await store.delete('a')
+        if (opened.reopen !== undefined) store = await opened.reopen()
+        expect(await ids()).toEqual(['b', 'c', 'd'])
+      })
+
+      it('never holds more, however many are created at the same time, and evicts only as many as it must', async () => {
+        await store.create(exampleAccount('kept'), { limit })
+        const created = Array.from({ length: 20 }, (_, index) => `e${index}`)
+        const evicted = await Promise.all(
+          created.map((id) => store.create(exampleAccount(id), { limit, evictable: true })),
+        )
+        expect(await store.list()).toHaveLength(limit)
+        expect(await store.has('kept')).toBe(true)
+        const gone = evicted.filter((id) => id !== undefined)
+        expect(new Set(gone).size).toBe(created.length + 1 - limit)
+        expect(gone).toHaveLength(created.length + 1 - limit)
+        if (opened.reopen !== undefined) store = await opened.reopen()
+        expect(await store.list()).toHaveLength(limit)
+      })
+
+      it('creates exactly as many as there may be of those that are created at the same time', async () => {
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 20 }, (_, index) => store.create(exampleAccount(`a${index}`), { limit })),
+        )
+        expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(limit)
+        expect(await store.list()).toHaveLength(limit)
+      })
+
+      it('does not evict an account that was deleted already', async () => {
+        await createEvictable('a', 'b', 'c')
+        await store.delete('a')
+        expect(await store.create(exampleAccount('d'), { limit })).toBeUndefined()
+        expect(await store.create(exampleAccount('e'), { limit })).toBe('b')
+      })
+    })
+
+    describe('shows a visit the incarnation of the account, which', () => {
+      const incarnationOf = async (id: string) => store.count(id, (_, __, incarnation) => incarnation)
+
+      it('stays the same through every change', async () => {
+        await store.create(exampleAccount('acme', ['k1']))
+        const first = await incarnationOf('acme')
+        await applyUpdate(store, 'acme', watch('a.example'))
+        await store.replace('acme', exampleAccount('acme', ['k1']), { quotas: new Map(), tallies: new Map() })
+        expect(await incarnationOf('acme')).toBe(first)
+        expect(await store.enter('k1', (_, __, incarnation) => ({ incarnation }))).toEqual({ incarnation: first })
+      })
+
+      it('is that of no other account, also of none that had the same id before', async () => {
+        const seen: number[] = []
+        for (let round = 0; round < 3; round++) {
+          await store.create(exampleAccount('acme', ['k1']))
+          seen.push(await incarnationOf('acme'))
+          await store.create(exampleAccount(`other ${round}`))
+          seen.push(await incarnationOf(`other ${round}`))
+          await store.delete('acme')
+        }
+        expect(new Set(seen).size).toBe(seen.length)
+      })
     })
 
     it('rejects an account with a key of another one, and keeps nothing of it', async () => {

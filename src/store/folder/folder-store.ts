@@ -53,6 +53,7 @@ export async function openFolderStore(
   const damaged = new Map<string, StoreError>()
   const accounts = new Accounts({
     open: (accountId, data) => new Low(fileOf(accountId), data),
+    isBlocked: (accountId) => damaged.has(fileName(accountId).toLowerCase()),
     remove: (accountId) => fileOf(accountId).remove(),
     // If the folder was replaced and nobody noticed, all accounts that are not in it have to be written.
     prepareClose: () => lock.renew().catch(() => {}),
