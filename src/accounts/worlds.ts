@@ -7,10 +7,11 @@ import type { Clock } from '../ground/clock.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
-import { type AccountBirth, createAccount, type LoadedFixture, recreateAccount } from './fixture.ts'
+import { type AccountParameters, createAccount, recreateAccount } from './creation.ts'
+import type { LoadedFixture } from './fixture.ts'
 
 /** From what a new account is made, unless its creator chooses otherwise. */
-export type WorldDefaults = Pick<AccountBirth, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
+export type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
   fixture: LoadedFixture
 }
 
@@ -48,7 +49,7 @@ export interface History {
 }
 
 /** What may be chosen for a new account. */
-type ChosenAccount = Omit<AccountBirth, 'real' | 'id'> & {
+type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
   id?: string | undefined
   fixture?: LoadedFixture | undefined
 }

@@ -1,5 +1,6 @@
+import { createAccount as createAccountState } from '../accounts/creation.ts'
 import { exportFixture } from '../accounts/export.ts'
-import { createAccount as birthAccount, FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
+import { FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, SANDBOX, type Snapshot } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
@@ -29,8 +30,7 @@ export const createAccount: Verb = async (call) => {
   if (refusal) return refusal
   // A sandbox that is made by name is one that its key would have opened.
   const apiKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
-  const birth = { plan, seed, now, frozen, apiKey, fixture: loaded }
-  const account = await call.worlds.create({ ...birth, id })
+  const account = await call.worlds.create({ id, plan, seed, now, frozen, apiKey, fixture: loaded })
   const secret = apiKey ?? deriveKey(account.seed, account.id)
   return done({ account: describeAccount(call, account), api_key: secret })
 }
@@ -80,7 +80,7 @@ function importFixture(
   fixture: LoadedFixture,
   account: AccountState,
 ): Decision<AccountState, undefined, AdminCode> {
-  const birth = {
+  const parameters = {
     id: account.id,
     real: clock(),
     apiKey: account.origin.key,
@@ -89,7 +89,7 @@ function importFixture(
     now: fixture.clock?.now ?? new Date(timeOn(account.clock, clock())).toISOString(),
     frozen: fixture.clock?.frozen ?? 'frozenAt' in account.clock,
   }
-  const imported = birthAccount(fixture, birth, contract)
+  const imported = createAccountState(fixture, parameters, contract)
   const usable = new Set((fixture.keys ?? []).map(({ key, hash }) => (key === undefined ? hash : hashKey(key))))
   const { keys } = imported.keys.filter(({ hash }) => usable.has(hash)).reduce(addKey, account)
   if (keys.length > Math.max(limits.keysPerAccount, account.keys.length)) return tooMany(limits.keysPerAccount, 'keys')

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { createAccount, FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
+import { createAccount } from '../accounts/creation.ts'
+import { FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { generateFixture, STORIES, writeFixture } from '../accounts/generator.ts'
 import { drawAccount, writeTable } from '../accounts/picture.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'

@@ -1,4 +1,4 @@
-import { DEFAULT_SEED } from '../accounts/fixture.ts'
+import { DEFAULT_SEED } from '../accounts/creation.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import type { CoverageReport } from '../coverage/report.ts'

@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { DEFAULT_SEED, establishedKey, loadFixture } from '../accounts/fixture.ts'
+import { DEFAULT_SEED } from '../accounts/creation.ts'
+import { loadFixture } from '../accounts/fixture.ts'
+import { establishedKey } from '../accounts/fixture-keys.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin, createControl } from '../admin/admin.ts'
 import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
@@ -160,12 +162,12 @@ async function openStore(
   { clock, log, skipped }: { clock: Clock; log: Log; skipped: string[] },
 ): Promise<Store> {
   if (data === undefined) return openMemoryStore()
-  const [{ openFolderStore }, { findDamage }] = await Promise.all([
+  const [{ openFolderStore }, { validateAccount }] = await Promise.all([
     import('../store/folder/folder-store.ts'),
     import('../accounts/validation.ts'),
   ])
   return openFolderStore(data, contract.settings, {
-    validate: (record) => findDamage(record, contract, clock()),
+    validate: (record) => validateAccount(record, contract, clock()),
     durability,
     skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
     writeFailures: {

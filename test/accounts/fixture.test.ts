@@ -2,13 +2,8 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import {
-  type AccountBirth,
-  createAccount,
-  FIXTURE_NAMES,
-  FixtureError,
-  loadFixture,
-} from '../../src/accounts/fixture.ts'
+import { type AccountParameters, createAccount } from '../../src/accounts/creation.ts'
+import { FIXTURE_NAMES, FixtureError, loadFixture } from '../../src/accounts/fixture.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { asOverlay } from '../../src/contract/overlay.ts'
 import type { AccountState } from '../../src/domain/account.ts'
@@ -21,12 +16,12 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const DAY = 86_400_000
 const rules = await loadContract()
-const birth: AccountBirth = { id: 'default', seed: 42, real: START, apiKey: API_KEY }
+const birth: AccountParameters = { id: 'default', seed: 42, real: START, apiKey: API_KEY }
 const MOMENT = "an instant such as 2026-01-15T09:00:00Z, or a duration before the account's creation such as P21D"
 const FIELDS = '$schema, title, description, plan, seed, clock, keys, domains, groups, groups_created'
 const FIELDS_OF_A_DOMAIN = 'name, features, added_at, profile, since, volume, record'
 
-async function accountOf(fixture: string | Fixture, more: Partial<AccountBirth> = {}): Promise<AccountState> {
+async function accountOf(fixture: string | Fixture, more: Partial<AccountParameters> = {}): Promise<AccountState> {
   return createAccount(await loadFixture(fixture), { ...birth, ...more }, rules)
 }
 
@@ -512,7 +507,7 @@ describe('a fixture', () => {
     expect([domains.get('a.example')?.addedAt, keys[1]?.createdAt]).toEqual([moment, moment])
   })
 
-  it.each<[fixture: Fixture, given: Partial<AccountBirth>, createdAt: string, clock: ClockSetting]>([
+  it.each<[fixture: Fixture, given: Partial<AccountParameters>, createdAt: string, clock: ClockSetting]>([
     [{}, {}, '2026-01-15T09:30:00Z', { offset: 0 }],
     [{}, { frozen: true }, '2026-01-15T09:30:00Z', { frozenAt: START }],
     [{ clock: { now: '2026-01-15T10:30:00Z' } }, {}, '2026-01-15T10:30:00Z', { offset: 3_600_000 }],

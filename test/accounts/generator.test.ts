@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createAccount, loadFixture } from '../../src/accounts/fixture.ts'
+import { createAccount } from '../../src/accounts/creation.ts'
+import { loadFixture } from '../../src/accounts/fixture.ts'
 import { generateFixture, STORIES, writeFixture } from '../../src/accounts/generator.ts'
 import { drawAccount, writeTable } from '../../src/accounts/picture.ts'
 import { type Contract, loadContract } from '../../src/contract/contract.ts'

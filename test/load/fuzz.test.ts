@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findDamage } from '../../src/accounts/validation.ts'
+import { validateAccount } from '../../src/accounts/validation.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { encodeAccount } from '../../src/store/record.ts'
@@ -129,7 +129,7 @@ it(
       for (const { id } of await understudy.listAccounts()) {
         const account = await understudy.findAccount(id)
         expect(await account.export(), id).toBeDefined()
-        expect(findDamage(encodeAccount(await store.read(id)), understudy.contract, run.now()), id).toBeUndefined()
+        expect(validateAccount(encodeAccount(await store.read(id)), understudy.contract, run.now()), id).toBeUndefined()
       }
     } finally {
       client.close()

@@ -1,4 +1,4 @@
-import { createAccount } from '../../src/accounts/fixture.ts'
+import { createAccount } from '../../src/accounts/creation.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startService, type TestService } from '../support/service.ts'
 import type { Real } from './exchange.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createAccount, loadFixture } from '../../src/accounts/fixture.ts'
+import { createAccount } from '../../src/accounts/creation.ts'
+import { loadFixture } from '../../src/accounts/fixture.ts'
 import { API_KEY, START, startService } from '../support/service.ts'
 
 const MINUTE = 60_000

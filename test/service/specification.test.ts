@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { createAccount } from '../../src/accounts/fixture.ts'
+import { createAccount } from '../../src/accounts/creation.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { rulesOf } from '../../src/contract/document.ts'
 import { hashKey } from '../../src/ground/secrets.ts'

@@ -86,7 +86,7 @@ describe('a kept account that the contract does not admit is refused at the star
     [
       'a clock beyond all time',
       (account) => Object.assign(account, { clock: { offset: 1e300 } }),
-      /: \/account\/clock shows no time/,
+      /: \/account\/clock shows a time that does not exist$/,
     ],
   ])('%s', async (_, change, place) => {
     const { data, file } = await keptAccount(change)

@@ -1,0 +1,160 @@
+import type { AccountOrigin, AccountState, MonitoredDomain } from '../domain/account.ts'
+import { clockAt } from '../domain/clock.ts'
+import { refreshDay } from '../domain/dmarc.ts'
+import type { ErrorCode } from '../domain/errors.ts'
+import { faultId } from '../domain/faults.ts'
+import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import type { GroupIds, IdFormat } from '../domain/group-ids.ts'
+import { createGroup } from '../domain/groups.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
+import type { Settings } from '../domain/settings.ts'
+import { deriveKey, identityOf } from '../ground/secrets.ts'
+import { errorIn, type LoadedFixture, loadFixture, readMoment } from './fixture.ts'
+import { type CanonicalHostname, type FixtureContents, readContents } from './fixture-contents.ts'
+import { createKeys } from './fixture-keys.ts'
+
+/** How long before its account a domain was added, unless the fixture says otherwise. */
+const DOMAIN_AGE = 'P400D'
+/** The seed of an account for which nobody chose one. */
+export const DEFAULT_SEED = 42
+
+/** The parts of a contract that decide which accounts are valid. */
+export interface AccountRules {
+  settings: Settings
+  groupIds: GroupIds
+  canonicalHostname: CanonicalHostname
+}
+
+/** What is chosen for a new account; each choice takes precedence over the fixture. */
+export interface AccountParameters {
+  id: string
+  /** What the machine's clock shows, in milliseconds since the Unix epoch. */
+  real: number
+  seed?: number | undefined
+  /** RFC 3339. */
+  now?: string | undefined
+  frozen?: boolean | undefined
+  plan?: string | undefined
+  /** The secret of the account's first key, or its id and hash; derived from the seed by default. */
+  apiKey?: string | AccountOrigin['key'] | undefined
+  faults?: AccountOrigin['faults'] | undefined
+}
+
+/** The account that a fixture describes, at the moment of its creation. @throws FixtureError for what breaks a rule. */
+export function createAccount(
+  fixture: LoadedFixture,
+  parameters: AccountParameters,
+  rules: AccountRules,
+): AccountState {
+  const { settings, canonicalHostname } = rules
+  const { id, real } = parameters
+  const seed = parameters.seed ?? fixture.seed ?? DEFAULT_SEED
+  const start = parameters.now ?? fixture.clock?.now
+  const now = start === undefined ? real : Date.parse(start)
+  const plan = parameters.plan ?? fixture.plan ?? settings.plans.lowest
+  if (!settings.plans.order.includes(plan)) {
+    throw errorIn(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
+  }
+  const contents = readContents(fixture, canonicalHostname)
+  const { apiKey = deriveKey(seed, id), faults = [] } = parameters
+  const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
+  const domains = contents.domains.map((domain) => [domain.name, createDomain(domain, now, settings)] as const)
+  const ungrouped: AccountState = {
+    id,
+    plan,
+    seed,
+    origin: { fixture: contents.origin, ...originOf(parameters), key },
+    createdAt: now,
+    clock: clockAt(now, real, parameters.frozen ?? fixture.clock?.frozen ?? false),
+    keys: createKeys(fixture, key, now),
+    domains: PersistentMap.of(domains),
+    groups: PersistentMap.of(),
+    groupNames: PersistentMap.of(),
+    groupsCreated: 0,
+    keysCreated: 0,
+    faults: faults.map((fault, index) => ({ id: faultId(index + 1), createdAt: now, ...fault })),
+    faultsCreated: faults.length,
+  }
+  return addGroups(ungrouped, fixture, contents, rules)
+}
+
+/** The account as it was created; `chosen` takes precedence over what was chosen then. */
+export async function recreateAccount(
+  { id, origin }: AccountState,
+  chosen: Pick<AccountParameters, 'real' | 'seed' | 'now' | 'frozen' | 'plan'> & {
+    fixture?: LoadedFixture | undefined
+  },
+  rules: AccountRules,
+): Promise<AccountState> {
+  const { fixture: first, key, ...rest } = origin
+  const { fixture = await reloadFixture(first), ...parameters } = chosen
+  const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
+  return createAccount(fixture, { ...rest, real: chosen.real, ...given, id, apiKey: key }, rules)
+}
+
+const reloaded = new WeakMap<Fixture, LoadedFixture>()
+
+async function reloadFixture(origin: AccountOrigin['fixture']): Promise<LoadedFixture> {
+  if (typeof origin === 'string') return loadFixture(origin)
+  // The same object each time, because its contents are remembered under it.
+  const fixture = reloaded.get(origin) ?? { ...origin, file: 'fixture', origin }
+  reloaded.set(origin, fixture)
+  return fixture
+}
+
+/** The choices that the account remembers for a reset. */
+function originOf({ seed, now, frozen, plan, faults }: AccountParameters): Omit<AccountOrigin, 'fixture' | 'key'> {
+  return {
+    ...(seed !== undefined && { seed }),
+    ...(now !== undefined && { now }),
+    ...(frozen !== undefined && { frozen }),
+    ...(plan !== undefined && { plan }),
+    ...(faults !== undefined && faults.length > 0 && { faults }),
+  }
+}
+
+function createDomain(domain: FixtureDomain, now: number, { refresh }: Settings): MonitoredDomain {
+  const { name, features = [], added_at = DOMAIN_AGE, profile, since, volume, record } = domain
+  const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, now), features }
+  if (profile !== undefined) monitored.profile = profile
+  if (since !== undefined) monitored.since = refreshDay(readMoment(since, now), refresh)
+  if (volume !== undefined) monitored.volume = volume
+  if (record !== undefined) monitored.pin = record
+  return monitored
+}
+
+const GROUP_PROBLEMS: Partial<Record<ErrorCode, string>> = {
+  duplicate_name: 'is the name of another group',
+  not_monitored: 'is not among the domains of this fixture',
+  invalid_domain: 'is named more than once',
+}
+
+function addGroups(
+  account: AccountState,
+  fixture: LoadedFixture,
+  { groups }: FixtureContents,
+  { settings, groupIds }: AccountRules,
+): AccountState {
+  let state = account
+  for (const [index, group] of groups.entries()) {
+    const { id } = group
+    if (id !== undefined && !isGroupId(id, groupIds)) {
+      const remedy = `must be ${groupIds.length} characters of ${groupIds.alphabet}`
+      throw errorIn(fixture, `/groups/${index}/id`, `${JSON.stringify(id)} ${remedy}.`)
+    }
+    if (id !== undefined && state.groups.has(id)) {
+      throw errorIn(fixture, `/groups/${index}/id`, `"${id}" is the id of a group before it.`)
+    }
+    const decision = createGroup(state, group, groupIds, settings)
+    if (!decision.ok) {
+      const [{ code, field, value }] = decision.problems
+      throw errorIn(fixture, `/groups/${index}${field}`, `${JSON.stringify(value)} ${GROUP_PROBLEMS[code] ?? code}.`)
+    }
+    state = decision.state
+  }
+  return { ...state, groupsCreated: Math.max(state.groupsCreated, fixture.groups_created ?? 0) }
+}
+
+function isGroupId(id: string, { alphabet, length }: IdFormat): boolean {
+  return id.length === length && [...id].every((character) => alphabet.includes(character))
+}
