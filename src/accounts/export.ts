@@ -4,8 +4,9 @@ import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 
 /**
- * The account as a fixture, which makes the same account again but for its keys: of them nothing is told by which
- * they could be used or guessed. `now` is what its clock shows, `refresh` the time of day of the daily refresh.
+ * The account as a fixture, of which the same account can be made again, except for its keys: the fixture contains
+ * nothing by which they could be used or guessed. `now` is what the account's clock shows, `refresh` the time of day of
+ * the daily refresh.
  */
 export function exportFixture(account: AccountState, now: number, refresh: string): Fixture {
   const { plan, seed, clock, keys, domains, groups, groupsCreated } = account
@@ -14,7 +15,7 @@ export function exportFixture(account: AccountState, now: number, refresh: strin
     plan,
     seed,
     clock: { now: writeInstant(now), frozen: 'frozenAt' in clock },
-    // The first is the one that every account has.
+    // Without the first one, because every account gets a first key of its own.
     keys: keys.slice(1).map(({ label, createdAt, disabled }) => ({
       ...(label !== undefined && { label }),
       created_at: writeInstant(createdAt),

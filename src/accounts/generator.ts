@@ -11,11 +11,11 @@ export interface GeneratorOptions {
   groups: number
   seed: number
   story: Story
-  /** Called now and then with the number of domains made so far. */
+  /** Called from time to time with the number of domains made so far. */
   onProgress?: (made: number) => void
 }
 
-/** Somebody who has domains: a brand, a client, a customer. */
+/** The owner of domains: a brand, a client, a customer. */
 interface Owner {
   title: string
   label: string
@@ -25,19 +25,19 @@ interface Owner {
 
 interface InventedDomain {
   owner: Owner
-  /** What it has in common with others, as names of groups. */
+  /** The names of the groups that it could belong to. */
   titles: readonly string[]
   domain: FixtureDomain
 }
 
 interface Purpose {
-  /** What a group of such domains is called. */
+  /** The name of a group of such domains. */
   title: string
-  /** How a name is made of the owner's: `*` stands for the label. */
+  /** Patterns of hostnames, in which `*` stands for the owner's label. */
   names: readonly string[]
 }
 
-/** RFC 2606 and RFC 6761: nobody's mail can be meant by a name that ends so. */
+/** Reserved by RFC 2606 and RFC 6761, so that no name can be that of a real domain. */
 const SUFFIXES = ['example', 'test', 'example.com', 'example.net', 'example.org'] as const
 const REGIONS = [
   'Nordics',
@@ -63,7 +63,7 @@ const PURPOSES = {
   parked: { title: 'Parked', names: ['*s', '*-online', 'my-*', 'get-*', '*-old', 'the-*'] },
 } as const satisfies Record<string, Purpose>
 
-/** What a domain of a profile is likely used for. */
+/** What a domain of each profile is likely used for. */
 const USES: Readonly<Record<ProfileName, readonly Purpose[]>> = {
   enforced: [HOME, PURPOSES.office, PURPOSES.shop, PURPOSES.billing, PURPOSES.service, PURPOSES.people],
   'rolling-out': [HOME, PURPOSES.office, PURPOSES.shop, PURPOSES.service],
@@ -78,7 +78,7 @@ const USES: Readonly<Record<ProfileName, readonly Purpose[]>> = {
   new: [PURPOSES.campaign],
 }
 
-/** How long ago, in days, the story of a profile began. */
+/** How many days ago the story of a profile began. */
 const BEGINNINGS: Partial<Record<ProfileName, readonly [least: number, most: number]>> = {
   'rolling-out': [0, 120],
   'new-esp': [3, 45],
@@ -87,7 +87,7 @@ const BEGINNINGS: Partial<Record<ProfileName, readonly [least: number, most: num
 
 const GROUP_SIZE = 500
 
-/** How many owners an estate of so many domains has. */
+/** How many owners share so many domains. */
 const OWNERS: Readonly<Record<Story, (domains: number) => number>> = {
   company: (domains) => Math.max(1, Math.round(Math.sqrt(domains) / 2)),
   agency: (domains) => Math.max(1, Math.round(domains / 6)),
@@ -96,8 +96,8 @@ const OWNERS: Readonly<Record<Story, (domains: number) => number>> = {
 }
 
 /**
- * Invents an account that looks like a real one and lies under reserved names only. The same options give the same
- * fixture; profiles have the published shares, see `POLICY_SHARES`.
+ * Invents an account that looks like a real one, with reserved names only. The same options give the same fixture. The
+ * shares of the profiles are the published ones, see `POLICY_SHARES`.
  */
 export async function generateFixture(options: GeneratorOptions): Promise<Fixture> {
   const { domains: wanted, groups, seed, story, onProgress } = options
@@ -111,7 +111,7 @@ export async function generateFixture(options: GeneratorOptions): Promise<Fixtur
     const owner = pickOwner(faker, owners)
     const region = story === 'company' ? faker.helpers.arrayElement(REGIONS) : owner.region
     const uses = USES[profile]
-    // Whoever has a name has its main domain first.
+    // An owner gets the main domain before any other.
     const fresh = uses[0] !== PURPOSES.parked && !names.has(`${owner.label}.${owner.suffix}`)
     const purpose = fresh ? HOME : faker.helpers.arrayElement(uses)
     const name = inventName(faker, owner, region, purpose, names)
@@ -168,7 +168,7 @@ function inventTitle(faker: Faker, story: Story): string {
   }
 }
 
-/** Few owners have many domains and many have few. */
+/** A few owners have many domains, and most owners have few. */
 function pickOwner(faker: Faker, owners: readonly Owner[]): Owner {
   const skewed = faker.number.float() * faker.number.float()
   const owner = owners[Math.floor(skewed * owners.length)] ?? owners[0]
@@ -209,7 +209,7 @@ function inventDomain(faker: Faker, name: string, profile: ProfileName, purpose:
   }
 }
 
-/** Groups by what people group by: owner, purpose, region; the fullest first, and plain batches once those run out. */
+/** Groups by owner, purpose and region, the largest first. When there are not enough of them, batches of domains follow. */
 function makeGroups(made: readonly InventedDomain[], count: number): { name: string; domains: readonly string[] }[] {
   const members = new Map<string, string[]>()
   for (const { titles, domain } of made) {
@@ -240,7 +240,7 @@ function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }
 
-/** A fixture as a file that a person can read and compare: one line for each key, domain and group. */
+/** A fixture as text that people can read and compare: one line for each key, domain and group. */
 export function writeFixture(fixture: Fixture): string {
   const fields = Object.entries(fixture).map(([name, value]) => {
     if (!Array.isArray(value) || value.length === 0) return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`

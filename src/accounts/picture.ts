@@ -4,7 +4,7 @@ import { dmarcRecords, type FigureRules, profileOf } from '../figures/figures.ts
 
 const WIDTH = 40
 
-/** A picture of an account for a person: what it holds, its mix of profiles and policies, volumes, group sizes. */
+/** Text charts that show a person what an account contains: profiles, policies, volumes, group sizes. */
 export function drawAccount(title: string, account: AccountState, now: number, rules: FigureRules): string {
   const { domains, groups, keys, plan, seed } = account
   const records = dmarcRecords(account, refreshDay(now, rules.settings.refresh), rules)
@@ -20,7 +20,7 @@ export function drawAccount(title: string, account: AccountState, now: number, r
   ].join('\n\n')
 }
 
-/** The DMARC table of an account, for spreadsheets (RFC 4180). */
+/** The DMARC records of an account as CSV (RFC 4180). */
 export function writeTable(records: readonly DmarcRecord[], step: number): string {
   const decimals = decimalsOf(step)
   const shares = new Set(['dmarc', 'dkim', 'spf'])

@@ -7,19 +7,19 @@ import type { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
 
 export interface MonitoredDomain {
-  /** Canonical form. */
+  /** In canonical form. */
   name: string
   /** Milliseconds since the Unix epoch, on the account's clock. */
   addedAt: number
-  /** Monitoring features that use the domain; while there are any, it cannot be removed. */
+  /** Monitoring features that use the domain, which cannot be removed until there are none. */
   features: readonly string[]
-  /** What kind of domain its figures are made for; by default chance decides, from the account's seed. */
+  /** The profile of its figures; by default drawn from the account's seed. */
   profile?: ProfileName
-  /** The refresh day on which the story of the profile began; by default the first with figures. */
+  /** The refresh day on which the story of the profile began; by default the first day with figures. */
   since?: number
-  /** Messages in an ordinary month; by default chance decides. */
+  /** Messages in an ordinary month; by default drawn from the account's seed. */
   volume?: number
-  /** Fields of its DMARC record that are fixed. */
+  /** Fields of its DMARC record that somebody has fixed. */
   pin?: RecordPin
 }
 
@@ -29,9 +29,9 @@ export interface DomainGroup {
   domains: readonly string[]
 }
 
-/** What an account was made of, so that it can be made again. */
+/** From what an account was made, so that it can be made again. */
 export interface AccountOrigin {
-  /** The name of a ready-made fixture, or a fixture whose keys are known by their hashes alone. */
+  /** The name of a ready-made fixture, or a fixture whose keys are known by their hashes only. */
   fixture: string | Fixture
   seed?: number
   /** RFC 3339. */
@@ -43,7 +43,7 @@ export interface AccountOrigin {
   faults?: readonly { set?: string; rule: FaultRule }[]
 }
 
-/** Everything that behaviour reads and changes; one account never sees another. */
+/** Everything that behaviour reads and changes. No account can see another. */
 export interface AccountState {
   id: string
   plan: string
@@ -54,15 +54,15 @@ export interface AccountState {
   keys: readonly ApiKey[]
   domains: PersistentMap<string, MonitoredDomain>
   groups: PersistentMap<string, DomainGroup>
-  /** Compared form of a name → id of the group that has it. */
+  /** Compared form of a name → id of the group with the name. */
   groupNames: PersistentMap<string, string>
-  /** How many groups were ever created; ids derive from it, so that none is used again. */
+  /** How many groups were ever created. Ids are derived from it, so that none is used twice. */
   groupsCreated: number
-  /** How many keys were ever created; secrets derive from it. */
+  /** How many keys were ever created. Secrets are derived from it. */
   keysCreated: number
   /** In order of creation. */
   faults: readonly Fault[]
-  /** How many faults were ever created; ids derive from it. */
+  /** How many faults were ever created. Ids are derived from it. */
   faultsCreated: number
 }
 

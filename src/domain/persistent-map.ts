@@ -1,4 +1,4 @@
-/** A value, and the place of its key among all: those that were added later have higher ones. */
+/** A value, and the place of its key in the order of insertion. */
 interface Cell<Value> {
   value: Value
   place: number
@@ -7,18 +7,18 @@ interface Cell<Value> {
 type Cells<Key, Value> = Map<Key, Cell<Value>>
 
 /**
- * An immutable map in insertion order whose versions share one `Map`: a change costs what it changes, not what the map
- * holds. The newest version owns the `Map`; an older one keeps the way back and, in the rare case that somebody reads
- * it, copies. Each change of a key is a version and no version is more than one: garbage collectors keep chains of such
- * objects for long, so each is as small as it can be.
+ * An immutable map in insertion order. All versions share one `Map`, so that a change costs what it changes, and not what
+ * the map contains. The newest version owns the `Map`. An older version keeps what its successor changed, and makes a
+ * copy in the rare case that somebody reads it. Each version changes one key only: the garbage collector keeps chains of
+ * versions for long, so each version is as small as possible.
  */
 export class PersistentMap<Key, Value> {
-  /** The cells or, where this version is not the newest, the one that came after it. */
+  /** The cells; or the next version, where this one is not the newest. */
   #at: Cells<Key, Value> | PersistentMap<Key, Value>
-  /** Where this version is not the newest: the key that was changed in it, and what it had here. */
+  /** Where this version is not the newest: the key that the next version changed, and its cell in this version. */
   #key: Key | undefined
   #cell: Cell<Value> | undefined
-  /** The place of the next entry. */
+  /** The place of the next key that is added. */
   readonly #next: number
 
   private constructor(cells: Cells<Key, Value>, next: number) {
@@ -58,16 +58,16 @@ export class PersistentMap<Key, Value> {
     for (const { value } of this.#own().values()) yield value
   }
 
-  /** A version with this entry: a known key keeps its place, a new one goes last. `undefined` is no value. */
+  /** A version with this entry: a known key keeps its place, a new key goes to the end. `undefined` is not a value. */
   set(key: Key, value: Value): PersistentMap<Key, Value> {
     const cells = this.#own()
     const known = cells.get(key)
-    // Cells are never changed: an older version may have the same.
+    // Cells are never changed, because older versions may have the same cell.
     cells.set(key, { value, place: known?.place ?? this.#next })
     return this.#succeed(cells, key, known, known === undefined ? this.#next + 1 : this.#next)
   }
 
-  /** `set` for a key that is surely not there, which spares a large map a search. */
+  /** `set` for a key that the map does not have, which saves a lookup in a large map. */
   add(key: Key, value: Value): PersistentMap<Key, Value> {
     const cells = this.#own()
     const { size } = cells
@@ -96,7 +96,7 @@ export class PersistentMap<Key, Value> {
     return version
   }
 
-  /** The same entries in a map of its own, which later versions of this one do not hold on to. */
+  /** The same entries in a map of their own, which later versions of this map do not keep alive. */
   copy(): PersistentMap<Key, Value> {
     return new PersistentMap(new Map(this.#own()), this.#next)
   }
@@ -126,7 +126,7 @@ export class PersistentMap<Key, Value> {
       const key = step.#key as Key
       if (step.#cell === undefined) cells.delete(key)
       else {
-        // What was removed comes back at the end of the `Map`, wherever its place is.
+        // A removed key comes back at the end of the `Map`, whatever its place is.
         disordered ||= !cells.has(key)
         cells.set(key, step.#cell)
       }

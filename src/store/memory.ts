@@ -3,7 +3,7 @@ import { Accounts } from './accounts.ts'
 import type { Store } from './store.ts'
 import type { AccountData } from './stored-account.ts'
 
-/** Accounts that live as long as the process. */
+/** Accounts that end with the process. Every method answers at once. */
 export function openMemoryStore(): Store {
   return new Accounts({ open: (_, data) => new LowSync(new MemorySync<AccountData>(), data) })
 }

@@ -1,11 +1,11 @@
-/** Why a store did not do what it was asked; `taken`, `damaged` and `unknown-account` are the caller's to answer for. */
+/** Why a store did not do its work. The caller can avoid `taken`, `full`, `damaged` and `unknown-account`. */
 export type StoreProblem = 'taken' | 'full' | 'unknown-account' | 'closed' | 'locked' | 'damaged' | 'unusable'
 
 /** The message is one sentence for the person who runs the service. */
 export class StoreError extends Error {
   override name = 'StoreError'
   readonly problem: StoreProblem
-  /** Whether the store has told the person already, so that nobody else needs to. */
+  /** Whether the store has reported the error already, so that nobody else needs to log it. */
   reported = false
 
   constructor(problem: StoreProblem, message: string, options?: ErrorOptions) {
@@ -14,7 +14,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Whether the person who runs the service knows of it already. */
+/** Whether the error was reported already. */
 export function isReported(error: unknown): boolean {
   return error instanceof StoreError && error.reported
 }

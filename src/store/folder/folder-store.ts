@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { Low } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
 import { Accounts } from '../accounts.ts'
 import { type AccountRecord, encodeAccount } from '../record.ts'
 import type { Store } from '../store.ts'
 import { StoreError } from '../store-error.ts'
+import type { AccountData } from '../stored-account.ts'
 import { AccountFile, type FileAccess } from './account-file.ts'
 import { type Durability, makeFolder } from './atomic-file.ts'
 import { damagedFile } from './file-format.ts'
@@ -69,28 +70,13 @@ export async function openFolderStore(
     return new AccountFile(join(folder, name), access)
   }
 
-  async function load(name: string): Promise<void> {
-    const path = join(folder, name)
-    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw damagedFile(path, 'is not a readable file')
-    const data = await new AccountFile(path, access).read()
-    if (data === null) return
-    const problem = validate?.(encodeAccount(data.state))
-    if (problem !== undefined) throw damagedFile(path, problem)
-    const { id, keys } = data.state
-    if (fileName(id) !== name) throw damagedFile(path, `/account/id "${id}" belongs in ${fileName(id)}`)
-    for (const [index, { hash }] of keys.entries()) {
-      const holder = await accounts.accountOf(hash)
-      if (holder !== undefined) throw damagedFile(path, `/account/keys/${index} belongs to the account "${holder}" too`)
-    }
-    accounts.load(data)
-  }
-
   try {
-    const names = readdirSync(folder)
-    for (const name of names.filter((each) => LEFTOVER.test(each))) removeLeftover(join(folder, name))
-    for (const name of names.filter((each) => each.endsWith('.json') && !each.startsWith('.')).sort()) {
+    for (const name of listFiles(folder)) {
       try {
-        await load(name)
+        const data = await readAccount(join(folder, name), access, validate)
+        if (data === null) continue
+        await refuseSharedKeys(join(folder, name), data, accounts)
+        accounts.load(data)
       } catch (error) {
         if (skipDamaged === undefined || !(error instanceof StoreError) || error.problem !== 'damaged') throw error
         damaged.set(name.toLowerCase(), error)
@@ -101,6 +87,35 @@ export async function openFolderStore(
   } catch (error) {
     lock.release()
     throw error
+  }
+}
+
+/** The names of the account files, sorted. Removes what killed processes have left. */
+function listFiles(folder: string): string[] {
+  const names = readdirSync(folder)
+  for (const name of names.filter((each) => LEFTOVER.test(each))) removeLeftover(join(folder, name))
+  return names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
+}
+
+async function readAccount(
+  path: string,
+  access: FileAccess,
+  validate: FolderOptions['validate'],
+): Promise<AccountData | null> {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw damagedFile(path, 'is not a readable file')
+  const data = await new AccountFile(path, access).read()
+  if (data === null) return null
+  const problem = validate?.(encodeAccount(data.state))
+  if (problem !== undefined) throw damagedFile(path, problem)
+  const { id } = data.state
+  if (fileName(id) !== basename(path)) throw damagedFile(path, `/account/id "${id}" belongs in ${fileName(id)}`)
+  return data
+}
+
+async function refuseSharedKeys(path: string, { state }: AccountData, accounts: Accounts): Promise<void> {
+  for (const [index, { hash }] of state.keys.entries()) {
+    const holder = await accounts.accountOf(hash)
+    if (holder !== undefined) throw damagedFile(path, `/account/keys/${index} belongs to the account "${holder}" too`)
   }
 }
 
