@@ -2,7 +2,8 @@ import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumpti
 import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import type { Command } from './command.ts'
-import { flag, list, readOptions, UsageError } from './options.ts'
+import { UsageError } from './errors.ts'
+import { flag, list, readOptions } from './options.ts'
 
 const OPTIONS = {
   json: flag('Print JSON instead of text.'),
@@ -10,9 +11,6 @@ const OPTIONS = {
 }
 
 export const assumptions: Command = {
-  usage: 'assumptions [options] | assumptions overlay ID [N]',
-  summary:
-    'List what the specification leaves open and what is chosen; or print the overlay that chooses alternative N (1) of ID.',
   options: OPTIONS,
 
   async run(args, environment) {

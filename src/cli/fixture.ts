@@ -8,7 +8,8 @@ import { refreshDay } from '../domain/dmarc.ts'
 import { dmarcRecords } from '../figures/figures.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import type { Command } from './command.ts'
-import { choice, flag, instant, integer, readOptions, text, UsageError } from './options.ts'
+import { UsageError } from './errors.ts'
+import { choice, flag, instant, integer, readOptions, text } from './options.ts'
 
 const OPTIONS = {
   domains: integer('N', 'How many domains to invent.', { highest: 1_000_000 }, 100),
@@ -23,8 +24,6 @@ const OPTIONS = {
 }
 
 export const fixture: Command = {
-  usage: 'fixture [options]',
-  summary: 'Invent an account and write it as a fixture file for serve --fixture; or describe one.',
   options: OPTIONS,
 
   async run(args, environment) {

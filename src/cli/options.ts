@@ -1,16 +1,7 @@
 import { parseArgs } from 'node:util'
 import { isInstant } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
-
-/** A mistake in how the program was called: one line that names the option, the value and what would be right. */
-export class UsageError extends Error {
-  override name = 'UsageError'
-}
-
-/** A start that failed for a reason which a person can mend. */
-export class StartError extends Error {
-  override name = 'StartError'
-}
+import { UsageError } from './errors.ts'
 
 /** One option of a command. On the command line it is spelt in kebab-case, in the environment in capitals. */
 export interface Option<Value> {

@@ -5,7 +5,8 @@ import { type Log, SILENT } from '../http/log.ts'
 import { OptionError } from '../start/options.ts'
 import { startUnderstudy, type Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
-import { choice, flag, instant, integer, list, readOptions, StartError, text, UsageError } from './options.ts'
+import { StartError, UsageError } from './errors.ts'
+import { choice, flag, instant, integer, list, readOptions, text } from './options.ts'
 
 const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const
 
@@ -57,8 +58,6 @@ const OPTIONS = {
 const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
 
 export const serve: Command = {
-  usage: 'serve [options]',
-  summary: 'Play the service until it is told to stop.',
   options: OPTIONS,
 
   async run(args, environment) {
