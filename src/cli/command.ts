@@ -1,4 +1,4 @@
-import type { Options } from './options.ts'
+import type { Options } from '../start/option.ts'
 
 /** One command of the program. */
 export interface Command {

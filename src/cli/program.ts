@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { shorten } from '../start/show.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
 import { describeOptions } from './options.ts'
@@ -45,7 +46,7 @@ async function runCommand([name, ...args]: readonly string[]): Promise<number> {
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (entry === undefined) {
-    throw new UsageError(`${name} is no command; there are ${Object.keys(COMMANDS).join(', ')}`)
+    throw new UsageError(`${shorten(name)} is no command; there are ${Object.keys(COMMANDS).join(', ')}`)
   }
   const { usage, summary, load } = entry
   const command = await load()
