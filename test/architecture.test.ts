@@ -28,7 +28,6 @@ const LEVELS: readonly (readonly string[])[] = [
 ]
 /** What each part may import from outside: modules of Node.js and packages. A part that is not named imports neither. */
 const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
-  'cli.ts': ['node:fs/promises'],
   'vitest.ts': ['vitest'],
   'node-test.ts': ['node:test'],
   'prepare.ts': ['node:fs/promises'],

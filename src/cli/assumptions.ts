@@ -1,23 +1,24 @@
 import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
+import { type Options, toggle } from '../start/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import { shorten } from '../start/show.ts'
 import type { Command } from './command.ts'
-import { flag, list, readOptions, UsageError } from './options.ts'
+import { UsageError } from './errors.ts'
+import { readOptions } from './options.ts'
 
 const OPTIONS = {
-  json: flag('Print JSON instead of text.'),
-  overlay: list('FILE', 'OpenAPI Overlay to apply first.'),
-}
+  json: { kind: toggle, help: 'Print JSON instead of text.', default: false },
+  overlays: COMMAND_LINE_OPTIONS.overlays,
+} as const satisfies Options
 
 export const assumptions: Command = {
-  usage: 'assumptions [options] | assumptions overlay ID [N]',
-  summary:
-    'List what the specification leaves open and what is chosen; or print the overlay that chooses alternative N (1) of ID.',
   options: OPTIONS,
 
   async run(args, environment) {
     const { values, positionals } = readOptions(OPTIONS, args, environment)
-    const { source, extensions } = await readDocument({ overlays: await Promise.all(values.overlay.map(readOverlay)) })
+    const { source, extensions } = await readDocument({ overlays: await Promise.all(values.overlays.map(readOverlay)) })
     const all = assumptionsOf(source, extensions)
     const [verb, id, number = '1', ...rest] = positionals
     if (verb === undefined) {
@@ -25,11 +26,11 @@ export const assumptions: Command = {
       return 0
     }
     if (verb !== 'overlay' || rest.length > 0)
-      throw new UsageError(`assumptions ${positionals.join(' ')}: must be overlay ID [N], or nothing`)
+      throw new UsageError(`assumptions ${shorten(positionals.join(' '))}: must be overlay ID [N], or nothing`)
     const assumption = all.find((each) => each.id === id)
     if (assumption === undefined)
       throw new UsageError(
-        `assumptions overlay ${id ?? ''}: must be the id of an assumption; the command assumptions lists them`,
+        `assumptions overlay ${shorten(id ?? '')}: must be the id of an assumption; the command assumptions lists them`,
       )
     if (assumption.alternatives.length === 0) {
       throw new UsageError(
@@ -39,7 +40,7 @@ export const assumptions: Command = {
     const alternative = /^\d+$/.test(number) ? assumption.alternatives[Number(number) - 1] : undefined
     if (alternative === undefined) {
       throw new UsageError(
-        `assumptions overlay ${id} ${number}: must be one of its ${assumption.alternatives.length} alternatives, from 1`,
+        `assumptions overlay ${id} ${shorten(number)}: must be one of its ${assumption.alternatives.length} alternatives, from 1`,
       )
     }
     const { actions } = overlayFor(assumption, alternative, source)

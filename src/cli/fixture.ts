@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { createAccount } from '../accounts/creation.ts'
-import { FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
+import { createAccount, DEFAULT_SEED } from '../accounts/creation.ts'
+import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { generateFixture, STORIES, writeFixture } from '../accounts/generator.ts'
 import { drawAccount, writeTable } from '../accounts/picture.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
@@ -8,34 +8,43 @@ import { timeOn } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { dmarcRecords } from '../figures/figures.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
+import { instant, type Options, oneOf, text, toggle, wholeNumber } from '../start/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
-import { choice, flag, instant, integer, readOptions, text, UsageError } from './options.ts'
+import { UsageError } from './errors.ts'
+import { readOptions, refuseOperands } from './options.ts'
 
 const OPTIONS = {
-  domains: integer('N', 'How many domains to invent.', { highest: 1_000_000 }, 100),
-  groups: integer('M', 'How many groups to make of them.', { highest: 10_000 }, 8),
-  seed: integer('SEED', 'What all chance derives from.', { highest: Number.MAX_SAFE_INTEGER }, 42),
-  story: choice('Whose domains they are.', STORIES, 'company'),
-  format: choice('A fixture file, or its DMARC table for a spreadsheet.', ['json', 'csv'], 'json'),
-  now: instant('INSTANT', 'The day of the table or the picture. Default: today.'),
-  out: text('FILE', 'Where to write. Default: standard output.'),
-  force: flag('Write over a file that is there.'),
-  describe: text(`${FIXTURE_NAMES.join('|')}|FILE`, 'Print a picture of this fixture instead of inventing one.'),
-}
+  domains: { kind: wholeNumber(0, 1_000_000), help: 'How many domains to invent.', default: 100 },
+  groups: { kind: wholeNumber(0, 10_000), help: 'How many groups to make of them.', default: 8 },
+  seed: { ...COMMAND_LINE_OPTIONS.seed, default: DEFAULT_SEED, defaultText: `${DEFAULT_SEED}` },
+  story: { kind: oneOf(STORIES), help: 'Whose domains they are.', default: 'company' },
+  format: {
+    kind: oneOf(['json', 'csv']),
+    help: 'What to write: a fixture file (json), or its DMARC table for a spreadsheet (csv).',
+    default: 'json',
+  },
+  now: { kind: instant, help: 'Day of the table or the picture.', defaultText: 'today' },
+  out: { kind: text, placeholder: 'FILE', help: 'File to write.', defaultText: 'standard output' },
+  force: { kind: toggle, help: 'Replace a file that exists.', default: false },
+  describe: {
+    kind: text,
+    placeholder: COMMAND_LINE_OPTIONS.fixture.placeholder,
+    help: 'Print a picture of this fixture instead of inventing one.',
+  },
+} as const satisfies Options
 
 export const fixture: Command = {
-  usage: 'fixture [options]',
-  summary: 'Invent an account and write it as a fixture file for serve --fixture; or describe one.',
   options: OPTIONS,
 
   async run(args, environment) {
     const { values, sources, positionals } = readOptions(OPTIONS, args, environment)
-    if (positionals[0] !== undefined) throw new UsageError(`fixture takes no argument, but was given ${positionals[0]}`)
+    refuseOperands('fixture', positionals)
     const contract = await loadContract()
     const birth = { id: 'fixture', real: systemClock(), ...(values.now !== undefined && { now: values.now }) }
     if (values.describe !== undefined) {
       if (values.out !== undefined)
-        throw new UsageError(`${sources.out}: goes with an invented fixture; --describe prints`)
+        throw new UsageError(`${sources.out}: is for an invented fixture; --describe only prints`)
       const source = await loadFixture(values.describe)
       const account = createAccount(source, birth, contract)
       console.log(drawAccount(source.title ?? values.describe, account, timeOn(account.clock, birth.real), contract))
@@ -43,7 +52,7 @@ export const fixture: Command = {
     }
     const invented = await generateFixture({ ...values, onProgress: reportProgress(values.domains) })
     const content = values.format === 'json' ? writeFixture(invented) : tableOf(invented, birth, contract)
-    await write(content, values.out, values.force ?? false)
+    await write(content, values.out, values.force)
     if (values.out !== undefined)
       console.error(
         `Wrote ${values.out}.${values.format === 'json' ? ` Try it: dmarc-understudy fixture --describe ${values.out}` : ''}`,
@@ -68,12 +77,12 @@ async function write(content: string, out: string | undefined, force: boolean): 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST')
-      throw new UsageError(`--out ${out}: is there already; choose another name, or write over it with --force`)
+      throw new UsageError(`--out ${out}: exists already; choose another name, or replace it with --force`)
     throw new UsageError(`--out ${out}: cannot be written (${code}); choose a file in a folder that exists`)
   }
 }
 
-/** Speaks up once a second, so that nobody wonders whether something happens. */
+/** Prints the progress once a second, so that a person sees that something happens. */
 function reportProgress(wanted: number): (made: number) => void {
   let last = elapsed()
   return (made) => {

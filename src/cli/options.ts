@@ -1,189 +1,122 @@
 import { parseArgs } from 'node:util'
-import { isInstant } from '../domain/iso-8601.ts'
-import { kebab } from '../domain/settings.ts'
+import {
+  commandLineDefaultOf,
+  commandLineHelpOf,
+  flagOf,
+  type Option,
+  type Options,
+  placeholderOf,
+  readTexts,
+  usageOf,
+  type Values,
+  variableOf,
+} from '../start/option.ts'
+import { shorten } from '../start/show.ts'
+import { UsageError } from './errors.ts'
 
-/** A mistake in how the program was called: one line that names the option, the value and what would be right. */
-export class UsageError extends Error {
-  override name = 'UsageError'
+/** What a person gave to a command. */
+export interface Reading<Table extends Options> {
+  /** The values of all options, once defaults are applied. */
+  values: Values<Table>
+  /** The options that were given, as arguments or in the environment. */
+  given: ReadonlySet<keyof Table>
+  /** Each option as it was given, such as `--port 80` or `DMARC_UNDERSTUDY_PORT 80`; for an error that is found later. */
+  sources: Readonly<Record<keyof Table, string>>
+  positionals: readonly string[]
 }
-
-/** A start that failed for a reason which a person can mend. */
-export class StartError extends Error {
-  override name = 'StartError'
-}
-
-/** One option of a command. On the command line it is spelt in kebab-case, in the environment in capitals. */
-export interface Option<Value> {
-  /** How the value is called in the usage; absent for a switch. */
-  placeholder?: string
-  help: string
-  repeatable?: boolean
-  /** The value for what was given; `undefined` where nothing was. Throws an Error that says what would be right. */
-  read(given: readonly string[] | undefined): Value
-}
-
-export type Options = Readonly<Record<string, Option<unknown>>>
-export type Values<Table extends Options> = {
-  [Name in keyof Table]: Table[Name] extends Option<infer Value> ? Value : never
-}
-
-export function text(placeholder: string, help: string): Option<string | undefined> {
-  return {
-    placeholder,
-    help,
-    read(given) {
-      if (given?.[0] === '') throw new Error('needs a value')
-      return given?.[0]
-    },
-  }
-}
-
-export function list(placeholder: string, help: string): Option<readonly string[]> {
-  return { placeholder, help: `${help} Repeatable.`, repeatable: true, read: readList }
-}
-
-function readList(given: readonly string[] | undefined): readonly string[] {
-  if (given?.includes('')) throw new Error('needs a value')
-  return given ?? []
-}
-
-/** A switch; `undefined` where nothing was said of it. */
-export function flag(help: string): Option<boolean | undefined> {
-  return {
-    help,
-    read(given) {
-      const value = given?.[0]
-      if (value === undefined) return undefined
-      if (!['1', 'true', '0', 'false', ''].includes(value)) throw new Error('must be true or false')
-      return value === '1' || value === 'true'
-    },
-  }
-}
-
-interface Range {
-  lowest?: number
-  highest: number
-}
-
-/** A whole number; without `fallback`, `undefined` where none was given. */
-export function integer(placeholder: string, help: string, range: Range): Option<number | undefined>
-export function integer(placeholder: string, help: string, range: Range, fallback: number): Option<number>
-export function integer(
-  placeholder: string,
-  help: string,
-  { lowest = 0, highest }: Range,
-  fallback?: number,
-): Option<number | undefined> {
-  return {
-    placeholder,
-    help: fallback === undefined ? help : `${help} Default: ${fallback}.`,
-    read(given) {
-      if (given === undefined) return fallback
-      const value = Number(given[0])
-      if (!/^\d+$/.test(given[0] ?? '') || value < lowest || value > highest) {
-        throw new Error(`must be a whole number from ${lowest} to ${highest}`)
-      }
-      return value
-    },
-  }
-}
-
-export function choice<const Choice extends string>(
-  help: string,
-  choices: readonly Choice[],
-  fallback: Choice,
-): Option<Choice> {
-  return {
-    placeholder: choices.join('|'),
-    help: `${help} Default: ${fallback}.`,
-    read(given) {
-      const value = given === undefined ? fallback : choices.find((each) => each === given[0])
-      if (value === undefined) throw new Error(`must be one of ${choices.join(', ')}`)
-      return value
-    },
-  }
-}
-
-/** An RFC 3339 instant, kept as it was written. */
-export function instant(placeholder: string, help: string): Option<string | undefined> {
-  return {
-    placeholder,
-    help,
-    read(given) {
-      const value = given?.[0]
-      if (value !== undefined && !isInstant(value)) throw new Error('must be an instant such as 2026-01-15T09:00:00Z')
-      return value
-    },
-  }
-}
-
-const ENVIRONMENT_PREFIX = 'DMARC_UNDERSTUDY_'
 
 /**
- * Reads a command's options from its arguments or else from the environment, where a repeatable option is separated
- * by commas. `sources` says of each where it came from and as what, for an error that is found later.
- * @throws UsageError
+ * Reads the options of a command from its arguments or else from the environment, where commas separate the texts of a
+ * repeatable option. @throws UsageError
  */
-export function readOptions<Table extends Options>(
+export function readOptions<const Table extends Options>(
   table: Table,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-): { values: Values<Table>; sources: { [Name in keyof Table]: string }; positionals: string[] } {
-  const spelt = new Map(Object.keys(table).map((name) => [kebab(name), name]))
+): Reading<Table> {
+  const { texts, positionals } = readArguments(table, args)
+  const values: Record<string, unknown> = {}
+  const sources: Record<string, string> = {}
+  const given = new Set<keyof Table>()
+  for (const [name, option] of Object.entries(table)) {
+    const variable = variableOf(name, option)
+    const written = texts.get(name) ?? split(environment[variable], option)
+    const source = written === undefined || texts.has(name) ? `--${flagOf(name, option)}` : variable
+    if (written === undefined) {
+      const usual = commandLineDefaultOf(option)
+      values[name] = usual
+      sources[name] = typeof usual === 'string' || typeof usual === 'number' ? `${source} ${usual}` : source
+      continue
+    }
+    const result = readTexts(option, written)
+    if ('wrong' in result) throw new UsageError(`${source} ${shorten(result.wrong)}: ${option.kind.remedy}`)
+    values[name] = result.value
+    sources[name] = `${source} ${shorten(written.at(-1) ?? '')}`.trim()
+    given.add(name)
+  }
+  return {
+    values: values as Values<Table>,
+    given,
+    sources: sources as Record<keyof Table, string>,
+    positionals,
+  }
+}
+
+/** The texts that the arguments give for each option, and the arguments that belong to none. @throws UsageError */
+function readArguments(
+  table: Options,
+  args: readonly string[],
+): { texts: ReadonlyMap<string, string[]>; positionals: string[] } {
+  const names = new Map(Object.entries(table).map(([name, option]) => [flagOf(name, option), name]))
   const { tokens, positionals } = parseArgs({
     args: [...args],
     strict: false,
     allowPositionals: true,
     tokens: true,
     options: Object.fromEntries(
-      [...spelt].map(([flag, name]) => [
-        flag,
-        { type: table[name]?.placeholder === undefined ? 'boolean' : 'string' } as const,
+      Object.entries(table).map(([name, option]) => [
+        flagOf(name, option),
+        { type: placeholderOf(option) === undefined ? 'boolean' : 'string' } as const,
       ]),
     ),
   })
-  const given = new Map<string, string[]>()
+  const texts = new Map<string, string[]>()
   for (const token of tokens) {
     if (token.kind !== 'option') continue
-    const name = spelt.get(token.name)
+    const name = names.get(token.name)
     const option = name === undefined ? undefined : table[name]
     if (name === undefined || option === undefined) {
-      throw new UsageError(
-        `${token.rawName} is no option here; there are ${[...spelt.keys()].map((flag) => `--${flag}`).join(', ')}`,
-      )
+      const flags = [...names.keys()].map((flag) => `--${flag}`).join(', ')
+      throw new UsageError(`${shorten(token.rawName)} is no option here; there are ${flags}`)
     }
-    // `--data --no-admin` forgets a value; one that begins with dashes is given as `--data=--x`.
-    const forgotten = token.value === undefined || (token.inlineValue === false && token.value.startsWith('--'))
-    if (option.placeholder !== undefined && forgotten) {
-      throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${option.placeholder}`)
+    // `--data --no-admin` lacks a value; a value that begins with dashes is given as `--data=--x`.
+    const isMissing = token.value === undefined || (token.inlineValue === false && token.value.startsWith('--'))
+    if (placeholderOf(option) !== undefined && isMissing) {
+      throw new UsageError(`${token.rawName} needs a value: ${usageOf(name, option)}`)
     }
-    given.set(name, [...(option.repeatable ? (given.get(name) ?? []) : []), token.value ?? 'true'])
+    texts.set(name, [...(option.kind.repeatable ? (texts.get(name) ?? []) : []), token.value ?? 'true'])
   }
-  const values: Record<string, unknown> = {}
-  const sources: Record<string, string> = {}
-  for (const [flag, name] of spelt) {
-    const variable = ENVIRONMENT_PREFIX + flag.toUpperCase().replaceAll('-', '_')
-    const fromEnvironment = environment[variable]
-    const option = table[name]
-    const source = given.has(name) || fromEnvironment === undefined ? `--${flag}` : variable
-    const texts =
-      given.get(name) ??
-      (option?.repeatable ? fromEnvironment?.split(',') : fromEnvironment === undefined ? undefined : [fromEnvironment])
-    try {
-      values[name] = option?.read(texts)
-      sources[name] = `${source} ${texts?.at(-1) ?? values[name] ?? ''}`.trim()
-    } catch (error) {
-      throw new UsageError(`${source} ${texts?.at(-1) ?? ''}: ${(error as Error).message}`)
-    }
-  }
-  return { values: values as Values<Table>, sources: sources as { [Name in keyof Table]: string }, positionals }
+  return { texts, positionals }
 }
+
+function split(variable: string | undefined, { kind }: Option<unknown>): string[] | undefined {
+  if (variable === undefined) return undefined
+  return kind.repeatable ? variable.split(',') : [variable]
+}
+
+/** @throws UsageError for a command that takes nothing but options. */
+export function refuseOperands(command: string, [first]: readonly string[]): void {
+  if (first !== undefined) throw new UsageError(`${command} takes no argument, but was given ${shorten(first)}`)
+}
+
+const FLAG_WIDTH = 26
 
 /** The options of a table as lines of help. */
 export function describeOptions(table: Options): string {
-  const rows = Object.entries(table).map(([name, { placeholder, help }]) => {
-    const flag = `--${kebab(name)}${placeholder === undefined ? '' : ` ${placeholder}`}`
-    return flag.length > 26 ? `  ${flag}\n  ${' '.repeat(26)}  ${help}` : `  ${flag.padEnd(26)}  ${help}`
+  const rows = Object.entries(table).map(([name, option]) => {
+    const usage = usageOf(name, option).padEnd(FLAG_WIDTH)
+    const gap = usage.length > FLAG_WIDTH ? `\n${' '.repeat(FLAG_WIDTH + 4)}` : '  '
+    return `  ${usage}${gap}${commandLineHelpOf(option)}`
   })
-  return `Options, each also as ${ENVIRONMENT_PREFIX}<OPTION> in the environment:\n${rows.join('\n')}`
+  return `Options, each also as DMARC_UNDERSTUDY_<OPTION> in the environment:\n${rows.join('\n')}`
 }

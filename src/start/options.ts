@@ -1,186 +1,74 @@
-import { inspect } from 'node:util'
+// Written by test/start/options.test.ts from the table in option-table.ts; change it there.
 import type { Fixture } from '../domain/fixture.ts'
-import { isInstant } from '../domain/iso-8601.ts'
-import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../ground/clock.ts'
-import { nearestName } from '../ground/edit-distance.ts'
 import type { Log } from '../http/log.ts'
-import type { ResponseValidation } from '../http/reply.ts'
-import type { Durability } from '../store/folder/atomic-file.ts'
 import type { Store } from '../store/store.ts'
 
-/** How a stand-in is to be; every option has a default. */
+/** The options of a server. Each of them may be left out. */
 export interface ServerOptions {
-  /** 0, the default, takes any free port. */
+  /** Port to listen on; 0 takes any free port. Default: 0. */
   port?: number | undefined
-  /** 127.0.0.1 by default. */
+  /** Address to listen on. Default: 127.0.0.1. */
   host?: string | undefined
-  /** Folder that keeps the accounts; without it they live in memory. */
+  /** Folder that keeps the accounts, one JSON file each. Default: accounts are kept in memory. */
   data?: string | undefined
   /**
-   * What an acknowledged change in that folder survives: `rename` (default) the death of the process, `fsync` also that
-   * of the machine.
+   * What a change in the data folder survives: the end of the process (rename), or a power cut as well (fsync).
+   * Default: rename.
    */
-  durability?: Durability | undefined
-  /** Whether a damaged account in that folder is left out, with a warning, instead of stopping the start; false by default. */
+  durability?: 'rename' | 'fsync' | undefined
+  /** Leave out a damaged account of the data folder, with a warning, instead of refusing to start. Default: false. */
   skipDamaged?: boolean | undefined
-  /** A store of your own instead of the two; it is closed at the stop. */
+  /** Store of your own, instead of the memory or the data folder. It is closed when the server stops. */
   store?: Store | undefined
   /**
-   * What new accounts hold: `demo` (default), `empty`, `edge-cases`, `agency`, the path of a fixture file, or a fixture.
+   * What a new account holds: demo, empty, edge-cases, agency, the path of a fixture file, or a fixture. Default: demo.
    */
   fixture?: string | Fixture | undefined
-  /** What all chance derives from; the fixture's or else 42 by default. */
+  /** Number from which everything random is derived. Default: the fixture's, else 42. */
   seed?: number | undefined
-  /** RFC 3339 instant at which the clock of a new account starts; the fixture's or else the machine's by default. */
+  /**
+   * Instant at which the clock of a new account starts, such as 2026-01-15T09:00:00Z. Default: the fixture's, else the
+   * current time.
+   */
   now?: string | undefined
-  /** Whether the clock of a new account stands still; false by default. */
+  /** Stop the clock of a new account at its start. Default: as the fixture says, else the clock runs. */
   frozen?: boolean | undefined
-  /** Key of the `default` account; without it, one that derives from the seed. */
+  /** API key of the default account. Default: a key that is derived from the seed. */
   apiKey?: string | undefined
-  /** Plan of a new account. */
+  /** Plan of a new account. Default: the fixture's, else the lowest plan with access. */
   plan?: string | undefined
-  /** Fault rules that every new account has: names of ready-made sets, paths of files, or `FILE#NAME`. */
+  /** Fault rules of every new account: flaky, quota-storm, lossy-writes, slow, or a file of fault sets. */
   faults?: readonly string[] | undefined
-  /** Whether the control plane answers; true by default. */
-  admin?: boolean | undefined
-  /** Token of the control plane; needed on any host but a loopback address. */
+  /** Token that the control plane asks for. It is required on any address but a loopback address. */
   adminToken?: string | undefined
-  /** How many accounts there may be; 10,000 by default. The sandbox that was idle longest makes room for a new account. */
+  /**
+   * How many accounts there may be. In memory, the sandbox that was idle longest makes room for a new account. Default:
+   * 10000.
+   */
   maxAccounts?: number | undefined
-  /** Whether a key `sandbox_…` opens an account of its own on first use; true by default. */
-  sandboxKeys?: boolean | undefined
-  /** Whether `Prefer: code=…, delay=…` on a request is honoured; true by default. */
-  prefer?: boolean | undefined
-  /** Whether domains under understudy.test say how they want to be treated; true by default. */
-  simulator?: boolean | undefined
-  /** How many requests of each account are remembered; 1,000 by default, 0 for none. */
+  /** How many requests of each account are remembered; 0 for none. Default: 1000. */
   journal?: number | undefined
-  /** Whether a request over its quota is refused; true by default. */
+  /** Open a new account for each key that begins with sandbox_, on its first use. Default: true. */
+  sandboxKeys?: boolean | undefined
+  /** Obey the request header Prefer, such as code=rate_limited, delay=500. Default: true. */
+  prefer?: boolean | undefined
+  /** Let domains under understudy.test behave as their names say. Default: true. */
+  simulator?: boolean | undefined
+  /** Serve the control plane. Default: true. */
+  admin?: boolean | undefined
+  /** Refuse a request that is over its quota. Default: true. */
   enforceQuotas?: boolean | undefined
-  /** Paths of OpenAPI Overlay files. */
+  /** Paths of OpenAPI Overlays, which change assumptions. The command assumptions lists all assumptions. */
   overlays?: readonly string[] | undefined
-  /** What happens to a response that violates the contract; `error` by default. */
-  responseValidation?: ResponseValidation | undefined
-  /** Where each request is logged; pino's loggers fit. Nowhere by default. */
+  /**
+   * What happens to a response that violates the contract: it becomes a 500, it is logged, or nothing. Default: error.
+   */
+  responseValidation?: 'error' | 'warn' | 'off' | undefined
+  /** Logger of requests and problems; those of pino fit. Default: nothing is logged. */
   log?: Log | undefined
-  /** The machine's clock; what it shows, the clocks of accounts go by. */
+  /**
+   * Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch. Default: the machine's clock.
+   */
   clock?: Clock | undefined
-}
-
-/** An option that cannot be, with what would be right. */
-export class OptionError extends Error {
-  override name = 'OptionError'
-  readonly option: keyof ServerOptions
-  readonly remedy: string
-
-  constructor(option: keyof ServerOptions, value: unknown, remedy: string) {
-    super(`${option} ${show(value)}: ${remedy}${remedy.endsWith('?') ? '' : '.'}`)
-    this.option = option
-    this.remedy = remedy
-  }
-}
-
-const SHOWN = 100
-
-/** A value in a few characters, whatever it is. */
-function show(value: unknown): string {
-  const text = inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY, maxStringLength: SHOWN })
-  const json = typeof value === 'string' ? JSON.stringify(value) : text
-  return json.length > SHOWN ? `${json.slice(0, SHOWN)}…` : json
-}
-
-interface Demand {
-  fits(value: unknown): boolean
-  remedy: string
-}
-
-const flag: Demand = { fits: (value) => typeof value === 'boolean', remedy: 'must be true or false' }
-const text: Demand = { fits: (value) => typeof value === 'string' && value !== '', remedy: 'must be a text' }
-const texts: Demand = {
-  fits: (value) => Array.isArray(value) && value.every((each) => typeof each === 'string' && each !== ''),
-  remedy: 'must be an array of texts',
-}
-const secret: Demand = {
-  fits: (value) => typeof value === 'string' && /^[!-~]{1,200}$/.test(value),
-  remedy: 'must be 1 to 200 visible ASCII characters without spaces',
-}
-
-function withMethods(...names: readonly string[]): Demand {
-  return {
-    fits: (value) => names.every((name) => typeof (Object(value) as Record<string, unknown>)[name] === 'function'),
-    remedy: `must be an object with the methods ${names.join(', ')}`,
-  }
-}
-
-function integer(lowest: number, highest: number): Demand {
-  return {
-    fits: (value) => Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest,
-    remedy: `must be a whole number from ${lowest} to ${highest}`,
-  }
-}
-
-/** What each option must be; those who do not write TypeScript learn of it too. */
-const DEMANDS: Readonly<Record<keyof ServerOptions, Demand>> = {
-  port: integer(0, 65_535),
-  host: text,
-  data: text,
-  durability: {
-    fits: (value) => value === 'rename' || value === 'fsync',
-    remedy: 'must be one of rename, fsync',
-  },
-  skipDamaged: flag,
-  store: withMethods('has', 'read', 'update', 'close'),
-  fixture: {
-    fits: (value) =>
-      typeof value === 'string' ? value !== '' : typeof value === 'object' && value !== null && !Array.isArray(value),
-    remedy: 'must be the name of a ready-made fixture, the path of a file, or a fixture',
-  },
-  seed: integer(0, Number.MAX_SAFE_INTEGER),
-  now: {
-    fits: (value) => typeof value === 'string' && isInstant(value),
-    remedy: 'must be an instant such as 2026-01-15T09:00:00Z',
-  },
-  frozen: flag,
-  apiKey: secret,
-  plan: text,
-  faults: texts,
-  admin: flag,
-  adminToken: secret,
-  maxAccounts: integer(1, 10_000_000),
-  sandboxKeys: flag,
-  prefer: flag,
-  simulator: flag,
-  journal: integer(0, 1_000_000),
-  enforceQuotas: flag,
-  overlays: texts,
-  responseValidation: {
-    fits: (value) => value === 'error' || value === 'warn' || value === 'off',
-    remedy: 'must be one of error, warn, off',
-  },
-  log: withMethods('info', 'warn', 'error'),
-  clock: { fits: (value) => typeof value === 'function', remedy: 'must be a function that returns milliseconds' },
-}
-
-/** @throws OptionError for the first option that cannot be, or is none; TypeError for what are no options. */
-export function checkOptions(options: ServerOptions): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
-  }
-  for (const [name, value] of Object.entries(options)) {
-    const option = name as keyof ServerOptions
-    const demand = Object.hasOwn(DEMANDS, name) ? DEMANDS[option] : undefined
-    if (demand === undefined) {
-      const meant = nearestName(name, Object.keys(DEMANDS))
-      const hint = meant === undefined ? `there are ${Object.keys(DEMANDS).join(', ')}` : `did you mean ${meant}?`
-      throw new OptionError(option, value, `is no option; ${hint}`)
-    }
-    if (value !== undefined && !demand.fits(value)) throw new OptionError(option, value, demand.remedy)
-  }
-}
-
-/** @throws OptionError when the contract knows no such plan. */
-export function checkPlan(plan: string | undefined, { plans }: Settings): void {
-  if (plan !== undefined && !plans.order.includes(plan))
-    throw new OptionError('plan', plan, `must be one of ${plans.order.join(', ')}`)
 }

@@ -14,20 +14,18 @@ import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
-import { type Clock, systemClock } from '../ground/clock.ts'
 import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
-import { type Log, SILENT } from '../http/log.ts'
 import { Journal } from '../journal/journal.ts'
 import { type Library, openLibrary } from '../library/library.ts'
 import { createPipeline } from '../service/pipeline.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
-import { checkOptions, checkPlan, OptionError, type ServerOptions } from './options.ts'
-
-const MAX_ACCOUNTS = 10_000
+import { OptionError } from './option-error.ts'
+import { type CompleteOptions, checkPlan, completeOptions } from './option-table.ts'
+import type { ServerOptions } from './options.ts'
 
 /** A running stand-in. */
 export interface Understudy extends Library, AsyncDisposable {
@@ -55,42 +53,44 @@ export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy
 
 /** The same, with these behaviours of the operations, by operationId. */
 export async function startServer(
-  options: ServerOptions,
+  given: ServerOptions,
   behaviours: Readonly<Record<string, OperationBehaviour>>,
 ): Promise<Understudy> {
-  checkOptions(options)
-  const { host = '127.0.0.1', port = 0, seed = DEFAULT_SEED, clock = systemClock, log = SILENT, admin = true } = options
-  if (admin && options.adminToken === undefined && !isLoopback(host)) {
-    throw new OptionError('host', host, 'others can reach this address, so give adminToken, or admin: false')
+  const options = completeOptions(given)
+  const { host, clock, log, admin, adminToken, plan, simulator } = options
+  if (admin && adminToken === undefined && !isLoopback(host)) {
+    const remedy = 'others can reach this address, so give'
+    throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
   }
-  const { simulator = true } = options
-  const overlays = await Promise.all((options.overlays ?? []).map(readOverlay))
+  const overlays = await Promise.all(options.overlays.map(readOverlay))
   const contract = bindBehaviours(await loadContract({ overlays }), { behaviours, simulator })
-  checkPlan(options.plan, contract.settings)
-  const fixture = await loadFixture(options.fixture ?? 'demo')
-  const faultSets = await readFaultSets(options.faults ?? [], contract)
+  checkPlan(plan, contract.settings)
+  const fixture = await loadFixture(options.fixture)
+  const faultSets = await readFaultSets(options.faults, contract)
   const skipped: string[] = []
-  const store = options.store ?? (await openStore(options, contract, { clock, log, skipped }))
+  const store = options.store ?? (await openStore(options, contract, skipped))
   const stopping = new AbortController()
   // Whoever waits listens to it, and any number may.
   setMaxListeners(0, stopping.signal)
   try {
-    const { now, frozen, plan } = options
+    const { now, frozen } = options
     const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
     const worlds = new Worlds({
       contract,
       store,
       clock,
-      journal: new Journal({ ...(options.journal !== undefined && { entries: options.journal }) }),
+      journal: new Journal({ entries: options.journal }),
       defaults: { fixture, seed: options.seed, now, frozen, plan, faults },
-      maxAccounts: options.maxAccounts ?? MAX_ACCOUNTS,
-      sandboxKeys: options.sandboxKeys ?? true,
+      maxAccounts: options.maxAccounts,
+      sandboxKeys: options.sandboxKeys,
       evictsSandboxes: options.data === undefined,
     })
     const kept = await store.has(DEFAULT_ACCOUNT)
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
+    // Names the requests that belong to no account.
+    const seed = options.seed ?? DEFAULT_SEED
     const planes = { baseUrl: '', adminUrl: '' }
     const control = createControl({ contract, store, clock, worlds, faultSets, planes: () => planes })
     const service = createPipeline({
@@ -101,14 +101,12 @@ export async function startServer(
       seed,
       log,
       stopping: stopping.signal,
-      prefer: options.prefer ?? true,
+      prefer: options.prefer,
       simulator,
-      enforceQuotas: options.enforceQuotas ?? true,
-      responseValidation: options.responseValidation ?? 'error',
+      enforceQuotas: options.enforceQuotas,
+      responseValidation: options.responseValidation,
     })
-    const beside = admin
-      ? createAdmin({ control, token: options.adminToken, host, log, stopping: stopping.signal })
-      : undefined
+    const beside = admin ? createAdmin({ control, token: adminToken, host, log, stopping: stopping.signal }) : undefined
     function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
       return beside !== undefined && isAdminTarget(request.url ?? '')
         ? beside(request, response)
@@ -118,7 +116,7 @@ export async function startServer(
       dispatch,
       createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, clock })),
     )
-    const origin = await listen(server, port, host)
+    const origin = await listen(server, options.port, host)
     Object.assign(planes, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
     let stopped: Promise<void> | undefined
     async function stop(): Promise<void> {
@@ -157,9 +155,9 @@ async function readFaultSets(sources: readonly string[], contract: Contract): Pr
 }
 
 async function openStore(
-  { data, durability, skipDamaged = false }: ServerOptions,
+  { data, durability, skipDamaged, clock, log }: CompleteOptions,
   contract: Contract,
-  { clock, log, skipped }: { clock: Clock; log: Log; skipped: string[] },
+  skipped: string[],
 ): Promise<Store> {
   if (data === undefined) return openMemoryStore()
   const [{ openFolderStore }, { validateAccount }] = await Promise.all([

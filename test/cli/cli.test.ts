@@ -289,13 +289,13 @@ describe.concurrent('serve refuses', () => {
     [['--skip-damaged=some'], '--skip-damaged some: must be true or false'],
     [['--frozen=still'], '--frozen still: must be true or false'],
     [['--frozen', '--now'], '--now needs a value: --now INSTANT'],
-    [['--host='], '--host : needs a value'],
-    [['--data', ''], '--data : needs a value'],
+    [['--host='], '--host : must be a text that is not empty'],
+    [['--data', ''], '--data : must be a text that is not empty'],
     [['--data'], '--data needs a value: --data DIR'],
     [['--data', '--no-admin'], '--data needs a value: --data DIR'],
     [['--api-key', '--port', '0'], '--api-key needs a value: --api-key KEY'],
     [['--overlay', '--frozen'], '--overlay needs a value: --overlay FILE'],
-    [['--fixture='], '--fixture : needs a value'],
+    [['--fixture='], '--fixture : must be the name of a ready-made fixture, the path of a file, or a fixture'],
     [['--max-accounts', '0'], '--max-accounts 0: must be a whole number from 1 to 10000000'],
     [['--max-accounts', 'many'], '--max-accounts many: must be a whole number from 1 to 10000000'],
     [['--max-accounts'], '--max-accounts needs a value: --max-accounts N'],
@@ -306,7 +306,7 @@ describe.concurrent('serve refuses', () => {
     [['--no-prefer=off'], '--no-prefer off: must be true or false'],
     [['--no-simulator=2'], '--no-simulator 2: must be true or false'],
     [['--faults'], '--faults needs a value: --faults SET|FILE[#SET]'],
-    [['--faults='], '--faults : needs a value'],
+    [['--faults='], '--faults : must be a list of texts that are not empty'],
     [
       ['--faults', 'flakey'],
       'flakey: The fault sets cannot be read (ENOENT); give flaky, quota-storm, lossy-writes, slow or the path of a JSON file.',
@@ -315,10 +315,10 @@ describe.concurrent('serve refuses', () => {
       ['--admin-token', 'two words'],
       '--admin-token two words: must be 1 to 200 visible ASCII characters without spaces',
     ],
-    [['--api-key', ''], '--api-key : needs a value'],
-    [['--plan', ''], '--plan : needs a value'],
-    [['--admin-token', ''], '--admin-token : needs a value'],
-    [['--overlay='], '--overlay : needs a value'],
+    [['--api-key', ''], '--api-key : must be 1 to 200 visible ASCII characters without spaces'],
+    [['--plan', ''], '--plan : must be a text that is not empty'],
+    [['--admin-token', ''], '--admin-token : must be 1 to 200 visible ASCII characters without spaces'],
+    [['--overlay='], '--overlay : must be a list of texts that are not empty'],
     [['--overlay'], '--overlay needs a value: --overlay FILE'],
     [['--prot', '80'], `--prot is no option here; there are ${SERVE_OPTIONS}`],
     [['--Port', '80'], `--Port is no option here; there are ${SERVE_OPTIONS}`],
@@ -429,7 +429,7 @@ describe.concurrent('serve refuses', () => {
       onTestFinished(() => void other.close())
       await once(other, 'listening')
       const port = `${valueAt(other.address(), '/port')}`
-      const message = `${source} ${port}: is in use on 127.0.0.1; choose another, or 0 for any free one`
+      const message = `${source} ${port}: is in use on 127.0.0.1; choose another, or 0 for any free port`
       if (source === '--port') await expectRefusal(['serve', source, port], 3, message)
       else await expectRefusal(['serve'], 3, message, { environment: { [source]: port } })
     },
@@ -567,15 +567,15 @@ describe.concurrent('the environment', () => {
     ['no-admin', 'maybe', 'must be true or false'],
     ['no-quotas', 'yes', 'must be true or false'],
     ['frozen', 'on', 'must be true or false'],
-    ['fixture', '', 'needs a value'],
+    ['fixture', '', 'must be the name of a ready-made fixture, the path of a file, or a fixture'],
     ['plan', 'gold', 'must be one of below-stone, stone, above-stone'],
-    ['data', '', 'needs a value'],
+    ['data', '', 'must be a text that is not empty'],
     ['durability', 'FSYNC', 'must be one of rename, fsync'],
     ['skip-damaged', 'some', 'must be true or false'],
-    ['api-key', '', 'needs a value'],
-    ['overlay', '', 'needs a value'],
+    ['api-key', '', 'must be 1 to 200 visible ASCII characters without spaces'],
+    ['overlay', '', 'must be a list of texts that are not empty'],
     ['host', '0.0.0.0', 'others can reach this address, so give --admin-token TOKEN or --no-admin'],
-    ['faults', '', 'needs a value'],
+    ['faults', '', 'must be a list of texts that are not empty'],
     ['max-accounts', '0', 'must be a whole number from 1 to 10000000'],
     ['journal', 'all', 'must be a whole number from 0 to 1000000'],
     ['no-sandbox-keys', 'no', 'must be true or false'],
@@ -809,7 +809,7 @@ describe.concurrent('a data folder', () => {
     const second = await serve(['--data', folder, '--log-level', 'silent', ...args])
     second.signal('SIGTERM')
     const { stderr } = await second.ended
-    const lines = notes.map((note) => `${note}: is for new accounts; the one in ${folder} stays as it is`)
+    const lines = notes.map((note) => `${note}: applies to new accounts only; the account in ${folder} stays as it is`)
     expect(stderr.split('\n').filter(Boolean).toSorted()).toEqual(lines.toSorted())
   })
 

@@ -110,7 +110,7 @@ describe.concurrent('fixture', () => {
     const path = join(folder, 'shop.json')
     writeFileSync(path, 'precious')
     const args = ['fixture', ...SMALL, '--out', 'shop.json']
-    const message = '--out shop.json: is there already; choose another name, or write over it with --force'
+    const message = '--out shop.json: exists already; choose another name, or replace it with --force'
     await expectRefusal(args, 2, message, { folder })
     expect(readFileSync(path, 'utf8')).toBe('precious')
     expect(await run([...args, '--force'], { folder })).toMatchObject({ code: 0 })
@@ -207,11 +207,11 @@ describe.concurrent('fixture refuses', () => {
     [['--format', 'xml'], '--format xml: must be one of json, csv'],
     [['--now', 'today'], '--now today: must be an instant such as 2026-01-15T09:00:00Z'],
     [['--now', 'P21D'], '--now P21D: must be an instant such as 2026-01-15T09:00:00Z'],
-    [['--out='], '--out : needs a value'],
+    [['--out='], '--out : must be a text that is not empty'],
     [['--out', '--force'], '--out needs a value: --out FILE'],
     [['--force=always'], '--force always: must be true or false'],
-    [['--describe='], '--describe : needs a value'],
-    [['--describe'], '--describe needs a value: --describe demo|empty|edge-cases|agency|FILE'],
+    [['--describe='], '--describe : must be a text that is not empty'],
+    [['--describe'], '--describe needs a value: --describe NAME|FILE'],
     [
       ['--describe', 'nowhere'],
       `nowhere: The fixture cannot be read (ENOENT); give ${NAMES} or the path of a JSON file.`,
@@ -236,7 +236,7 @@ describe.concurrent('fixture refuses', () => {
   })
 
   it.for([
-    [[], 'is there already; choose another name, or write over it with --force'],
+    [[], 'exists already; choose another name, or replace it with --force'],
     [['--force'], 'cannot be written (EISDIR); choose a file in a folder that exists'],
   ] as const)('to write in the place of a folder, with %j', async ([more, message], { folder }) => {
     mkdirSync(join(folder, 'here'))

@@ -51,6 +51,15 @@ describe('a start from the build', () => {
     expect(of('ajv').filter((path) => !path.includes('runtime'))).toEqual([])
   })
 
+  it('lists the commands and tells the version without what a server needs', () => {
+    const importsOf = (path: string) =>
+      [...readFileSync(join(ROOT, 'dist', path), 'utf8').matchAll(/^import .*from "(\..+)";$/gm)].map(
+        ([, from]) => from,
+      )
+    expect(importsOf('cli.js')).toEqual(['./parts/command-line.js'])
+    expect(importsOf('parts/command-line.js')).toEqual([])
+  })
+
   it('answers as one from the sources does', async () => {
     const built = (await import(BUILT)) as { startUnderstudy: typeof startUnderstudy }
     const long = Array.from({ length: 1500 }, (_, index) => (index % 2 === 0 ? index : ''))

@@ -1,0 +1,29 @@
+import type { Command } from './command.ts'
+
+/** What the list of commands says of one, and how it is loaded. */
+export interface CommandEntry {
+  /** What follows the name of the program. */
+  usage: string
+  summary: string
+  load(): Promise<Command>
+}
+
+/** The commands of the program. Each is loaded when it is run, so that nothing waits for what another one needs. */
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  serve: {
+    usage: 'serve [options]',
+    summary: 'Answer as the service would, until the program is told to stop.',
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  fixture: {
+    usage: 'fixture [options]',
+    summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',
+    load: async () => (await import('./fixture.ts')).fixture,
+  },
+  assumptions: {
+    usage: 'assumptions [options] | assumptions overlay ID [N]',
+    summary:
+      'List what the specification leaves open and what is chosen, or print the overlay that chooses alternative N (default: 1) of ID.',
+    load: async () => (await import('./assumptions.ts')).assumptions,
+  },
+}

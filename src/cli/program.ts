@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises'
+import { shorten } from '../start/show.ts'
+import { COMMANDS } from './commands.ts'
+import { UsageError } from './errors.ts'
+import { describeOptions } from './options.ts'
+
+/**
+ * By name, so that no class has to be loaded: errors in what a person gave, who can correct it. Any other error is a bug
+ * and keeps its stack.
+ */
+const EXIT_CODES: Readonly<Record<string, number>> = {
+  UsageError: 2,
+  ContractError: 2,
+  FixtureError: 2,
+  FaultSetError: 2,
+  StoreError: 3,
+  StartError: 3,
+}
+
+/** Runs the command that the arguments name; an error becomes one line on standard error. Resolves to the exit code. */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader of the output may have seen enough of it: `dmarc-understudy assumptions | head`.
+    if (error.code === 'EPIPE') return
+    console.error(`dmarc-understudy: standard output cannot be written (${error.code}); send it somewhere else`)
+    process.exit(3)
+  })
+  try {
+    return await runCommand(args)
+  } catch (error) {
+    const { message, exitCode } = explain(error)
+    console.error(`dmarc-understudy: ${message}`)
+    return exitCode
+  }
+}
+
+async function runCommand([name, ...args]: readonly string[]): Promise<number> {
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    console.log(overview())
+    return 0
+  }
+  if (name === '--version' || name === '-v') {
+    const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+    console.log((JSON.parse(manifest) as { version: string }).version)
+    return 0
+  }
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (entry === undefined) {
+    throw new UsageError(`${shorten(name)} is no command; there are ${Object.keys(COMMANDS).join(', ')}`)
+  }
+  const { usage, summary, load } = entry
+  const command = await load()
+  const end = args.indexOf('--')
+  if ((end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')) {
+    console.log(`${summary}\n\nUsage: dmarc-understudy ${usage}\n\n${describeOptions(command.options)}`)
+    return 0
+  }
+  return command.run(args, process.env)
+}
+
+function overview(): string {
+  const rows = Object.values(COMMANDS).map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
+  return `A stateful stand-in for a service that monitors domains and reports their DMARC status.
+
+Usage: dmarc-understudy COMMAND [options]
+
+${rows.join('\n')}
+
+dmarc-understudy COMMAND --help lists the options of a command.`
+}
+
+function explain(error: unknown): { message: string; exitCode: number } {
+  const { name, message, stack } = error as Error
+  const exitCode = EXIT_CODES[name]
+  // A value that a person gave may contain line breaks; the message is one line all the same.
+  if (exitCode !== undefined) return { message: message.replaceAll(/\s*\n\s*/g, ' '), exitCode }
+  return { message: stack ?? String(error), exitCode: 3 }
+}

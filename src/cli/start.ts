@@ -1,0 +1,39 @@
+import type { Log } from '../http/log.ts'
+import { usageOf } from '../start/option.ts'
+import { OptionError, type Spell } from '../start/option-error.ts'
+import { type COMMAND_LINE_OPTIONS, LIBRARY_OPTIONS, pickServerOptions } from '../start/option-table.ts'
+import { startUnderstudy, type Understudy } from '../start/server.ts'
+import { StartError, UsageError } from './errors.ts'
+import type { Reading } from './options.ts'
+
+/**
+ * Starts a server with the options that a person gave; the table of the command may have more options than a server
+ * has. An error names the option as it was given. @throws UsageError, StartError, and what `startUnderstudy` throws
+ */
+export async function startForCommand(
+  { values, sources }: Pick<Reading<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'>,
+  log: Log,
+): Promise<Understudy> {
+  try {
+    return await startUnderstudy({ ...pickServerOptions(values), log })
+  } catch (error) {
+    throw nameOption(error, sources) ?? error
+  }
+}
+
+const spellFlag: Spell = (option) => usageOf(option, LIBRARY_OPTIONS[option])
+
+/** The error in terms of the option that is to be changed, if there is one. */
+function nameOption(error: unknown, sources: Readonly<Record<string, string>>): Error | undefined {
+  if (error instanceof OptionError) {
+    return new UsageError(`${sources[error.option] ?? error.option}: ${error.remedyAs(spellFlag)}`)
+  }
+  const { code, syscall, address } = error as NodeJS.ErrnoException & { address?: string }
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
+  if (code === 'EADDRINUSE')
+    return new StartError(`${sources['port']}: is in use on ${address}; choose another, or 0 for any free port`)
+  if (code === 'EACCES') return new StartError(`${sources['port']}: this user may not use it; choose one above 1023`)
+  return new StartError(
+    `${sources['host']}: this machine cannot listen on it (${code}); choose one of its own addresses, such as 127.0.0.1`,
+  )
+}

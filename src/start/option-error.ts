@@ -1,0 +1,30 @@
+import type { ServerOptions } from './options.ts'
+import { show } from './show.ts'
+
+/** How to write an option, or a switch that is to be turned off: `admin: false` in a program, `--no-admin` as a flag. */
+export type Spell = (option: keyof ServerOptions, value?: false) => string
+
+const spellInProgram: Spell = (option, value) => (value === undefined ? option : `${option}: ${value}`)
+
+/** An option whose value is refused, with what would be right. */
+export class OptionError extends Error {
+  override name = 'OptionError'
+  readonly option: keyof ServerOptions
+  readonly remedy: string
+  readonly #remedyAs: (spell: Spell) => string
+
+  /** A remedy that names other options is a function, because they are spelt in several ways. */
+  constructor(option: keyof ServerOptions, value: unknown, remedy: string | ((spell: Spell) => string)) {
+    const remedyAs = typeof remedy === 'string' ? () => remedy : remedy
+    const said = remedyAs(spellInProgram)
+    super(`${option} ${show(value)}: ${said}${said.endsWith('?') ? '' : '.'}`)
+    this.option = option
+    this.remedy = said
+    this.#remedyAs = remedyAs
+  }
+
+  /** The remedy for somebody who spells options in another way. */
+  remedyAs(spell: Spell): string {
+    return this.#remedyAs(spell)
+  }
+}

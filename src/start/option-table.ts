@@ -1,0 +1,273 @@
+import { DEFAULT_SEED } from '../accounts/creation.ts'
+import { FIXTURE_NAMES } from '../accounts/fixture.ts'
+import type { Fixture } from '../domain/fixture.ts'
+import type { Settings } from '../domain/settings.ts'
+import { type Clock, systemClock } from '../ground/clock.ts'
+import { nearestName } from '../ground/edit-distance.ts'
+import { type Log, SILENT } from '../http/log.ts'
+import { JOURNAL_LIMITS } from '../journal/journal.ts'
+import type { Store } from '../store/store.ts'
+import {
+  instant,
+  type Kind,
+  type Option,
+  type Options,
+  objectWith,
+  oneOf,
+  secret,
+  text,
+  texts,
+  toggle,
+  type Values,
+  wholeNumber,
+} from './option.ts'
+import { OptionError } from './option-error.ts'
+import type { ServerOptions } from './options.ts'
+import { show } from './show.ts'
+
+const fixture: Kind<string | Fixture> = {
+  type: 'string | Fixture',
+  remedy: 'must be the name of a ready-made fixture, the path of a file, or a fixture',
+  fits: (value): value is string | Fixture =>
+    typeof value === 'object' ? value !== null && !Array.isArray(value) : text.fits(value),
+  read: (written) => written,
+}
+
+const clock: Kind<Clock> = {
+  type: 'Clock',
+  remedy: 'must be a function that returns milliseconds as a number',
+  fits: (value): value is Clock => typeof value === 'function' && Number.isFinite(value()),
+}
+
+/**
+ * Every option of a server, once: its check, its names, its help and its default. The command line, the environment and
+ * the checks of the library read this table. `options.ts` and `docs/options.md` are written from it; after a change,
+ * `npx vitest run test/start/options test/cli/options -u` writes them anew.
+ */
+export const SERVER_OPTIONS = {
+  port: {
+    kind: wholeNumber(0, 65_535),
+    placeholder: 'PORT',
+    help: 'Port to listen on; 0 takes any free port.',
+    default: 0,
+    commandLineDefault: 4010,
+  },
+  host: { kind: text, placeholder: 'HOST', help: 'Address to listen on.', default: '127.0.0.1' },
+  data: {
+    kind: text,
+    placeholder: 'DIR',
+    help: 'Folder that keeps the accounts, one JSON file each.',
+    defaultText: 'accounts are kept in memory',
+  },
+  durability: {
+    kind: oneOf(['rename', 'fsync']),
+    help: 'What a change in the data folder survives: the end of the process (rename), or a power cut as well (fsync).',
+    default: 'rename',
+  },
+  skipDamaged: {
+    kind: toggle,
+    help: 'Leave out a damaged account of the data folder, with a warning, instead of refusing to start.',
+    default: false,
+  },
+  store: {
+    kind: objectWith<Store>('Store', {
+      list: true,
+      has: true,
+      accountOf: true,
+      newId: true,
+      create: true,
+      read: true,
+      update: true,
+      replace: true,
+      delete: true,
+      enter: true,
+      count: true,
+      counters: true,
+      close: true,
+    }),
+    help: 'Store of your own, instead of the memory or the data folder. It is closed when the server stops.',
+    only: 'library',
+  },
+  fixture: {
+    kind: fixture,
+    placeholder: 'NAME|FILE',
+    help: `What a new account holds: ${FIXTURE_NAMES.join(', ')}, the path of a fixture file, or a fixture.`,
+    default: 'demo',
+    flagHelp: `What a new account holds: ${FIXTURE_NAMES.join(', ')}, or a fixture file.`,
+  },
+  seed: {
+    kind: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    placeholder: 'SEED',
+    help: 'Number from which everything random is derived.',
+    defaultText: `the fixture's, else ${DEFAULT_SEED}`,
+  },
+  now: {
+    kind: instant,
+    help: 'Instant at which the clock of a new account starts, such as 2026-01-15T09:00:00Z.',
+    defaultText: "the fixture's, else the current time",
+  },
+  frozen: {
+    kind: toggle,
+    help: 'Stop the clock of a new account at its start.',
+    defaultText: 'as the fixture says, else the clock runs',
+  },
+  apiKey: {
+    kind: secret,
+    placeholder: 'KEY',
+    help: 'API key of the default account.',
+    defaultText: 'a key that is derived from the seed',
+  },
+  plan: {
+    kind: text,
+    placeholder: 'PLAN',
+    help: 'Plan of a new account.',
+    defaultText: "the fixture's, else the lowest plan with access",
+  },
+  faults: {
+    kind: texts,
+    placeholder: 'SET|FILE[#SET]',
+    help: 'Fault rules of every new account: flaky, quota-storm, lossy-writes, slow, or a file of fault sets.',
+    default: [],
+  },
+  adminToken: {
+    kind: secret,
+    placeholder: 'TOKEN',
+    help: 'Token that the control plane asks for. It is required on any address but a loopback address.',
+  },
+  maxAccounts: {
+    kind: wholeNumber(1, 10_000_000),
+    help: 'How many accounts there may be. In memory, the sandbox that was idle longest makes room for a new account.',
+    default: 10_000,
+  },
+  journal: {
+    kind: wholeNumber(0, 1_000_000),
+    help: 'How many requests of each account are remembered; 0 for none.',
+    default: JOURNAL_LIMITS.entries,
+  },
+  sandboxKeys: {
+    kind: toggle,
+    help: 'Open a new account for each key that begins with sandbox_, on its first use.',
+    default: true,
+    flagHelp: 'Open no account for a key that begins with sandbox_.',
+  },
+  prefer: {
+    kind: toggle,
+    help: 'Obey the request header Prefer, such as code=rate_limited, delay=500.',
+    default: true,
+    flagHelp: 'Ignore the request header Prefer.',
+  },
+  simulator: {
+    kind: toggle,
+    help: 'Let domains under understudy.test behave as their names say.',
+    default: true,
+    flagHelp: 'Treat domains under understudy.test like any other domain.',
+  },
+  admin: {
+    kind: toggle,
+    help: 'Serve the control plane.',
+    default: true,
+    flagHelp: 'Do not serve the control plane.',
+  },
+  enforceQuotas: {
+    kind: toggle,
+    flag: 'no-quotas',
+    help: 'Refuse a request that is over its quota.',
+    default: true,
+    flagHelp: 'Count requests, but refuse none that is over its quota.',
+  },
+  overlays: {
+    kind: texts,
+    flag: 'overlay',
+    placeholder: 'FILE',
+    help: 'Paths of OpenAPI Overlays, which change assumptions. The command assumptions lists all assumptions.',
+    default: [],
+    flagHelp: 'OpenAPI Overlay that changes an assumption; the command assumptions lists all assumptions.',
+  },
+  responseValidation: {
+    kind: oneOf(['error', 'warn', 'off']),
+    help: 'What happens to a response that violates the contract: it becomes a 500, it is logged, or nothing.',
+    default: 'error',
+  },
+  log: {
+    kind: objectWith<Log>('Log', { info: true, warn: true, error: true }),
+    help: 'Logger of requests and problems; those of pino fit.',
+    default: SILENT,
+    defaultText: 'nothing is logged',
+    only: 'library',
+  },
+  clock: {
+    kind: clock,
+    help: 'Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch.',
+    default: systemClock,
+    defaultText: "the machine's clock",
+    only: 'library',
+  },
+  logLevel: {
+    kind: oneOf(['info', 'warn', 'error', 'silent']),
+    help: 'What is logged, as JSON lines on standard error.',
+    default: 'info',
+    only: 'command line',
+  },
+} as const satisfies Options & {
+  readonly [Name in keyof ServerOptions]-?: Option<NonNullable<ServerOptions[Name]>>
+}
+
+type Table = typeof SERVER_OPTIONS
+type NameIn<Place> = {
+  [Name in keyof Table]: Table[Name] extends { only: string } ? OnlyIn<Place, Name> : Name
+}[keyof Table]
+type OnlyIn<Place, Name extends keyof Table> = Table[Name] extends { only: Place } ? Name : never
+
+/** The options of `startUnderstudy`. */
+export const LIBRARY_OPTIONS = optionsOf('library')
+/** The options of `serve`, and of every other command that starts a server. */
+export const COMMAND_LINE_OPTIONS = optionsOf('command line')
+
+function optionsOf<const Place extends 'library' | 'command line'>(place: Place): Pick<Table, NameIn<Place>> {
+  const rows = Object.entries<Option<unknown>>(SERVER_OPTIONS).filter(([, { only = place }]) => only === place)
+  return Object.fromEntries(rows) as Pick<Table, NameIn<Place>>
+}
+
+/** What a server takes of what a command has read. */
+export function pickServerOptions(values: Values<typeof COMMAND_LINE_OPTIONS>): ServerOptions {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(LIBRARY_OPTIONS, name)))
+}
+
+/** Options of a server that were checked and have their defaults. */
+export type CompleteOptions = Values<typeof LIBRARY_OPTIONS>
+
+/**
+ * Checks options, and applies the defaults to those that are not given.
+ * @throws OptionError for the first option that is refused or does not exist; TypeError for a value that holds no options.
+ */
+export function completeOptions(options: ServerOptions): CompleteOptions {
+  checkOptions(options)
+  const complete = Object.entries<Option<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => [
+    name,
+    options[name as keyof ServerOptions] ?? option.default,
+  ])
+  return Object.fromEntries(complete) as CompleteOptions
+}
+
+function checkOptions(options: ServerOptions): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
+  }
+  for (const [name, value] of Object.entries(options)) {
+    const option = name as keyof typeof LIBRARY_OPTIONS
+    if (!Object.hasOwn(LIBRARY_OPTIONS, name)) {
+      const names = Object.keys(LIBRARY_OPTIONS)
+      const meant = nearestName(name, names)
+      const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
+      throw new OptionError(option, value, `is no option; ${hint}`)
+    }
+    const { kind } = LIBRARY_OPTIONS[option]
+    if (value !== undefined && !kind.fits(value)) throw new OptionError(option, value, kind.remedy)
+  }
+}
+
+/** @throws OptionError when the contract has no such plan. */
+export function checkPlan(plan: string | undefined, { plans }: Settings): void {
+  if (plan !== undefined && !plans.order.includes(plan))
+    throw new OptionError('plan', plan, `must be one of ${plans.order.join(', ')}`)
+}

@@ -1,0 +1,197 @@
+import { isInstant } from '../domain/iso-8601.ts'
+import { kebab } from '../domain/settings.ts'
+
+/** The values that an option takes, given by a program or written by a person. */
+export interface Kind<Value> {
+  /** The type of a value, as TypeScript writes it. */
+  readonly type: string
+  /** What is right, as the end of a refusal: `must be true or false`. */
+  readonly remedy: string
+  /** How the help calls the value; the option may have a better word, and a switch needs none. */
+  readonly placeholder?: string
+  /** Whether a person may give it several times, so that the value is a list. */
+  readonly repeatable?: boolean
+  /** Whether a value is of this kind; a program that is not written in TypeScript may give anything. */
+  fits(value: unknown): value is Value
+  /** What a text means, whether it fits or not. Only a program can give a value of a kind without it. */
+  read?(text: string): unknown
+}
+
+/** One option: a row of a table, whose key is the name of the option in a program. */
+export interface Option<Value> {
+  readonly kind: Kind<Value>
+  /** What it does, in one or two short sentences. */
+  readonly help: string
+  /** The value where nothing is given; without it, there is none. */
+  readonly default?: Value
+  /** What happens where nothing is given, where the value does not say it. */
+  readonly defaultText?: string
+  /** The default on the command line, where it is another one. */
+  readonly commandLineDefault?: Value
+  /** The name on the command line, where it is not the name in kebab-case, or `no-` and that name. */
+  readonly flag?: string
+  /** What the flag does, where `help` is not right for it, as when the flag turns a switch off. */
+  readonly flagHelp?: string
+  readonly placeholder?: string
+  /** Where the option exists, if not in both places. */
+  readonly only?: 'library' | 'command line'
+}
+
+/** A table of options, in the order of the help. Tables are joined by spreading them. */
+export type Options = Readonly<Record<string, Option<unknown>>>
+
+type ValueOf<Row extends Option<unknown>> = Row['kind'] extends Kind<infer Value> ? Value : never
+type Defaulted = { readonly default: unknown } | { readonly commandLineDefault: unknown }
+/** The values of the options of a table, once defaults are applied. */
+export type Values<Table extends Options> = {
+  -readonly [Name in keyof Table]: ValueOf<Table[Name]> | (Table[Name] extends Defaulted ? never : undefined)
+}
+
+export function wholeNumber(lowest: number, highest: number): Kind<number> {
+  return {
+    type: 'number',
+    remedy: `must be a whole number from ${lowest} to ${highest}`,
+    placeholder: 'N',
+    fits: (value): value is number =>
+      Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest,
+    read: (written) => (/^\d+$/.test(written) ? Number(written) : Number.NaN),
+  }
+}
+
+export function oneOf<const Choice extends string>(choices: readonly Choice[]): Kind<Choice> {
+  return {
+    type: choices.map((choice) => `'${choice}'`).join(' | '),
+    remedy: `must be one of ${choices.join(', ')}`,
+    placeholder: choices.join('|'),
+    fits: (value): value is Choice => choices.some((choice) => choice === value),
+    read: asWritten,
+  }
+}
+
+/** On the command line it takes no value; in the environment it is `true`, `1`, `false`, `0` or empty. */
+export const toggle: Kind<boolean> = {
+  type: 'boolean',
+  remedy: 'must be true or false',
+  fits: (value): value is boolean => typeof value === 'boolean',
+  read: (written) => SWITCHED.get(written),
+}
+const SWITCHED = new Map([
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+  ['', false],
+])
+
+export const text: Kind<string> = {
+  type: 'string',
+  remedy: 'must be a text that is not empty',
+  placeholder: 'TEXT',
+  fits: (value): value is string => typeof value === 'string' && value !== '',
+  read: asWritten,
+}
+
+export const texts: Kind<readonly string[]> = {
+  type: 'readonly string[]',
+  remedy: 'must be a list of texts that are not empty',
+  placeholder: 'TEXT',
+  repeatable: true,
+  fits: (value): value is readonly string[] => Array.isArray(value) && value.every(text.fits),
+  read: asWritten,
+}
+
+/** What can be sent in a header field. */
+export const secret: Kind<string> = {
+  type: 'string',
+  remedy: 'must be 1 to 200 visible ASCII characters without spaces',
+  placeholder: 'TEXT',
+  fits: (value): value is string => typeof value === 'string' && /^[!-~]{1,200}$/.test(value),
+  read: asWritten,
+}
+
+/** An RFC 3339 instant, kept as it was written. */
+export const instant: Kind<string> = {
+  type: 'string',
+  remedy: 'must be an instant such as 2026-01-15T09:00:00Z',
+  placeholder: 'INSTANT',
+  fits: (value): value is string => typeof value === 'string' && isInstant(value),
+  read: asWritten,
+}
+
+/**
+ * An object of the user's own on which the program calls these methods. Give `Interface` explicitly: the compiler then
+ * refuses a list in which one of its methods is missing.
+ */
+export function objectWith<Interface>(type: string, methods: Readonly<Record<keyof Interface, true>>): Kind<Interface> {
+  const names = Object.keys(methods)
+  return {
+    type,
+    remedy: `must be an object with the methods ${names.join(', ')}`,
+    fits: (value): value is Interface =>
+      names.every((name) => typeof (Object(value) as Record<string, unknown>)[name] === 'function'),
+  }
+}
+
+function asWritten(written: string): string {
+  return written
+}
+
+/** What the `written` texts mean, each of which stands for one time that a person gave the option. */
+export function readTexts<Value>(
+  option: Option<Value>,
+  written: readonly string[],
+): { value: Value } | { wrong: string } {
+  const { kind } = option
+  const values = written.map((each) => kind.read?.(each))
+  const wrong = written.find((_, index) => !kind.fits(kind.repeatable ? [values[index]] : values[index]))
+  if (wrong !== undefined) return { wrong }
+  const value = kind.repeatable ? values : values.at(-1)
+  return { value: (turnsOff(option) ? !value : value) as Value }
+}
+
+/** Whether it is a switch that is on by default, so that its flag turns it off. */
+export function turnsOff({ kind, default: usual }: Option<unknown>): boolean {
+  return kind === toggle && usual === true
+}
+
+/** The name on the command line, without the dashes: `apiKey` → `api-key`, `prefer` → `no-prefer`. */
+export function flagOf(name: string, option: Option<unknown>): string {
+  return option.flag ?? (turnsOff(option) ? `no-${kebab(name)}` : kebab(name))
+}
+
+/** The name in the environment: `apiKey` → `DMARC_UNDERSTUDY_API_KEY`. */
+export function variableOf(name: string, option: Option<unknown>): string {
+  return `DMARC_UNDERSTUDY_${flagOf(name, option).toUpperCase().replaceAll('-', '_')}`
+}
+
+/** How the command line is told of it: `--api-key KEY`. A switch has no placeholder. */
+export function usageOf(name: string, option: Option<unknown>): string {
+  const placeholder = placeholderOf(option)
+  return `--${flagOf(name, option)}${placeholder === undefined ? '' : ` ${placeholder}`}`
+}
+
+export function placeholderOf({ kind, placeholder }: Option<unknown>): string | undefined {
+  return placeholder ?? kind.placeholder
+}
+
+export function commandLineDefaultOf<Value>(option: Option<Value>): Value | undefined {
+  return option.commandLineDefault ?? option.default
+}
+
+/** What it does on the command line, its default included. */
+export function commandLineHelpOf(option: Option<unknown>): string {
+  const { kind, help, flagHelp = help } = option
+  const words = kind.repeatable ? `${flagHelp} Repeatable.` : flagHelp
+  return withDefault(words, option, kind === toggle ? undefined : commandLineDefaultOf(option))
+}
+
+/** What it does in a program, its default included. */
+export function libraryHelpOf(option: Option<unknown>): string {
+  return withDefault(option.help, option, option.default)
+}
+
+function withDefault(words: string, { defaultText }: Option<unknown>, usual: unknown): string {
+  if (defaultText !== undefined) return `${words} Default: ${defaultText}.`
+  const isNothing = usual === undefined || (Array.isArray(usual) && usual.length === 0)
+  return isNothing ? words : `${words} Default: ${usual}.`
+}

@@ -1,0 +1,169 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { UsageError } from '../../src/cli/errors.ts'
+import { describeOptions, readOptions } from '../../src/cli/options.ts'
+import { startForCommand } from '../../src/cli/start.ts'
+import { SILENT } from '../../src/http/log.ts'
+import {
+  commandLineDefaultOf,
+  flagOf,
+  type Option,
+  type Options,
+  oneOf,
+  placeholderOf,
+  readTexts,
+  toggle,
+  variableOf,
+  wholeNumber,
+} from '../../src/start/option.ts'
+import { COMMAND_LINE_OPTIONS, LIBRARY_OPTIONS, pickServerOptions } from '../../src/start/option-table.ts'
+import { writePage } from './options-page.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const commands = await Promise.all(
+  Object.entries(COMMANDS).map(async ([name, { summary, load }]) => ({ name, summary, ...(await load()) })),
+)
+const options = commands.flatMap(({ name, options: table }) =>
+  Object.entries(table).map(([key, option]): [string, string, Option<unknown>] => [name, key, option]),
+)
+const pages = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)].filter((path) =>
+  path.endsWith('.md'),
+)
+const page = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** Texts that give the option a value other than its default. */
+function samplesOf(option: Option<unknown>): string[] {
+  const choices = [...option.kind.type.matchAll(/'([^']+)'/g)].map(([, choice = '']) => choice)
+  const samples = ['7', '8', 'true', 'false', '2026-01-15T09:00:00Z', 'one', 'other', ...choices]
+  return samples.filter((sample) => {
+    const result = readTexts(option, [sample])
+    return 'value' in result && result.value !== commandLineDefaultOf(option)
+  })
+}
+
+describe('every option', () => {
+  it('is in docs/options.md, as in the help and in the comments of the library', async () => {
+    // `npx vitest run test/cli/options -u` writes the file.
+    await expect(writePage(commands)).toMatchFileSnapshot('../../docs/options.md')
+  })
+
+  it.each(commands)(
+    'of $name is in its help and in docs/options.md once, with the same words',
+    ({ name, options: table }) => {
+      const [, section = ''] = page('docs/options.md').split(`\n## ${name}\n`)
+      const listed = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(--.+?)` \| `(\w+)` \| (.+) \|$/gm)].map(
+        ([, usage = '', variable, words]) => ({ usage: usage.replaceAll('\\|', '|'), variable, words }),
+      )
+      const described = [...describeOptions(table).matchAll(/^ {2}(--.+?)(?: {2,}|\n {2,})(\S.*)$/gm)]
+      expect(listed.map(({ usage, words }) => [usage, words])).toEqual(described.map(([, ...parts]) => parts))
+      expect(listed.map(({ usage }) => /^--([a-z-]+)/.exec(usage)?.[1])).toEqual(
+        Object.entries(table).map(([key, option]) => flagOf(key, option)),
+      )
+      for (const { usage, variable } of listed) {
+        const [, flag = ''] = /^--([a-z-]+)/.exec(usage) ?? []
+        expect(variable).toBe(`DMARC_UNDERSTUDY_${flag.toUpperCase().replaceAll('-', '_')}`)
+      }
+    },
+  )
+
+  it.each(options)('of %s, %s, is read alike as an argument and from the environment', (name, key, option) => {
+    const table = commands.find((each) => each.name === name)?.options ?? {}
+    const read = (args: string[], environment: NodeJS.ProcessEnv) => readOptions(table, args, environment).values[key]
+    const samples = samplesOf(option)
+    expect(samples).not.toEqual([])
+    for (const sample of samples) {
+      const value = read([`--${flagOf(key, option)}=${sample}`], {})
+      expect(value).not.toEqual(read([], {}))
+      expect(read([], { [variableOf(key, option)]: sample })).toEqual(value)
+      expect(option.kind.fits(value)).toBe(true)
+    }
+  })
+
+  it.each(options)('of %s, %s, is refused alike as an argument and from the environment', (name, key, option) => {
+    const table = commands.find((each) => each.name === name)?.options ?? {}
+    const wrong = placeholderOf(option) === undefined ? 'perhaps' : ''
+    const flag = `--${flagOf(key, option)}`
+    const variable = variableOf(key, option)
+    const refusal = (source: string) => new UsageError(`${source} ${wrong}: ${option.kind.remedy}`)
+    expect(() => readOptions(table, [`${flag}=${wrong}`], {})).toThrow(refusal(flag))
+    expect(() => readOptions(table, [], { [variable]: wrong })).toThrow(refusal(variable))
+  })
+
+  it.each(pages)('that %s shows is one of the program', (path) => {
+    const flags = new Map(
+      commands.map(({ name, options: table }) => [
+        name,
+        Object.entries(table).map(([key, option]) => `--${flagOf(key, option)}`),
+      ]),
+    )
+    const all = [...flags.values()].flat()
+    const text = page(path)
+    const wrong: string[] = []
+    const check = (shown: string, known: readonly string[] = []) => {
+      for (const [flag] of shown.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) if (!known.includes(flag)) wrong.push(flag)
+    }
+    for (const [, shown = ''] of text.matchAll(/`(--[a-z][^`\n]*)`/g)) check(shown, all)
+    for (const [, shown = ''] of text.matchAll(/npm start -- ([^#`\n]*)/g)) check(shown, flags.get('serve'))
+    for (const [, name = '', shown = ''] of text.matchAll(/dmarc-understudy ([a-z]+)([^#`\n]*)/g)) {
+      if (flags.has(name)) check(shown, flags.get(name))
+    }
+    const variables = options.map(([, key, option]) => variableOf(key, option))
+    for (const [variable] of text.matchAll(/DMARC_UNDERSTUDY_[A-Z_]*[A-Z]/g)) {
+      if (!variables.includes(variable)) wrong.push(variable)
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('is one click from the README', () => {
+    expect(page('README.md')).toContain('](docs/options.md)')
+  })
+})
+
+describe('a command with more options than those of a server', () => {
+  const TABLE = {
+    ...COMMAND_LINE_OPTIONS,
+    port: { ...COMMAND_LINE_OPTIONS.port, commandLineDefault: 0 },
+    jobs: { kind: wholeNumber(1, 64), help: 'How many at a time.', default: 1 },
+    order: { kind: oneOf(['random', 'fixed']), help: 'Which comes first.' },
+    bail: { kind: toggle, help: 'Stop at the first failure.', default: false },
+  } as const satisfies Options
+
+  it('reads both, with the types of both', () => {
+    const args = ['--jobs', '2', '--no-admin', '--overlay', 'a', '--overlay=b', 'command']
+    const { values, given, sources, positionals } = readOptions(TABLE, args, { DMARC_UNDERSTUDY_BAIL: '1' })
+    expectTypeOf(values.jobs).toEqualTypeOf<number>()
+    expectTypeOf(values.order).toEqualTypeOf<'random' | 'fixed' | undefined>()
+    expectTypeOf(values.logLevel).toEqualTypeOf<'info' | 'warn' | 'error' | 'silent'>()
+    expectTypeOf(values.overlays).toEqualTypeOf<readonly string[]>()
+    expect(values).toMatchObject({ jobs: 2, bail: true, admin: false, prefer: true, overlays: ['a', 'b'], port: 0 })
+    expect(values.order).toBeUndefined()
+    expect([...given].toSorted()).toEqual(['admin', 'bail', 'jobs', 'overlays'])
+    expect(sources).toMatchObject({ jobs: '--jobs 2', bail: 'DMARC_UNDERSTUDY_BAIL 1', overlays: '--overlay b' })
+    expect(sources).toMatchObject({ port: '--port 0', order: '--order', admin: '--no-admin true' })
+    expect(positionals).toEqual(['command'])
+  })
+
+  it('starts a server with those that a server has', async () => {
+    const reading = readOptions(TABLE, ['--jobs', '2', '--seed', '7', '--no-admin', '--fixture', 'empty'], {})
+    expect(Object.keys(pickServerOptions(reading.values))).toEqual(
+      Object.keys(LIBRARY_OPTIONS).filter((name) => name in COMMAND_LINE_OPTIONS),
+    )
+    const server = await startForCommand(reading, SILENT)
+    onTestFinished(() => server.stop())
+    expect(server.adminUrl).toBeUndefined()
+    expect(await server.account.read()).toMatchObject({ seed: 7, domains: 0 })
+  })
+
+  it('names what cannot be as it was given', async () => {
+    const reading = readOptions(TABLE, [], { DMARC_UNDERSTUDY_PLAN: 'gold' })
+    const message = 'DMARC_UNDERSTUDY_PLAN gold: must be one of below-stone, stone, above-stone'
+    await expect(startForCommand(reading, SILENT)).rejects.toThrow(new UsageError(message))
+  })
+
+  it('says of a long value as much as a line holds', () => {
+    const message = /^--jobs 9{50,100}…: must be a whole number from 1 to 64$/
+    expect(() => readOptions(TABLE, ['--jobs', '9'.repeat(1000)], {})).toThrow(message)
+  })
+})

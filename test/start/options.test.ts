@@ -1,0 +1,157 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { readyMadeSets } from '../../src/admin/fault-sets.ts'
+import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '../../src/index.ts'
+import { flagOf, type Option, readTexts, type Values } from '../../src/start/option.ts'
+import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS, SERVER_OPTIONS } from '../../src/start/option-table.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
+import { overMemory } from '../support/stores.ts'
+import { writeInterface } from './interface.ts'
+
+const rows = Object.entries<Option<unknown>>(SERVER_OPTIONS)
+
+describe('the table of options', () => {
+  it('is what the interface of the library says, comments included', async () => {
+    // `npx vitest run test/start/options -u` writes the file.
+    await expect(writeInterface()).toMatchFileSnapshot('../../src/start/options.ts')
+  })
+
+  it('has the types that the interface of the library has', () => {
+    type Required = { [Name in keyof ServerOptions]-?: NonNullable<ServerOptions[Name]> }
+    type Fields = { [Name in keyof Values<typeof LIBRARY_OPTIONS>]: NonNullable<Values<typeof LIBRARY_OPTIONS>[Name]> }
+    expectTypeOf<Fields>().toEqualTypeOf<Required>()
+  })
+
+  it('keeps three options for programs, and one for the command line', () => {
+    const missing = (from: object) => Object.keys(SERVER_OPTIONS).filter((name) => !(name in from))
+    expect(missing(COMMAND_LINE_OPTIONS)).toEqual(['store', 'log', 'clock'])
+    expect(missing(LIBRARY_OPTIONS)).toEqual(['logLevel'])
+  })
+
+  it('names every ready-made fault set', async () => {
+    const names = (await readyMadeSets()).map(({ name }) => name)
+    expect(SERVER_OPTIONS.faults.help).toContain(` ${names.join(', ')}, or `)
+  })
+
+  it.each(rows)('has for %s a help of at most two sentences, and a default of its kind', (_, option) => {
+    for (const words of [option.help, option.flagHelp ?? option.help]) {
+      expect(words).toMatch(/^[A-Z][^\n`]*\.$/)
+      expect(words.match(/[.?!]( |$)/g)?.length).toBeLessThanOrEqual(2)
+    }
+    for (const value of [option.default, option.commandLineDefault]) {
+      if (value !== undefined) expect(option.kind.fits(value)).toBe(true)
+    }
+    expect(option.kind.remedy).toMatch(/^must be /)
+  })
+
+  it.each(rows)('can read %s from a text where a person can give it, and only there', (_, { kind, only }) => {
+    expect(kind.read !== undefined).toBe(only !== 'library')
+  })
+
+  it('has no flag twice', () => {
+    const flags = rows.map(([name, option]) => flagOf(name, option))
+    expect(flags).toEqual([...new Set(flags)])
+  })
+})
+
+describe('an option that is not given', () => {
+  const nothing = undefined
+
+  it.each<[options: ServerOptions]>([
+    [{}],
+    [Object.fromEntries(Object.keys(LIBRARY_OPTIONS).map((name) => [name, undefined]))],
+  ])('has its default: %j', (options) => {
+    expect(completeOptions(options)).toEqual({
+      port: 0,
+      host: '127.0.0.1',
+      data: nothing,
+      durability: 'rename',
+      skipDamaged: false,
+      store: nothing,
+      fixture: 'demo',
+      seed: nothing,
+      now: nothing,
+      frozen: nothing,
+      apiKey: nothing,
+      plan: nothing,
+      faults: [],
+      adminToken: nothing,
+      maxAccounts: 10_000,
+      journal: 1000,
+      sandboxKeys: true,
+      prefer: true,
+      simulator: true,
+      admin: true,
+      enforceQuotas: true,
+      overlays: [],
+      responseValidation: 'error',
+      log: { info: expect.any(Function), warn: expect.any(Function), error: expect.any(Function) },
+      clock: systemClock,
+    })
+  })
+
+  it('leaves those that are given as they are', () => {
+    const given: ServerOptions = { port: 1, admin: false, faults: ['slow'], fixture: { domains: [] }, journal: 0 }
+    expect(completeOptions(given)).toMatchObject(given)
+  })
+})
+
+describe('a text means', () => {
+  it.each<[name: keyof typeof COMMAND_LINE_OPTIONS, written: string[], result: object]>([
+    ['port', ['0080'], { value: 80 }],
+    ['port', ['+80'], { wrong: '+80' }],
+    ['port', [''], { wrong: '' }],
+    ['port', ['1e3'], { wrong: '1e3' }],
+    ['durability', ['fsync'], { value: 'fsync' }],
+    ['durability', ['Fsync'], { wrong: 'Fsync' }],
+    ['frozen', ['1'], { value: true }],
+    ['frozen', ['true'], { value: true }],
+    ['frozen', ['0'], { value: false }],
+    ['frozen', ['false'], { value: false }],
+    ['frozen', [''], { value: false }],
+    ['frozen', ['yes'], { wrong: 'yes' }],
+    ['admin', ['true'], { value: false }],
+    ['admin', ['false'], { value: true }],
+    ['admin', ['maybe'], { wrong: 'maybe' }],
+    ['faults', ['slow', 'a.json#b'], { value: ['slow', 'a.json#b'] }],
+    ['faults', ['slow', '', 'flaky'], { wrong: '' }],
+    ['adminToken', ['two words'], { wrong: 'two words' }],
+    ['now', ['2026-01-15T10:00:00+01:00'], { value: '2026-01-15T10:00:00+01:00' }],
+    ['fixture', ['shop.json'], { value: 'shop.json' }],
+    ['fixture', [''], { wrong: '' }],
+  ])('for %s, written as %j: %j', (name, written, result) => {
+    expect(readTexts<unknown>(COMMAND_LINE_OPTIONS[name], written)).toEqual(result)
+  })
+})
+
+describe('an object of the user', () => {
+  const log = { info() {}, warn() {}, error() {} }
+  const store = overMemory(() => ({}))
+  const missing = [
+    ...Object.keys(store).map((method): [string, string, object] => ['store', method, store]),
+    ...Object.keys(log).map((method): [string, string, object] => ['log', method, log]),
+  ]
+
+  it.each(missing)('as %s is refused without the method %s', async (option, method, whole) => {
+    const error: unknown = await startUnderstudy({ [option]: { ...whole, [method]: undefined } }).catch(
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toBeInstanceOf(OptionError)
+    const { remedy } = error as OptionError
+    const named = remedy.replace('must be an object with the methods ', '').split(', ')
+    expect(named.toSorted()).toEqual(Object.keys(whole).toSorted())
+  })
+
+  it('may have its methods from a class', () => {
+    expect(completeOptions({ store: openMemoryStore() }).store).toBeDefined()
+  })
+
+  it.each<[what: string, clock: unknown]>([
+    ['an instant', 1_768_471_200_000],
+    ['a function that returns a Date', () => new Date(0)],
+    ['a function that returns no time', () => Number.NaN],
+    ['a function that returns nothing', () => undefined],
+  ])('as clock is refused when it is %s', async (_, clock) => {
+    const message = /^clock .+: must be a function that returns milliseconds as a number\.$/
+    await expect(startUnderstudy({ clock } as ServerOptions)).rejects.toThrow(message)
+  })
+})
