@@ -1,26 +1,29 @@
-// Draws results.json as chart.svg and writes its figures into the section "Speed" of README.md.
+// Draws results.json as chart.svg and writes its figures into docs/speed.md, and one sentence of them into README.md.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { EXPRESS, HTTP, OURS, OURS_WITHOUT_JOURNAL } from './candidates.mjs'
 import { figure } from './table.mjs'
 
-const [RESULTS, CHART, README] = ['results.json', 'chart.svg', '../README.md'].map((path) =>
+const [RESULTS, CHART, SPEED, README] = ['results.json', 'chart.svg', '../docs/speed.md', '../README.md'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 )
-/** What stands between these in README.md is written anew. */
-const [BEGIN, END] = ['<!-- figures: written by node bench/chart.mjs -->', '<!-- /figures -->']
 
 /** Pixels. */
 const [WIDTH, MARGIN, LABELS, VALUES, BAR, GAP, TITLE] = [760, 16, 150, 76, 16, 6, 34]
 
-/** @throws Error when README.md has no place for the figures. */
 export function writeChart(results) {
   writeFileSync(CHART, drawChart(results))
-  const readme = readFileSync(README, 'utf8')
-  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)]
-  if (begin < 0 || end < begin) throw new Error(`README.md has no lines ${BEGIN} and ${END}.`)
-  const figures = `${BEGIN}\n${describe(results)}\n`
-  writeFileSync(README, readme.slice(0, begin) + figures + readme.slice(end))
+  replaceBetween(SPEED, 'figures', describe(results))
+  replaceBetween(README, 'headline', summarise(results))
+}
+
+/** Replaces what is between the two comments of that name. @throws Error if the file does not have them. */
+function replaceBetween(path, name, content) {
+  const [begin, end] = [`<!-- ${name}: written by node bench/chart.mjs -->`, `<!-- /${name} -->`]
+  const document = readFileSync(path, 'utf8')
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${path} has no lines ${begin} and ${end}.`)
+  writeFileSync(path, `${document.slice(0, from)}${begin}\n${content}\n${document.slice(to)}`)
 }
 
 /** A panel for each request, a bar for each candidate, from the fastest to the slowest. */
@@ -74,13 +77,21 @@ function escaped(content) {
   return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
+/** The most important figures in two sentences. */
+function summarise({ machine, throughput: { rows }, starts }) {
+  const [read, , write] = requestsOf(rows)
+  const rate = (request) => figure(rowOf(rows, request, OURS).perCpuSecond)
+  const start = figure(starts.find(({ candidate }) => candidate === OURS).milliseconds)
+  return `On one core (${machine.cpu}) it answers ${rate(read)} small reads or ${rate(write)} creations of groups per second. It answers its first request ${start} ms after its start.`
+}
+
 /** The figures in words. */
 function describe(results) {
   const { machine, plan, throughput } = results
   return [
     `Node ${machine.node.slice(1)}, ${machine.cpu}, server and load ${machine.pinned ? 'on a core each' : 'on the same cores'}, medians of ${plan.rounds} rounds of ${plan.seconds} s.`,
     '',
-    '![Requests per second of one core’s time, beside bare node:http, bare Express and other mock servers](bench/chart.svg)',
+    '![Requests per second of one core’s time, beside bare node:http, bare Express and other mock servers](../bench/chart.svg)',
     '',
     ...tableOf(throughput),
     '',

@@ -78,7 +78,9 @@ export type Sample = (account: SampleAccount) => SampleRequest
 
 /** What a field of a body holds in requests that are made up. */
 export interface FieldSample {
-  /** A value that the operation accepts, of `size` entries or characters if that is given. `undefined` if there is none. */
+  /**
+   * A value that the operation accepts, of `size` entries or characters if that is given. `undefined` if there is none.
+   */
   make(account: SampleAccount, size?: number): string | readonly string[] | undefined
   /** Why a correction filled the field in, as the end of a sentence: `a name is needed`. */
   because: string
@@ -99,8 +101,9 @@ export interface Emptied {
  */
 export interface OperationBehaviour {
   /**
-   * What the service does: the account after the request, and its answer; or why it refuses. Pure: a request that changes
-   * something may be decided again when another one came first. `now` is in milliseconds on the account's clock.
+   * What the service does: the account after the request, and its answer; or why it refuses. Pure: a request that
+   * changes something may be decided again when another one came first. `now` is in milliseconds on the account's
+   * clock.
    */
   decide(
     request: ConformingRequest,

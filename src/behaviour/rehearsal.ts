@@ -12,8 +12,8 @@ import { freshDomains, freshName, freshNameOfLength, removableDomains, someGroup
 const FEATURE = 'mta-sts'
 
 /**
- * Requests that are planned one after another, and what they make of an account. The state is a copy: the account itself
- * stays as it is.
+ * Requests that are planned one after another, and what they make of an account. The state is a copy: the account
+ * itself stays as it is.
  */
 export class Rehearsal implements SampleAccount {
   readonly contract: ServiceContract

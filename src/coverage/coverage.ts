@@ -5,7 +5,7 @@ import { Evidence } from './evidence.ts'
 import { type Layout, layoutOf, type OperationLayout, shows } from './layout.ts'
 import type { Observation } from './observation.ts'
 
-/** A response that no operation documents, or that came before one was known. */
+/** A response that no operation documents, or that belongs to no operation. */
 export interface OtherResponse {
   operation: Operation | undefined
   status: number
@@ -42,7 +42,7 @@ export class Coverage {
     this.#evidence = new Evidence(contract)
   }
 
-  /** Takes note of an answered request. It is on the path of every request, so what was shown is not asked again. */
+  /** Records an answered request. Every request calls it, so it does not look again for what was already shown. */
   observe(observation: Observation): void {
     const { operation, status, code, injected } = observation
     const layout = operation && this.#layout.operations.get(operation)
@@ -64,7 +64,7 @@ export class Coverage {
     this.#pending.clear()
   }
 
-  /** Adds what another of the same contract has seen. */
+  /** Adds what another coverage of the same contract has seen. */
   add(other: Coverage): void {
     for (const [slot, count] of other.#genuine.entries()) this.#genuine[slot] = (this.#genuine[slot] ?? 0) + count
     for (const [slot, count] of other.#injected.entries()) this.#injected[slot] = (this.#injected[slot] ?? 0) + count
@@ -135,7 +135,7 @@ export class Coverage {
   }
 }
 
-/** What several have seen together, such as all accounts. */
+/** What several coverages have seen together, such as those of all accounts. */
 export function mergeCoverage(all: Iterable<Coverage>, contract: Contract): Coverage {
   const sum = new Coverage(contract)
   for (const coverage of all) sum.add(coverage)

@@ -7,7 +7,7 @@ export interface Planes {
 }
 
 /**
- * The command that sends a request, for a POSIX shell. Keys are never spelt out: a valid one is taken from the
+ * The command that sends a request, for a POSIX shell. It contains no key: a valid one comes from the
  * variable `API_KEY`.
  */
 export function writeCurl(request: PlannedRequest, { baseUrl, adminUrl }: Planes): string {
@@ -15,7 +15,7 @@ export function writeCurl(request: PlannedRequest, { baseUrl, adminUrl }: Planes
   const words = ['curl', '-sS']
   if (method === 'HEAD') words.push('-I')
   else if (method !== 'GET') words.push('-X', quote(method))
-  // Double quotes, because the shell is to fill in the variable.
+  // Double quotes let the shell replace the variable.
   if (plane === 'service' && key === 'valid') words.push('-H', '"Authorization: Bearer $API_KEY"')
   if (plane === 'service' && key === 'wrong') words.push('-H', quote('Authorization: Bearer no-such-key'))
   const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')

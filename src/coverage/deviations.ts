@@ -5,7 +5,7 @@ import { define, isObject, type Json } from '../ground/json.ts'
 
 const UNSUPPORTED = 'unsupported'
 
-/** Requests that depart, in every way that schemas and media types know, from what the operation accepts. */
+/** Requests that break, one by one, the rules of the operation's schemas, of its query, and of its media type. */
 export function* deviationsOf(
   operation: Operation,
   rehearsal: Rehearsal,
@@ -50,7 +50,7 @@ function* bodiesBesides({ bodySchema }: Operation, plain: Json, samples: Json): 
   }
 }
 
-/** `sample` is what the field may hold. */
+/** `sample` is a value that the field accepts. */
 function wrongValues(schema: unknown, sample: unknown): unknown[] {
   const type = isObject(schema) ? schema['type'] : undefined
   const others = Array.isArray(sample) ? sample.slice(1) : []

@@ -24,7 +24,7 @@ export function requestAtEdge(
   }
 }
 
-/** The id of a group, or a text of another length, which is the id of none. */
+/** The id of a group, or a text of another length, which is the id of no group. */
 function idOfLength(length: number, rehearsal: Rehearsal): string {
   const { groupIds } = rehearsal.contract
   return length === groupIds.length ? rehearsal.groupWithMember().id : groupIds.alphabet.slice(0, 1).repeat(length)

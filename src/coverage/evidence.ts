@@ -3,7 +3,7 @@ import { isObject } from '../ground/json.ts'
 import type { KeyEvidence } from '../journal/entry.ts'
 import type { Observation } from './observation.ts'
 
-/** What the `when` of a rule looks at. One object serves all requests, and makes nothing that no rule asks for. */
+/** What the `when` of a rule looks at. One object serves all requests. It computes only what a rule asks for. */
 export class Evidence {
   observation: Observation | undefined
   /** How often the operation has succeeded on this refresh day, this time included. */

@@ -15,17 +15,17 @@ import { requestAtEdge } from './edge-requests.ts'
 import { layoutOf } from './layout.ts'
 import type { Observation } from './observation.ts'
 
-/** For each response and each item of `layoutOf` that requests are known for: those that show it in the account. */
+/** The requests that show a response or an item of `layoutOf` in the account. One without known requests is absent. */
 export interface GapPlans {
   slots: ReadonlyMap<number, readonly PlannedRequest[]>
   items: ReadonlyMap<number, readonly PlannedRequest[]>
 }
 
-/** Requests, and what would be observed of the one that matters. */
+/** Requests, and what would be observed of the last one to the service. */
 interface Candidate {
   requests: readonly PlannedRequest[]
   observation: Observation
-  /** How often it would be. */
+  /** How often that request is sent. */
   times: number
 }
 
@@ -48,8 +48,8 @@ type AtTheGate = Partial<Pick<PlannedRequest, 'key' | 'headers'>> & {
 const USUAL_KEY: KeyEvidence = { ordinal: 1, disabled: false, inGrace: false }
 
 /**
- * Plans requests by trial: of each candidate it is foretold what would be observed, and a coverage of its own says
- * what that shows. The first candidate that shows something is the plan for it.
+ * Plans requests by trial. For each candidate, it predicts what would be observed, and asks a separate coverage what
+ * that shows. The first candidate that shows something becomes the plan for it.
  */
 export function planGaps(contract: ServiceContract, account: AccountState): GapPlans {
   const { slots, items } = layoutOf(contract)
@@ -110,7 +110,7 @@ function admitted({ contract, account }: Scene): Rehearsal {
   return rehearsal
 }
 
-/** Requests for what is checked before the operation: key, plan and quota. What they change they put back. */
+/** Requests about what is checked before the operation: key, plan and quota. They restore what they change. */
 function* candidatesAtTheGate(scene: Scene): Generator<Candidate> {
   const { contract, operation, behaviour } = scene
   const plain = plainSample(behaviour)
@@ -157,7 +157,7 @@ function* candidatesOfPlans(scene: Scene): Generator<Candidate> {
   const below = plans.order[plans.order.indexOf(plans.lowest) - 1]
   const refusal = refuse({ code: 'unauthorized', reason: 'plan' })
   if (!includesApiAccess(account.plan, plans)) {
-    // Nothing need be prepared, because the request comes to nothing.
+    // The request is refused before it meets the account, so it needs no preparation.
     const sent = plain(new Rehearsal(contract, account))
     yield perform(scene, new Rehearsal(contract, account), sent, { refusal })
   } else if (below !== undefined) {
@@ -228,7 +228,7 @@ function mediaFields(headers: Readonly<Record<string, string>>): MediaFields {
   return { 'content-type': 'application/json', ...given }
 }
 
-/** A key that the account does not have, nor any other. */
+/** A key that no account has. */
 function freshKey({ id, seed, keys }: AccountState): string {
   for (let number = 1; ; number++) {
     const secret = deriveKey(seed, `${id} sample ${number}`)

@@ -12,10 +12,10 @@ export interface ResponseSlot {
   code: string | undefined
 }
 
-/** Something of the contract that a request may show. */
+/** A rule or the edge of a limit, which a request can show. */
 export type Item = { rule: Rule } | { edge: LimitEdge }
 
-/** What of the contract there is to show, each with a number. */
+/** Everything in the contract that requests can show. Each has a number, its index. */
 export interface Layout {
   slots: readonly ResponseSlot[]
   items: readonly Item[]
@@ -32,7 +32,7 @@ export interface OperationLayout {
 
 const LAYOUTS = new WeakMap<Contract, Layout>()
 
-/** Made once for each contract. */
+/** The layout of a contract, computed once. */
 export function layoutOf(contract: Contract): Layout {
   const known = LAYOUTS.get(contract)
   if (known !== undefined) return known
@@ -76,7 +76,7 @@ function awaitsSuccess(item: Item | undefined): boolean {
   return item !== undefined && 'rule' in item && item.rule.refuses.length === 0
 }
 
-/** Whether the request shows the item, which concerns its operation. */
+/** Whether the request shows the item. The item concerns the operation of the request. */
 export function shows(item: Item, observation: Observation, evidence: Evidence): boolean {
   if ('edge' in item) return item.edge.isShownBy(observation)
   const { code, reason } = observation

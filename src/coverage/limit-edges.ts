@@ -4,7 +4,7 @@ import { type CodeByKeyword, codeFor } from '../contract/violations.ts'
 import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
 import type { Observation } from './observation.ts'
 
-/** One side of a limit of the contract: what it just allows, or what it just does not. */
+/** One side of a limit in the contract: the last size that it allows, or the first that it does not. */
 export interface LimitEdge {
   /** Such as `addDomains domains maxItems 50 beyond`. */
   id: string
@@ -37,7 +37,7 @@ const KEYWORDS = {
 
 type Keyword = keyof typeof KEYWORDS
 
-/** Codes that are answered before a request is held to its schemas, or without that. */
+/** Codes of responses that say nothing about the schemas. */
 const BESIDE_SCHEMAS = ['unauthorized', 'rate_limited', 'internal_error']
 
 /** Every limit edge of the contract, in the order of its operations. */
@@ -58,7 +58,7 @@ export function limitEdgesOf(contract: Contract): LimitEdge[] {
   ]
 }
 
-/** Both edges of each limit of a schema and of what lies within. */
+/** Both edges of each limit in a schema and in its subschemas. */
 function limitsIn(
   schema: unknown,
   field: string,
@@ -119,7 +119,9 @@ function bodyLimit(operation: Operation, limit: number): LimitEdge[] {
   }))
 }
 
-/** A new key has a higher limit, whose edges are the same two: no request left, and one too many. */
+/**
+ * The two edges are: no request is left, and one request too many. They are the same for the higher limit of a new key.
+ */
 function quotaLimit(path: string, limit: number): LimitEdge[] {
   return sidesOf(limit, 1).map(({ side, size }) => ({
     id: `${path} x-quota ${limit} ${side}`,
@@ -144,7 +146,7 @@ function sidesOf(limit: number, step: 1 | -1): { side: Side; size: number }[] {
   ]
 }
 
-/** Whether the request went as far as to be held to its schemas, and they had nothing against it. */
+/** Whether the request was checked against its schemas and passed. */
 function passedSchemas({ code, query, body }: Observation, operation: Operation): boolean {
   if (code === undefined) return true
   if (BESIDE_SCHEMAS.includes(code)) return false
@@ -177,7 +179,7 @@ function hasSize(value: unknown, keyword: Keyword, size: number): boolean {
   if (keyword === 'minProperties' || keyword === 'maxProperties') {
     return isObject(value) && Object.keys(value).length === size
   }
-  // JSON Schema counts code points, of which each is one or two of JavaScript's units.
+  // JSON Schema counts code points. A code point is one or two UTF-16 units.
   return typeof value === 'string' && value.length >= size && value.length <= size * 2 && [...value].length === size
 }
 

@@ -14,7 +14,7 @@ export interface Observation {
   /** Whether a fault or a simulation answered, which says nothing about the service. */
   injected: boolean
   query: Readonly<Record<string, string>>
-  /** Parsed; `undefined` where none was read, or what was read is no JSON. */
+  /** The JSON value; `undefined` if no body was read, or if it was not JSON. */
   body: unknown
   bodyBytes: number
   allowance: Allowance | undefined

@@ -14,7 +14,7 @@ export interface CoverageReport {
   outside: ResponseCoverage[]
   rules: RuleCoverage[]
   edges: EdgeCoverage[]
-  /** What no client can bring about, and why; no part of the shares. */
+  /** What no client can bring about, and why. It does not count in the shares. */
   apart: Apart[]
 }
 
@@ -24,7 +24,7 @@ export interface Share {
   percent: number
 }
 
-/** What is there where something was never shown. */
+/** What a report says about something that was never shown. */
 export interface Gap {
   /** To be sent in this order. */
   request?: readonly PlannedRequest[]
@@ -73,7 +73,7 @@ export type Apart =
   | { kind: 'rule'; id: string; says: string; why: string }
 
 const FAILURE = 'internal_error'
-const WHY_NO_FAILURE = 'It tells of a failure of the server itself, which no request brings about.'
+const WHY_NO_FAILURE = 'It tells of a failure of the server itself, which no request can cause.'
 const NO_REQUEST = 'As the contract stands, no request is known that shows it.'
 
 /** With `plans`, each gap has the requests that would fill it, or a hint that none is known. */
@@ -171,6 +171,6 @@ function unobservable(item: Item): Apart[] {
 function share<Thing>(things: readonly Thing[], isSeen: (thing: Thing) => boolean): Share {
   const seen = things.filter(isSeen).length
   const total = things.length
-  // Rounded down, so that 100 says all.
+  // Rounded down, so that 100 means all.
   return { seen, total, percent: total === 0 ? 100 : Math.floor((seen / total) * 1000) / 10 }
 }

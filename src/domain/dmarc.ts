@@ -32,11 +32,11 @@ export interface DmarcRecord {
   count: number
 }
 
-/** Fields of a record that someone fixed; the others follow from them or from the figures. */
+/** The fields of a record that have a fixed value. The others follow from these, or from the figures. */
 export type RecordPin = Partial<Omit<DmarcRecord, 'domain'>>
 
 const DAY = 86_400_000
-/** Shares are of some mail, so a pin of shares alone brings this many messages where there are none. */
+/** A share needs mail. If only shares are pinned and there are no messages, the record has this many. */
 const SOME_MAIL = 100
 
 /** Days between refreshes are numbered from the Unix epoch; `refresh` is the time of day in UTC, as `HH:MM`. */
@@ -57,7 +57,7 @@ export function firstReportingDay(addedAt: number, processing: number, refresh: 
 /**
  * The record for a domain: effective tags (RFC 9989 §4.7: sp from p, np from sp), and shares in steps of `step`
  * percent. Because DMARC passes when either is aligned, max(dkim, spf) ≤ dmarc ≤ min(100, dkim + spf) holds for the
- * counts; rounding each share on its own could break the upper bound, so dmarc is held to it.
+ * counts. Rounding could break the upper bound, so dmarc is limited to it.
  */
 export function describeDomain(domain: string, tags: PolicyTags, counts: MessageCounts, step: number): DmarcRecord {
   const { both, dkimOnly, spfOnly, neither } = counts
@@ -71,8 +71,8 @@ export function describeDomain(domain: string, tags: PolicyTags, counts: Message
 }
 
 /**
- * The record with the pinned fields. A pinned policy is a published one, so what is not pinned inherits from it; a
- * share that is not pinned is moved as little as keeps the record lawful.
+ * The record with the pinned fields. A pinned policy is a published one, so policies that are not pinned inherit from
+ * it. A share that is not pinned changes only as much as the rules of DMARC need.
  */
 export function pinRecord(record: DmarcRecord, pin: RecordPin, step: number): DmarcRecord {
   const p = pin.p ?? record.p
@@ -89,9 +89,9 @@ export function pinRecord(record: DmarcRecord, pin: RecordPin, step: number): Dm
   return { ...pinned, dkim, spf, dmarc: Math.min(Math.max(pinned.dmarc, lowest), highest) }
 }
 
-/** Shares that are not pinned, lowered or raised to go with a pinned dmarc. */
+/** The shares that are not pinned, lowered or raised to fit a pinned dmarc. */
 function fitBelow({ dmarc, dkim, spf }: DmarcRecord, pin: RecordPin): { dkim: number; spf: number } {
-  // The record's shares are rounded already, a pin's own are not.
+  // The shares of the record are already rounded. Those of a pin are not.
   const dkimFits = pin.dkim === undefined ? Math.min(dkim, dmarc) : dkim
   const spfFits = pin.spf === undefined ? Math.min(spf, dmarc) : spf
   if (dkimFits + spfFits >= dmarc) return { dkim: dkimFits, spf: spfFits }
@@ -100,7 +100,7 @@ function fitBelow({ dmarc, dkim, spf }: DmarcRecord, pin: RecordPin): { dkim: nu
     : { dkim: dkimFits, spf: pin.spf === undefined ? dmarc : spfFits }
 }
 
-/** Why a pin cannot be part of a lawful record, as the end of a sentence; `undefined` when it can. */
+/** Why no record can have the pinned fields, as the end of a sentence; `undefined` if one can. */
 export function contradictionIn({ dmarc, dkim, spf, count }: RecordPin): string | undefined {
   const shares = [dmarc, dkim, spf].filter((share) => share !== undefined)
   if (count === 0 && shares.some((share) => share > 0)) return 'has shares of no mail: with count 0 they are 0'
@@ -128,7 +128,7 @@ function timeOfDay(refresh: string): number {
 /** How many decimals the multiples of `step` need: 1 for 0.1, 2 for 0.25. */
 export function decimalsOf(step: number): number {
   let decimals = 0
-  // A step is written in decimal and stored in binary, so it is off by less than one part in 10¹⁵.
+  // The step is a decimal number in binary form, so it is wrong by less than one part in 10¹⁵.
   while (decimals < 15 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9) decimals++
   return decimals
 }

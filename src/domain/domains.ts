@@ -8,8 +8,8 @@ export interface ChangedDomains {
 }
 
 /**
- * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. `traits` says what is
- * special about a domain from its beginning.
+ * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. `traits` gives a
+ * domain further properties.
  * Source: POST /domains, "Duplicate entries are rejected."
  */
 export function addDomains(
@@ -79,7 +79,7 @@ export function deleteDomains(
   return accept({ ...state, domains: state.domains.without(removed), groups }, { domains })
 }
 
-/** A problem for each entry of the array at `field` that stands in it before. */
+/** One problem for each entry of the list at `field` that is equal to an earlier entry. */
 export function repeats(names: readonly string[], field: string): Problem[] {
   const seen = new Set<string>()
   const problems: Problem[] = []

@@ -1,4 +1,6 @@
-/** Every error code. The catalogue in openapi.yaml gives each its status, message and rank; a test holds the two together. */
+/**
+ * Every error code. The catalogue in openapi.yaml has the status, message and rank of each. A test keeps them equal.
+ */
 export const ERROR_CODES = [
   'unauthorized',
   'rate_limited',
@@ -25,18 +27,20 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 /** One thing that is wrong with a request. */
 export interface Problem<Code extends string = ErrorCode> {
   code: Code
-  /** Which of the ways to this code it is; chooses the words of the catalogue. */
+  /** Why the code applies, if there are several reasons. The catalogue may have a message for the reason. */
   reason?: string
   /** JSON pointer into the body, or the name of a query parameter. */
   field?: string
   value?: unknown
-  /** What else the message template asks for. */
+  /** Further values for the message template. */
   about?: Readonly<Record<string, string | number>>
 }
 
 export type Problems<Code extends string = ErrorCode> = readonly [Problem<Code>, ...Problem<Code>[]]
 
-/** A refusal carries no state, so it cannot change any. It names every problem; the catalogue says which is answered. */
+/**
+ * A refusal carries no state, so it changes nothing. It has every problem; the catalogue says which one is answered.
+ */
 export interface Refusal<Code extends string = ErrorCode> {
   ok: false
   problems: Problems<Code>

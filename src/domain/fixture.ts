@@ -12,7 +12,7 @@ export interface FixtureDomain {
   record?: RecordPin
 }
 
-/** A key of a fixture, known by its secret or by its hash; with neither, nobody can present it. */
+/** A key of a fixture, with its secret or its hash. Without either, nobody can use it. */
 export interface FixtureKey {
   label?: string
   key?: string
@@ -23,7 +23,7 @@ export interface FixtureKey {
   created_at?: string
 }
 
-/** A group of a fixture; without an id it gets the one that the account would give it. */
+/** A group of a fixture. Without an id, it gets the next id of the account. */
 export interface FixtureGroup {
   id?: string
   name: string
@@ -31,8 +31,8 @@ export interface FixtureGroup {
 }
 
 /**
- * An account as a person writes it down; `fixtures/fixture.schema.json` describes every field. A moment is an RFC 3339
- * instant or, as an ISO 8601 duration, how long before the account's creation it lies.
+ * An account as a person writes it; `fixtures/fixture.schema.json` describes every field. A moment is an RFC 3339
+ * instant, or an ISO 8601 duration: how long it was before the creation of the account.
  */
 export interface Fixture {
   title?: string

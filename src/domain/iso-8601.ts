@@ -3,7 +3,7 @@ const DURATION = /^P(?:(\d+)W|(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+
 
 /**
  * The milliseconds of an ISO 8601 duration of weeks, or of days, hours, minutes and seconds; `undefined` for any other
- * text. Months and years are no durations here: their length depends on when they begin.
+ * text. Months and years are not accepted, because their length depends on when they begin.
  */
 export function parseDuration(text: string): number | undefined {
   const parts = DURATION.exec(text)
@@ -12,10 +12,12 @@ export function parseDuration(text: string): number | undefined {
   return ((((weeks ?? 0) * 7 + (days ?? 0)) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000 + (seconds ?? 0) * 1000
 }
 
-/** In milliseconds; later ones have years that RFC 3339 cannot write. */
+/** In milliseconds. RFC 3339 has only years of four digits. */
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** Milliseconds since the Unix epoch as an RFC 3339 instant; what lies outside of 1970 to 9999, as the end of these. */
+/**
+ * Milliseconds since the Unix epoch as an RFC 3339 instant. A time outside 1970 to 9999 becomes the nearest one inside.
+ */
 export function writeInstant(milliseconds: number): string {
   const within = Math.min(Math.max(milliseconds, 0), LAST_INSTANT)
   return new Date(within).toISOString().replace('.000Z', 'Z')
@@ -24,7 +26,7 @@ export function writeInstant(milliseconds: number): string {
 /** Whether the text is an RFC 3339 instant, such as 2026-01-15T09:00:00Z, of a real day since 1970. */
 export function isInstant(text: string): boolean {
   const day = INSTANT.exec(text)?.[1]
-  // `Date.parse` takes 30 February for 2 March.
+  // `Date.parse` reads 30 February as 2 March.
   return (
     day !== undefined && Date.parse(text) >= 0 && new Date(`${text.slice(0, 10)}T00:00Z`).getUTCDate() === Number(day)
   )

@@ -1,4 +1,4 @@
-/** An API key as the account keeps it. The secret itself is kept nowhere. */
+/** An API key without its secret, which is never stored. */
 export interface ApiKey {
   /** The part that is safe to show and to log. */
   id: string
@@ -10,12 +10,14 @@ export interface ApiKey {
   disabled: boolean
 }
 
-/** Adds a key; one that the account has already is returned as it is. Source: "An account may hold several keys." */
+/** Adds a key. If the account already has it, nothing changes. Source: "An account may hold several keys." */
 export function addKey<State extends { keys: readonly ApiKey[] }>(state: State, key: ApiKey): State {
   return state.keys.some(({ hash }) => hash === key.hash) ? state : { ...state, keys: [...state.keys, key] }
 }
 
-/** Source: "New keys have a one-week grace period with higher rate limits." `period` in seconds; its end is exclusive. */
+/**
+ * Source: "New keys have a one-week grace period with higher rate limits." `period` in seconds; its end is exclusive.
+ */
 export function isInGrace(key: ApiKey, now: number, period: number): boolean {
   return now < key.createdAt + period * 1000
 }

@@ -23,7 +23,7 @@ export interface Charge {
   enforced: boolean
 }
 
-/** The name under which a key's requests to a path are counted; the keys of an account may share it. */
+/** The name under which the requests of a key to a path are counted. The keys of an account may share it. */
 export function bucketOf(keyHash: string, path: string, scope: Settings['quotaScope']): string {
   return scope === 'key' ? `${keyHash} ${path}` : path
 }
@@ -56,7 +56,7 @@ export function chargeQuota(
   return { hits: after, allowance: { allowed, ...whatIsLeft(after, limit, window) } }
 }
 
-/** The requests charged in the window that `now` lies in. */
+/** The requests charged in the window that contains `now`. */
 export function currentHits(
   hits: Hits | undefined,
   { window, start }: Pick<Charge, 'window' | 'start'>,

@@ -31,7 +31,7 @@ export interface Settings {
   countPeriod: number
 }
 
-/** `rateLimitReset` → `rate-limit-reset`, as settings and options are spelt outside of the code. */
+/** `rateLimitReset` → `rate-limit-reset`, as documents and command lines spell settings and options. */
 export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

@@ -1,7 +1,7 @@
 import type { MonitoredDomain } from './account.ts'
 import type { Policy, RecordPin } from './dmarc.ts'
 
-/** Below this name, domains say by their labels how they want to be treated (RFC 6761 §6.2 reserves `test`). */
+/** The labels of a domain below this name say how it behaves (RFC 6761 §6.2 reserves `test`). */
 const ZONE = '.understudy.test'
 const SPELLING = /\.understudy\.test\.?$/i
 const POLICIES: readonly Policy[] = ['none', 'quarantine', 'reject']
@@ -12,8 +12,8 @@ export function mayBeSimulated(text: string): boolean {
 }
 
 /**
- * The error codes of which the first that the operation has answers a write that names the domain:
- * `fail-duplicate-name.…` → `duplicate_name`.
+ * The error codes that the labels of a domain ask for: `fail-duplicate-name.…` → `duplicate_name`. A write that names
+ * the domain fails with the first of them that the operation has.
  */
 export function failuresOf(name: string): string[] {
   const labels = labelsOf(name).filter((each) => each.startsWith('fail-'))
@@ -37,7 +37,7 @@ function labelsOf(name: string): string[] {
 function pinOf(label: string): RecordPin {
   const [, field, value = ''] = /^(p|sp|np|testing|pct|dmarc|dkim|spf|count)-([a-z0-9]+)$/.exec(label) ?? []
   const policy = POLICIES.find((each) => each === value)
-  // A hostname has no place for a decimal point.
+  // A label cannot contain a decimal point.
   const number = /^\d{1,9}(x\d{1,3})?$/.test(value) ? Number(value.replace('x', '.')) : undefined
   switch (field) {
     case 'p':

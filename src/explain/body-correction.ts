@@ -18,8 +18,9 @@ export interface Purpose {
 type Remedy = (draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose) => void
 
 /**
- * Remedies by what is wrong, in the order in which they are tried: what is left out need not be right, and only of
- * what is right can it be said whether it is enough or too much.
+ * Remedies by what is wrong, in the order in which they are tried. Fields that are left out need no correction, so that
+ * comes first. Whether there are too many or too few entries is known only when each entry is right, so that comes
+ * last.
  */
 const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean, remedy: Remedy])[] = [
   [({ reason }) => reason === 'additionalProperties', placeFields],
@@ -36,7 +37,7 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
   [({ reason }) => reason === 'bytes', shrink],
 ]
 
-/** Does something about the first kind of problems that there is a remedy for; false where there is none. */
+/** Applies the first remedy that fits one of the problems. Returns false if none fits. */
 export function correctBody(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): boolean {
   for (const [wrong, remedy] of REMEDIES) {
     const fitting = problems.filter(wrong)
@@ -94,7 +95,7 @@ function asEntries(value: unknown): string[] | undefined {
   return entries.length === 0 ? undefined : entries
 }
 
-/** The text that a value stands for, such as that of `{"domain": "example.com"}`. */
+/** The text that a value probably means, for example that of `{"domain": "example.com"}`. */
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -195,7 +196,7 @@ function keepFirst(draft: BodyDraft, problems: readonly Problem<string>[]): void
   }
 }
 
-/** Fills in what a body needs and lacks; a list that is not needed is left out. */
+/** Fills in fields that the body needs. An empty list that it does not need is left out. */
 function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
   const fields = fieldsOf(purpose)
   const required = (purpose.operation.bodySchema?.['required'] ?? []) as string[]

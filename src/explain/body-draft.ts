@@ -3,28 +3,28 @@ import { counted, quoted, spelt } from './wording.ts'
 
 interface Field {
   value: unknown
-  /** At which index of the array as it was sent each entry stood. */
+  /** The index that each entry had in the array as it was sent. */
   origins: readonly number[]
 }
 
-/** What becomes of an entry: another one in its place, or nothing for a reason. */
+/** What happens to an entry: another one replaces it, or it is left out for a reason. */
 export type Verdict = { instead: unknown } | { why: string }
 
-/** How many changes of the entries of one field, and how many fields that are left out, are told one by one. */
+/** How many changes to the entries of one field, and how many omitted fields, are listed one by one. */
 const TOLD = 10
 
-/** A body that is being corrected, field by field, with what was changed. */
+/** A body that is corrected field by field, and the list of changes. */
 export class BodyDraft {
   #fields: Map<string, Field>
   readonly #changes: string[] = []
-  /** How many changes there were of each kind that may be many. */
+  /** The number of changes, by kind. */
   readonly #counts = new Map<string, number>()
 
   constructor(body: Json) {
     this.#fields = new Map(Object.entries(body).map(([name, value]) => [name, fieldOf(value)]))
   }
 
-  /** `fromEntries` makes a property even of the name `__proto__`. */
+  /** `fromEntries` also creates a property with the name `__proto__`. */
   get body(): Json {
     return Object.fromEntries([...this.#fields].map(([name, { value }]) => [name, value]))
   }
@@ -52,7 +52,7 @@ export class BodyDraft {
     if (this.#fields.delete(name)) this.#tell('fields', `${spelt(name)} was left out: ${why}.`)
   }
 
-  /** Another name in the same place. */
+  /** Gives a field another name, in the same position. */
   rename(name: string, other: string): void {
     this.#fields = new Map([...this.#fields].map(([each, field]) => [each === name ? other : each, field]))
     this.#changes.push(`\`${other}\` is the field that ${spelt(name)} stood for.`)
@@ -80,7 +80,7 @@ export class BodyDraft {
     this.#fields.set(name, { value: kept, origins: keptOrigins })
   }
 
-  /** Keeps the first entries alone. */
+  /** Keeps only the first entries. */
   truncate(name: string, count: number, why: string): void {
     const { entries, origins } = this.#array(name)
     const lost = counted(entries.length - count, 'entry at the end was', 'entries at the end were')

@@ -5,7 +5,7 @@ import { parseNearlyJson } from './lenient-json.ts'
 import { spelt } from './wording.ts'
 
 export interface RecoveredBody {
-  /** `undefined` where nothing could be made of it. */
+  /** `undefined` if nothing in it could be used. */
   body: Json | undefined
   changes: readonly string[]
 }
@@ -15,7 +15,7 @@ interface Sent {
   headers: Readonly<Record<string, string>>
 }
 
-/** The JSON object that the bytes of a body were meant to be. */
+/** The JSON object that the client probably meant with the bytes of a body. */
 export function recoverBody({ body, headers }: Sent, operation: Operation, bodyLimit: number): RecoveredBody {
   const { 'content-type': type, 'content-encoding': coding } = headers
   const changes: string[] = []
@@ -99,12 +99,12 @@ function parse(text: string): { value: unknown; valid: boolean } {
     return { value: JSON.parse(text), valid: true }
   } catch {
     const value = parseNearlyJson(text)
-    // Of what is not even JSON, an empty object says nothing.
+    // An empty object that was recovered from something else contains nothing that the client meant.
     return { value: isObject(value) && Object.keys(value).length === 0 ? undefined : value, valid: false }
   }
 }
 
-/** The JSON object that a value stands for: JSON within JSON, one that is wrapped in an array, or a field on its own. */
+/** The JSON object that a value means: JSON in a JSON string, an object in an array, or the value of the one field. */
 function asObject(value: unknown, operation: Operation): Json | undefined {
   if (isObject(value)) return value
   if (Array.isArray(value) && value.length === 1 && isObject(value[0])) return value[0]

@@ -13,7 +13,7 @@ import { BodyDraft } from './body-draft.ts'
 import { type RecoveredBody, recoverBody } from './body-recovery.ts'
 import { correctQuery, type Parameters } from './query-correction.ts'
 
-/** What is asked of an operation, once it is accepted. */
+/** A query and a body that the operation accepts. */
 export interface Content {
   rehearsal: Rehearsal
   parameters: Parameters
@@ -25,16 +25,16 @@ export interface Content {
 interface Sent {
   operation: Operation
   parameters: Parameters
-  /** What stood behind the path of the operation. */
+  /** The segment that followed the path of the operation. */
   rest: string | undefined
   headers: Readonly<Record<string, string>>
   body: Buffer | undefined
 }
 
-/** More than any request needs; each time, one kind of problem is dealt with. */
+/** More than any request needs. Each pass corrects one kind of problem. */
 const PASSES = 24
 
-/** Query and body with as much as can be kept of what was sent; `undefined` where they cannot be corrected. */
+/** Query and body, with as much as possible of what was sent; `undefined` if they cannot be corrected. */
 export function correctContent(sent: Sent, account: AccountState, contract: ServiceContract): Content | undefined {
   const { operation, parameters: given, rest } = sent
   const rehearsal = new Rehearsal(contract, account)
@@ -57,8 +57,8 @@ export function correctContent(sent: Sent, account: AccountState, contract: Serv
 }
 
 /**
- * Why the service would refuse the request. Unlike its answer, this has the problems of the state beside those of the
- * size, so that a correction leaves out first what would have to be left out anyway.
+ * Why the service would refuse the request. If a list is only too long, the problems of the state are included, so that
+ * a correction first leaves out the entries that would be refused anyway.
  */
 function findProblems(request: ConformingRequest, { contract, state }: Rehearsal): readonly Problem<string>[] {
   const { operation, query, body } = request
@@ -76,7 +76,10 @@ function findProblems(request: ConformingRequest, { contract, state }: Rehearsal
   ]
 }
 
-/** Query and body that have nothing of what was sent. @throws Error where even they are refused, which is a bug. */
+/**
+ * Query and body of an example, without anything that was sent. @throws Error if the example is refused, which is a
+ * bug.
+ */
 export function exampleContent(operation: Operation, account: AccountState, contract: ServiceContract): Content {
   const headers = { 'content-type': 'application/json' }
   const empty = operation.readsBody ? Buffer.from('{}') : undefined
@@ -96,7 +99,7 @@ function bodyIn({ operation, parameters, rest, headers, body }: Sent, limit: num
   return recoverBody({ headers, body }, operation, limit)
 }
 
-/** Domains where clients put them whose DELETE cannot have a body. */
+/** Domains in the query or in the path, where clients put them that cannot send a body with DELETE. */
 function domainsIn(parameters: Parameters, rest: string | undefined, { bodySchema }: Operation): string[] {
   const required = (bodySchema?.['required'] ?? []) as string[]
   if (!required.includes('domains')) return []

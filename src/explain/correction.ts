@@ -14,14 +14,14 @@ export interface ReceivedRequest {
   method: string
   /** The request target as it was sent, such as /api/v1/domaingroups?id=x */
   target: string
-  /** By lower-case name, secrets left out. */
+  /** By lower-case name, without secrets. */
   headers: Readonly<Record<string, string>>
   /** As received; undefined where none was read. */
   body: Buffer | undefined
 }
 
 export interface Correction {
-  /** What has to be sent before it, in this order. */
+  /** The requests to send before it, in this order. */
   before: readonly PlannedRequest[]
   request: PlannedRequest
   /** What was changed, one short sentence each. */
@@ -29,8 +29,9 @@ export interface Correction {
 }
 
 /**
- * The nearest request that the service accepts instead of one that it refused for `problems`; `account` is as it is
- * now. Changes nothing, and what it returns was rehearsed. @throws Error where not even an example is accepted.
+ * The request that the service accepts and that is nearest to one that it refused for `problems`. `account` is the
+ * account as it is now. The function changes nothing, and the correction was judged. @throws Error if even an example
+ * is refused.
  */
 export function correctRequest(
   request: ReceivedRequest,
@@ -61,7 +62,7 @@ interface Admission {
   changes: string[]
 }
 
-/** What has to do with how a request was sent and by whom, and nothing with what it asks for. */
+/** What concerns how and by whom the request was sent, and not what it asks for. */
 function admit(problems: readonly Problem<string>[], account: AccountState, { settings }: Contract): Admission {
   const { plans } = settings
   const steps: PlannedRequest[] = []
@@ -77,8 +78,7 @@ function admit(problems: readonly Problem<string>[], account: AccountState, { se
     steps.push({ plane: 'admin', method: 'PATCH', path: pathOf(account), body: { plan } })
     changes.push(`The account gets the plan ${plan} first, because ${account.plan} does not include API access.`)
   }
-  if (isRateLimited(problems))
-    changes.push('The account gets requests of this path back first, because they are used up.')
+  if (isRateLimited(problems)) changes.push('The quota of this path is restored first, because it is used up.')
   if (has('invalid_request_body', 'malformed')) changes.push('The request is sent as valid HTTP/1.1, with a `Host`.')
   if (has('invalid_request_body', 'timeout')) changes.push('The request is sent without a pause.')
   if (has('request_too_large', 'headers')) changes.push('The request has no headers but those that it needs.')
@@ -89,7 +89,7 @@ function isRateLimited(problems: readonly Problem<string>[]): boolean {
   return problems.some(({ code }) => code === 'rate_limited')
 }
 
-/** Gives back as many requests as are to be sent. */
+/** Restores as many requests of the quota as will be sent. */
 function quota(
   problems: readonly Problem<string>[],
   { operation }: CorrectedRoute,

@@ -13,7 +13,9 @@ import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
 import { correctRequest, type ReceivedRequest } from './correction.ts'
 
-/** Everything behind one answer; the control plane's document describes every field. `account` is as it is now. */
+/**
+ * Everything behind one response; the document of the control plane describes every field. `account` is as it is now.
+ */
 export function explainEntry(
   entry: Entry,
   account: AccountState,
@@ -52,7 +54,7 @@ function correct(
   planes: Planes,
   redact: Redact,
 ): object {
-  // It is tried out on a copy.
+  // The correction is tried on a copy.
   const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)
   const { before, request } = { before: correction.before, request: withoutSecrets(correction.request, redact) }
   return {
@@ -63,7 +65,7 @@ function correct(
   }
 }
 
-/** What a client sent and may send again, but for keys that do not belong where they stood. */
+/** The corrected request, without keys that the client put in a wrong place. */
 function withoutSecrets(request: PlannedRequest, redact: Redact): PlannedRequest {
   const { body } = request
   return {
@@ -73,7 +75,7 @@ function withoutSecrets(request: PlannedRequest, redact: Redact): PlannedRequest
   }
 }
 
-/** The request as far as it was kept; of a body that was cut off, a correction starts from what there is. */
+/** The request as the journal has it. If a long body was cut, the correction starts from its beginning. */
 function received({ method, target, headers, body }: Entry): ReceivedRequest {
   const fields: Record<string, string> = {}
   for (let index = 0; index < headers.length; index += 2) {
@@ -83,14 +85,14 @@ function received({ method, target, headers, body }: Entry): ReceivedRequest {
   return { method, target, headers: fields, body: body && bytesOf(body) }
 }
 
-/** What happened, in a sentence or two. */
+/** What happened, in one or two sentences. */
 function summarise(entry: Entry, problems: readonly { message: string }[]): string {
   const { injected, status, code, operation, failure, decided } = entry
   if (injected) return summariseInjected(entry)
-  if (failure !== undefined) return 'The stand-in failed inside, so the answer says nothing about the request.'
+  if (failure !== undefined) return 'The stand-in itself failed, so the response says nothing about the request.'
   if (status === undefined) {
-    if (decided === undefined) return 'The client left before its request was whole; there was nobody to answer.'
-    return `${describeDecision(entry)} The client had left before it could be answered.`
+    if (decided === undefined) return 'The client left before its request was complete, so no response was sent.'
+    return `${describeDecision(entry)} The client left before the response was sent.`
   }
   if (code === undefined) return `${operation?.id ?? 'The request'} succeeded.`
   const [first, ...others] = problems
@@ -101,17 +103,18 @@ function summarise(entry: Entry, problems: readonly { message: string }[]): stri
 
 function summariseInjected(entry: Entry): string {
   const { injection, decided, status } = entry
-  const effect = injection?.effect ?? `The answer ${status ?? ''} was put in the place of the service's own.`
-  if (injection?.source === 'prefer') return `The header Prefer asked for this answer; nothing was done. ${effect}`
+  const effect = injection?.effect ?? `The response ${status ?? ''} replaced that of the service.`
+  if (injection?.source === 'prefer')
+    return `The header Prefer asked for this response. The service did nothing. ${effect}`
   if (injection?.source === 'simulator')
-    return `A domain in the request asked by its name to fail; nothing was done. ${effect}`
+    return `The name of a domain in the request asked for this failure. The service did nothing. ${effect}`
   const rule = `the fault rule ${injection?.id ?? ''}`
   if (decided === undefined)
-    return `Nothing was done, because ${rule} struck before the service read the request. ${effect}`
-  return `${describeDecision(entry)} Its answer was then ${status === undefined ? 'lost' : 'spoilt'} by ${rule}. ${effect}`
+    return `The service did nothing, because ${rule} acted before the request was read. ${effect}`
+  return `${describeDecision(entry)} Then ${rule} ${status === undefined ? 'dropped' : 'changed'} the response. ${effect}`
 }
 
-/** What came of the request inside, whatever the client learnt of it. */
+/** What the service decided, even if the client got another response or none. */
 function describeDecision({ decided, operation }: Entry): string {
   const what = operation?.id ?? 'The request'
   if (decided?.code !== undefined) return `${what} was refused with ${decided.code}.`
@@ -119,7 +122,7 @@ function describeDecision({ decided, operation }: Entry): string {
   return changes ? `${what} succeeded, and what it changed stays changed.` : `${what} succeeded.`
 }
 
-/** The rules that demand an entry's refusal, or those that its success shows. */
+/** The rules that demand the refusal of the request, or those that its success shows. */
 function rulesBehind(entry: Entry, contract: Contract): { id: string; says: string }[] {
   const { operation, code, problems, injected, status } = entry
   if (injected || operation === undefined || status === undefined) return []
@@ -131,7 +134,7 @@ function rulesBehind(entry: Entry, contract: Contract): { id: string; says: stri
   return behind.map(({ id, says }) => ({ id, says }))
 }
 
-/** What is still known of the request; not how often it was made that day. */
+/** The evidence that the journal still has. It does not know how often the request was made that day. */
 function evidenceOf(entry: Entry, operation: Operation, status: number, contract: Contract): Evidence {
   const { code, problems, injected, body, allowance, at, keyEvidence, group } = entry
   const evidence = new Evidence(contract)
@@ -166,7 +169,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The settings that decide that a request is refused for a reason at all. */
+/** The settings that decide whether a request is refused for that reason. */
 const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   path: ['routing', 'path-matching'],
   method: ['routing'],
@@ -179,7 +182,7 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   member: ['deletion-of-members'],
 }
 
-/** The choices that stand at the entry's answer: at its code in the catalogue, or at the responses of the operation. */
+/** The assumptions behind the response: those at its code in the catalogue, or at the responses of the operation. */
 function assumptionsBehind(
   { operation, code, problems, injected, status }: Entry,
   { document }: Contract,

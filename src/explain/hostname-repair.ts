@@ -1,11 +1,11 @@
 import { domainToASCII } from 'node:url'
 
-/** Longer texts are no hostname with something around it. */
+/** A longer text is not a hostname with something around it. */
 const LENGTH = 2048
 
 /**
- * The hostname in a text that is none: without white space, final dots, scheme, port and path around it. With
- * `liberal`, also that of an e-mail address, and the one below which a wildcard stands, which are other names.
+ * The hostname in a text that is not one: without white space, final dots, scheme, port and path around it. With
+ * `liberal`, also the domain of an e-mail address and the parent of a wildcard, which are other names than the text.
  */
 export function hostnameWithin(
   text: string,
@@ -19,6 +19,6 @@ export function hostnameWithin(
   const named = undotted.replace(/^[^@]*@/, '').replace(/^(?:\*?\.)+/, '')
   const candidates = new Set([trimmed, bare, undotted, ...(liberal ? [named] : [])])
   const written = [...candidates].find(isHostname)
-  // A-labels, where none but ASCII is wanted.
+  // The contract may accept only ASCII, so the A-label forms are tried last.
   return written ?? [...candidates].map((candidate) => domainToASCII(candidate)).find(isHostname)
 }

@@ -1,18 +1,18 @@
 import { define, type Json } from '../ground/json.ts'
 
-/** Deeper than any body of the service; what is nested deeper is no slip of the pen. */
+/** Deeper than any body of the service. A text with deeper nesting is not a mistake in writing JSON. */
 const DEPTH = 16
 
-/** The text is not even nearly JSON. */
+/** The text is too far from JSON. */
 class Beyond extends Error {}
 
-/** What stands where a text breaks off. */
+/** The value at the place where a text ends too early. */
 const UNFINISHED = Symbol('unfinished')
 
 /**
- * The value that a text nearly spells in JSON, `undefined` where it is no slip of the pen. Forgiven are comments,
- * commas too many or too few, quotes of other kinds or none, words of other languages, raw line breaks in strings,
- * whatever follows the value, and an end that is missing: what breaks off in the middle is left out with it.
+ * The value of a text that is nearly JSON; `undefined` if it is not. It tolerates comments, missing and extra commas,
+ * other quotes or none, the literals of other languages, raw line breaks in strings, text after the value, and a
+ * missing end. A value that ends in the middle is left out.
  */
 export function parseNearlyJson(text: string): unknown {
   try {
@@ -49,7 +49,7 @@ class Reader {
 
   read(): unknown {
     this.#skipGaps()
-    // A word alone is no JSON that went wrong but something else.
+    // A single word is not JSON with a mistake.
     if (!'{["'.includes(this.#next() || ' ')) throw new Beyond()
     return this.#value(DEPTH)
   }
@@ -95,7 +95,7 @@ class Reader {
     return array
   }
 
-  /** Skips commas and comments, and the closing bracket where it stands; false there and at the end of the text. */
+  /** Skips commas and comments. Skips the closing bracket, too, and returns false there and at the end of the text. */
   #isWithin(closing: string): boolean {
     this.#skipGaps()
     while (this.#next() === ',') {

@@ -19,7 +19,9 @@ interface Sent {
   clues: readonly string[]
 }
 
-/** Every server takes a target of so many octets (RFC 9110 §4.1); what does nothing must not make it longer. */
+/**
+ * Every server accepts a target of so many octets (RFC 9110 §4.1). Parameters without effect must not make it longer.
+ */
 const LENGTH = 8000
 const CREDENTIAL = /key|token|secret|auth|passw/i
 
@@ -41,13 +43,13 @@ export function correctQuery(sent: Sent, operation: Operation, rehearsal: Rehear
   changes.push(
     meant !== undefined || present
       ? `The query parameter \`id\` is ${id}, which the group ${quoted(name)} has.`
-      : `The query parameter \`id\` is ${id}, which the group has that is created before, because there is none.`,
+      : `The query parameter \`id\` is ${id}, which a group has that is created first, because there is none.`,
   )
   const others = named.parameters.filter(([name]) => name !== 'id')
   return { parameters: [['id', id], ...others], changes }
 }
 
-/** Gives misspelt parameters their name, and leaves out those that are refused or that hold a credential. */
+/** Corrects the names of parameters. Leaves out those that are refused, and those that hold a credential. */
 function placeParameters(parameters: Parameters, operation: Operation, settings: Settings): CorrectedQuery {
   const placed: (readonly [string, string])[] = []
   const changes: string[] = []
@@ -63,24 +65,24 @@ function placeParameters(parameters: Parameters, operation: Operation, settings:
       placed.push([meant, value])
       changes.push(`The query parameter \`${meant}\` is what ${spelt(name)} stood for.`)
     } else if (settings.unknownQueryParameters === 'refused' || CREDENTIAL.test(name)) {
-      changes.push(`The query parameter ${spelt(name)} was left out: there is none of this name.`)
+      changes.push(`The query parameter ${spelt(name)} was left out: there is no parameter with this name.`)
     } else placed.push([name, value])
   }
   if (spellQuery(placed).length <= LENGTH) return { parameters: placed, changes }
-  changes.push('The parameters that no operation knows were left out, because the query is too long with them.')
+  changes.push('Unknown parameters were left out, because the query was too long.')
   const known = placed.filter(([name], index) => {
     return operation.parameters.has(name) && placed.findIndex(([each]) => each === name) === index
   })
   return { parameters: known, changes }
 }
 
-/** The query as it is written in a target. */
+/** The query as a part of the target. */
 export function spellQuery(parameters: Parameters): string {
   const query = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value])).toString()
   return query === '' ? '' : `?${query}`
 }
 
-/** The group that a text nearly identifies: by its id in other case or with white space around it, or by its name. */
+/** The group that a text probably means: its id in another case or with white space around it, or its name. */
 function groupFor(text: string, { groups, groupNames }: AccountState, settings: Settings): DomainGroup | undefined {
   const trimmed = text.trim()
   if (trimmed === '') return undefined

@@ -7,11 +7,11 @@ import { spelt } from './wording.ts'
 /** Where a request was meant to go. */
 export interface CorrectedRoute {
   operation: Operation
-  /** That of the operation, or HEAD. */
+  /** The method of the operation, or HEAD. */
   method: string
   /** The parameters of the query as they were sent. */
   parameters: readonly (readonly [name: string, value: string])[]
-  /** What stood behind the path of the operation, as in `/domains/example.com`. */
+  /** The segment that followed the path of the operation, as in `/domains/example.com`. */
   rest: string | undefined
   changes: readonly string[]
 }
@@ -23,7 +23,7 @@ interface Sent {
   hasBody: boolean
 }
 
-/** The operation that a request asked for or, where there is none like it, the nearest. */
+/** The operation that a request asked for or, if there is none, the nearest one. */
 export function correctRoute({ method, target, hasBody }: Sent, contract: Contract): CorrectedRoute {
   const { path, search } = splitTarget(target)
   const parameters = [...new URLSearchParams(search)]
@@ -47,25 +47,25 @@ function splitTarget(target: string): { path: string; search: string } {
   return mark < 0 ? { path: local, search: '' } : { path: local.slice(0, mark), search: local.slice(mark + 1) }
 }
 
-/** The path below the base that is spelt so, if any. */
+/** The path of the contract that this path is, if any. */
 function routeOf(path: string, { basePath, routes, settings }: Contract): string | undefined {
   const form = (text: string) => (settings.pathMatching === 'lenient' ? text.toLowerCase() : text)
   const spelling = settings.pathMatching === 'lenient' ? path.replace(/(.)\/$/, '$1') : path
   return [...routes.keys()].find((route) => form(basePath + route) === form(spelling))
 }
 
-/** Enough of a path to recognise what was meant; what is longer costs time and means nothing. */
+/** How much of a path is compared. This is enough to recognise a path, and it limits the time. */
 const SEGMENTS = 12
 const CHARACTERS = 64
 
 interface Candidate {
   route: string
   rest: string | undefined
-  /** Less is nearer; below 1 it is a spelling of the route, from 2 on it only resembles it. */
+  /** A smaller distance is nearer. Below 1 it is the route in another spelling; from 2 it is only similar. */
   distance: number
 }
 
-/** The known path that one of the segments comes nearest to; where none is near, one that has the method. */
+/** The path of the contract that is nearest to one of the segments. If none is near, a path with the method. */
 function nearestRoute(path: string, method: string, { basePath, routes }: Contract): Candidate {
   const segments = decode(path.slice(0, SEGMENTS * CHARACTERS))
     .split(/[/\\]+/)
@@ -109,7 +109,7 @@ interface Clues {
   hasId: boolean
 }
 
-/** What each method that is not offered was probably meant to be, most probable first. */
+/** The methods that a client probably meant with a method that the path does not have, the most probable first. */
 function meant(method: string, { hasBody, hasId }: Clues): string[] {
   switch (method) {
     case 'PUT':

@@ -5,7 +5,7 @@ import type { Settings } from '../domain/settings.ts'
 import { scramble, type Words, wordsOf } from '../ground/chance.ts'
 import { drawProfile, drawTraits, hasStory, type Traits, tagsOn, trafficOn } from './profiles.ts'
 
-/** What the figures of an account depend on beside its domains. */
+/** What the figures of an account depend on, apart from its domains. */
 export interface FigureRules {
   settings: Pick<Settings, 'processingTime' | 'refresh' | 'unprocessedDomains' | 'countPeriod'>
   percentageStep: number
@@ -15,7 +15,7 @@ const NO_MAIL: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
 /** 1 January 1970 was a Thursday. */
 const EPOCH_WEEKDAY = 4
 
-/** Records of the last day asked for; a domain that did not change since need not be computed again. */
+/** The records of the last requested day. A domain that has not changed since then is not computed again. */
 const kept = new WeakMap<MonitoredDomain, { rules: FigureRules; seed: number; day: number; record: DmarcRecord }>()
 
 /** The rows of GET /dmarc on the refresh day `day`, in the order in which the domains were added. */
@@ -63,7 +63,7 @@ function reportedRecord(
   return describeDomain(name, tagsOn(kind, traits, day - since), counts, rules.percentageStep)
 }
 
-/** The profile of a domain: the one that was chosen for it, or what chance gives it. */
+/** The profile of a domain: the chosen one, or else one by chance. */
 export function profileOf(seed: number, { name, profile }: MonitoredDomain): ProfileName {
   return profile ?? drawnProfile(wordsOf(`${seed} ${name}`))
 }
@@ -72,7 +72,7 @@ function drawnProfile(words: Words): ProfileName {
   return drawProfile(scramble(words[0] ^ 0x70726f66))
 }
 
-/** The messages of the `period` days that lie before the refresh day `day`; the innermost loop of GET /dmarc. */
+/** The messages of the `period` days before the refresh day `day`. This is the innermost loop of GET /dmarc. */
 function countMessages(
   profile: ProfileName,
   traits: Traits,
@@ -87,7 +87,8 @@ function countMessages(
     const traffic = steady ?? trafficOn(profile, traits, past - since)
     if (traffic.volume === 0) continue
     const weekday = (((past + EPOCH_WEEKDAY) % 7) + 7) % 7
-    // Two draws of 16 bits from each word: the day's volume and mood, and how its four counts are rounded.
+    // Each word gives two random numbers of 16 bits: for the volume and the quality of the day, and for rounding four
+    // counts.
     const chance = scramble(words[3] + Math.imul(past, 0x9e3779b1))
     const second = scramble(chance ^ 1)
     const third = scramble(chance ^ 2)
@@ -107,14 +108,14 @@ function countMessages(
   return sum
 }
 
-/** The year as a triangle: up to a fifth more mail at a domain's high season than half a year from it. */
+/** The seasons as a triangle wave: a domain has up to a fifth more mail in its high season than half a year later. */
 function season(word: number, day: number): number {
   const peak = word % 365
   const distance = Math.abs(((((day - peak) % 365) + 365) % 365) - 182.5) / 182.5
   return 0.9 + 0.2 * distance * ((word >>> 16) % 2 === 0 ? 1 : 0.5)
 }
 
-/** A whole number whose mean is `value`, by a draw from 0 up to 1. */
+/** A whole number whose mean is `value`, from a random number from 0 up to 1. */
 function roundByChance(value: number, draw: number): number {
   return Math.floor(value + draw)
 }

@@ -2,35 +2,35 @@ import type { Policy, PolicyTags } from '../domain/dmarc.ts'
 import { PROFILE_NAMES, type ProfileName } from '../domain/profile.ts'
 import { fraction, scramble, type Words } from '../ground/chance.ts'
 
-/** What mail in a domain's name looks like on one day. Shares are per 10,000 messages; the rest is aligned both ways. */
+/** The mail of a domain on one day. Shares are per 10,000 messages. For the rest, both SPF and DKIM are aligned. */
 export interface Traffic {
-  /** Times the domain's usual volume. */
+  /** A multiple of the usual volume of the domain. */
   volume: number
   dkimOnly: number
   spfOnly: number
   neither: number
 }
 
-/** The lasting nature of a domain, drawn once from the seed and its name. */
+/** The lasting properties of a domain, from the seed and its name. */
 export interface Traits {
   words: Words
   /** Messages in an ordinary 30 days. */
   monthly: number
   /** Shares of the week, Sunday first, that add up to 7. */
   week: readonly number[]
-  /** Aligned mail of a domain in order. */
+  /** The mail of a domain that is set up correctly. */
   usual: Traffic
-  /** What is published, apart from what a profile's story says. */
+  /** The published tags, if the story of the profile does not give others. */
   policy: PolicyTags
 }
 
-/** How a kind of domain fares. `age` counts days since its story began; before that it is negative. */
+/** A kind of domain. `age` is the number of days since its story began; before that it is negative. */
 interface Profile {
   /** How many of a thousand domains are of this kind. Sources of the published mix: see `POLICY_SHARES`. */
   share: number
   /** Per thousand, which policy domains of this kind publish: none, quarantine, and reject for the rest. */
   policies: readonly [none: number, quarantine: number]
-  /** Whether its days differ by their age. */
+  /** Whether its mail or its policy changes with the age. */
   story?: true
   tags?(traits: Traits, age: number): PolicyTags
   traffic(traits: Traits, age: number): Traffic
@@ -99,7 +99,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     story: true,
     policies: [330, 590],
     traffic({ usual, words }, age) {
-      // The new sender mails on top of the old ones, and neither signs as the domain nor stands in its SPF record.
+      // The new sender sends additional mail. It does not sign as the domain, and it is not in its SPF record.
       const added = between(words[2], 4000, 12_000) / 10_000
       return age < 0 ? usual : diluted(usual, added)
     },
@@ -125,7 +125,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   },
 }
 
-/** The profile that chance gives to a domain for which nobody chose one. */
+/** A profile by chance, for a domain without a chosen one. */
 export function drawProfile(word: number): ProfileName {
   let rest = word % 1000
   for (const name of PROFILE_NAMES) {
@@ -147,13 +147,13 @@ export function tagsOn(profile: ProfileName, traits: Traits, age: number): Polic
   return PROFILES[profile].tags?.(traits, age) ?? traits.policy
 }
 
-/** Draws a domain's nature. `words` must depend on the seed and the domain alone; `volume` is messages a month. */
+/** Draws the properties of a domain. `words` must depend only on seed and domain. `volume` is in messages per month. */
 export function drawTraits(profile: ProfileName, words: Words, volume?: number): Traits {
   const [first, second, third, fourth] = words
   const mail = scramble(first ^ 0x6d61696c)
   const forwarded = between(mail, 80, 600)
   const unsigned = between(scramble(mail), 10, 300)
-  // Forwarding breaks SPF and leaves DKIM alone, so SPF is the lower of the two for two domains in three.
+  // Forwarding breaks SPF but not DKIM, so SPF is the lower figure for two of three domains.
   const [dkimOnly, spfOnly] = second % 3 === 0 ? [unsigned, forwarded] : [Math.max(forwarded, unsigned + 20), unsigned]
   return {
     words,
@@ -164,7 +164,7 @@ export function drawTraits(profile: ProfileName, words: Words, volume?: number):
   }
 }
 
-/** 12 % say what holds for subdomains, 3 % for those that do not exist, 1 % only test, 3 % still carry a pct. */
+/** 12 % publish sp, 3 % np, 1 % t=y, 3 % a pct below 100. */
 function drawPolicy([none, quarantine]: Profile['policies'], [first, second, third, fourth]: Words): PolicyTags {
   const draw = scramble(first ^ 0x706f6c69) % 1000
   const p: Policy = draw < none ? 'none' : draw < none + quarantine ? 'quarantine' : 'reject'
@@ -176,7 +176,7 @@ function drawPolicy([none, quarantine]: Profile['policies'], [first, second, thi
   return tags
 }
 
-/** A rollout watches, then quarantines (testing for the first week), then rejects; each step takes some weeks. */
+/** A rollout publishes none, then quarantine (with t=y in the first week), then reject. Each step takes some weeks. */
 function rolloutTags({ words }: Traits, age: number): PolicyTags {
   const step = rolloutStep(words)
   if (age < step) return { p: 'none' }
@@ -188,7 +188,7 @@ function rolloutStep(words: Words): number {
   return 21 + 7 * (words[3] % 4)
 }
 
-/** `usual` with so many times its volume of unaligned mail on top. */
+/** `usual`, and unaligned mail of so many times its volume. */
 function diluted(usual: Traffic, added: number): Traffic {
   const kept = 1 / (1 + added)
   return {
@@ -199,7 +199,7 @@ function diluted(usual: Traffic, added: number): Traffic {
   }
 }
 
-/** From `first` at age 0 to `last` at age `length`, in a straight line. */
+/** Linear interpolation from `first` at age 0 to `last` at age `length`. */
 function fade(first: number, last: number, age: number, length: number): number {
   const passed = Math.min(Math.max(age, 0), length) / length
   return first + (last - first) * passed
@@ -209,7 +209,10 @@ function between(word: number, low: number, high: number): number {
   return low + (word % (high - low + 1))
 }
 
-/** Campaigns leave on Thursdays and Tuesdays, half as often at weekends (published send statistics); offices rest. */
+/**
+ * Most campaigns are sent on Thursdays and Tuesdays, half as many at weekends (published statistics). Offices rest
+ * then.
+ */
 const CAMPAIGN_WEEK = weekOf([8.5, 16, 17, 16, 18, 16, 9])
 const OFFICE_WEEK = weekOf([3, 18.5, 19.5, 19, 19, 17, 4])
 
@@ -218,7 +221,7 @@ function weekOf(shares: readonly number[]): readonly number[] {
   return shares.map((share) => (share * 7) / whole)
 }
 
-/** Quantiles of a log-normal distribution, median 300 messages a month and σ 2.2, cut off at 5 million. */
+/** Quantiles of a log-normal distribution: median 300 messages per month, σ 2.2, at most 5 million. */
 const VOLUMES: readonly (readonly [quantile: number, messages: number])[] = [
   [0, 0.3],
   [0.01, 1.8],

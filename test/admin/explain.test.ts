@@ -141,12 +141,12 @@ describe('an explanation says in words', () => {
     [
       'that a preference was honoured',
       ({ send }) => send('POST', '/domains', { domains: ['n.example'] }, { prefer: 'code=503' }).catch(() => {}),
-      /^The header Prefer asked for this answer; nothing was done\./,
+      /^The header Prefer asked for this response\. The service did nothing\./,
     ],
     [
       'that a name asked for it',
       ({ send }) => send('POST', '/domains', { domains: ['fail-rate-limited.understudy.test'] }),
-      /^A domain in the request asked by its name to fail; nothing was done\./,
+      /^The name of a domain in the request asked for this failure\. The service did nothing\./,
     ],
   ])('%s', async (_, send, summary) => {
     const service = await startObserved({ fixture: ACCOUNT })
@@ -158,13 +158,13 @@ describe('an explanation says in words', () => {
     [
       'that a change stays whose answer was lost',
       { phase: 'after', connection: 'reset' },
-      /^addDomains succeeded, and what it changed stays changed\. Its answer was then lost by the fault rule fault_1\. The connection was reset/,
+      /^addDomains succeeded, and what it changed stays changed\. Then the fault rule fault_1 dropped the response\. The connection was reset/,
       true,
     ],
     [
       'that a change stays whose answer was replaced',
       { phase: 'after', respond: { status: 502 } },
-      /^addDomains succeeded, and what it changed stays changed\. Its answer was then spoilt by the fault rule fault_1\. The status 502 was answered in place/,
+      /^addDomains succeeded, and what it changed stays changed\. Then the fault rule fault_1 changed the response\. The status 502 was answered in place/,
       true,
     ],
     [
@@ -176,7 +176,7 @@ describe('an explanation says in words', () => {
     [
       'that nothing was done',
       { connection: 'empty' },
-      /^Nothing was done, because the fault rule fault_1 struck before/,
+      /^The service did nothing, because the fault rule fault_1 acted before/,
       false,
     ],
   ])('%s', async (_, rule, summary, monitored) => {
@@ -199,7 +199,7 @@ describe('an explanation says in words', () => {
     await service.ask('POST', '/accounts/default/faults', { phase: 'after', connection: 'reset' })
     await service.send('POST', '/domains', { domains: ['no host'] }).catch(() => {})
     expect((await service.explain()).summary).toMatch(
-      /^addDomains was refused with invalid_domain\. Its answer was then lost/,
+      /^addDomains was refused with invalid_domain\. Then the fault rule fault_1 dropped the response/,
     )
   })
 
@@ -210,7 +210,7 @@ describe('an explanation says in words', () => {
     await service.send('POST', '/domains', { domains: ['new.example'] })
     expect(await service.explain()).toMatchObject({
       status: 500,
-      summary: expect.stringMatching(/^The stand-in failed inside/),
+      summary: expect.stringMatching(/^The stand-in itself failed/),
       failure: expect.stringContaining('the disk is full'),
       correction: null,
     })

@@ -550,7 +550,7 @@ describe('What was injected', () => {
     const { data } = await control(service, 'GET', `/explain/${headers['x-request-id']}`)
     expect(data).toMatchObject({
       summary:
-        'Nothing was done, because the fault rule fault_1 struck before the service read the request. ' +
+        'The service did nothing, because the fault rule fault_1 acted before the request was read. ' +
         "The error rate_limited was answered in place of the service's own answer.",
       documented: false,
       correction: null,

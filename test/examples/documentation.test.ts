@@ -1,0 +1,139 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect } from 'vitest'
+import { startUnderstudy } from '../../src/start/server.ts'
+import { HAS_CURL, HAS_JQ } from '../support/curl.ts'
+import { blocksOf, type Document, readDocuments } from '../support/documents.ts'
+import { it, PROGRAM, ROOT, runShell } from '../support/program.ts'
+
+const documents = readDocuments()
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }
+
+/**
+ * Commands in the place of those that a test cannot run as they are. `npm start` and `npx dmarc-understudy serve` start the
+ * program on a free port, and stop it when it says that it is ready. `npm ci` and the scripts that take minutes must
+ * exist; CI runs them.
+ */
+const COMMANDS: Readonly<Record<string, string>> = {
+  npm: `
+case "$1" in
+  ci) exit 0 ;;
+  start) shift; [ "\${1:-}" = -- ] && shift; exec serve_once "$@" ;;
+  test) exit 0 ;;
+  run) case " ${Object.keys(scripts).join(' ')} " in *" $2 "*) exit 0 ;; esac ;;
+esac
+echo "package.json has no script for: npm $*" >&2; exit 1`,
+  npx: `
+[ "$1" = dmarc-understudy ] || { echo "npx runs $1, which is not this program" >&2; exit 1; }
+shift
+[ "\${1:-}" = serve ] && { shift; exec serve_once "$@"; }
+exec "$REAL_NODE" "$PROGRAM" "$@"`,
+  node: `[ -f "$ROOT/$1" ] || { echo "there is no file $1" >&2; exit 1; }`,
+  serve_once: `
+"$REAL_NODE" "$PROGRAM" serve "$@" --port 0 --log-level silent >greeting.txt &
+trap 'kill -9 $! 2>/dev/null' EXIT
+until grep -q 'is ready' greeting.txt; do kill -0 $! || exit 1; done
+kill -TERM $!; wait $!; cat greeting.txt`,
+  curl: `
+case " $* " in
+  *' -N '*) "$REAL_CURL" -s --max-time 1 "$@"; [ $? = 28 ] ;;
+  *) exec "$REAL_CURL" -s "$@" ;;
+esac`,
+}
+
+/** A folder for the commands of a document, with the stand-ins for some of them in front of PATH. */
+async function environmentIn(folder: string): Promise<Record<string, string>> {
+  for (const [name, script] of Object.entries(COMMANDS)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
+    chmodSync(join(folder, name), 0o755)
+  }
+  const { stdout } = await runShell('command -v curl')
+  const PATH = `${folder}:${process.env['PATH']}`
+  return { PATH, PROGRAM, ROOT, REAL_NODE: process.execPath, REAL_CURL: stdout.trim() }
+}
+
+/** Runs the commands in one shell, one after the other; of each its exit code and what it printed. */
+async function runAll(
+  { commands }: Document,
+  folder: string,
+  origin: string,
+): Promise<{ code: number; output: string }[]> {
+  const script = commands.map(
+    ({ text }) => `${text.replaceAll('http://127.0.0.1:4010', origin)}\nprintf '\\n@@%s@@\\n' $?`,
+  )
+  writeFileSync(join(folder, 'commands.sh'), script.join('\n'))
+  const { stdout, stderr } = await runShell('. ./commands.sh', { folder, environment: await environmentIn(folder) })
+  const results = [...stdout.matchAll(/([\s\S]*?)\n@@(\d+)@@\n/g)]
+  expect(results, stderr).toHaveLength(commands.length)
+  return results.map(([, output = '', code]) => ({ code: Number(code), output }))
+}
+
+describe('the documentation', () => {
+  it.skipIf(!HAS_CURL || !HAS_JQ).for(documents.filter(({ commands }) => commands.length > 0))(
+    'has commands that work one after the other as they stand: $path',
+    async (document, { folder, onTestFinished }) => {
+      const service = await startUnderstudy({ enforceQuotas: false })
+      onTestFinished(() => service.stop())
+      const results = await runAll(document, folder, new URL(service.baseUrl).origin)
+      for (const [index, { text, refused, prints }] of document.commands.entries()) {
+        const { code, output } = results[index] ?? { code: 1, output: '' }
+        expect({ text, code, output: output.slice(0, 500) }).toMatchObject({ code: 0 })
+        if (prints !== undefined)
+          expect(output.replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:4010')).toContain(prints.trim())
+        if (!/^curl (?!.*(-N |\|))/.test(text)) continue
+        const body = JSON.parse(output) as { success: boolean; error?: { code: string } }
+        expect({ text, refused: body.error?.code }).toEqual({ text, refused })
+      }
+    },
+  )
+
+  it('fences shell commands in the one way that is run', () => {
+    for (const path of ['README.md', ...documents.map((each) => each.path)]) {
+      const languages = blocksOf(readFileSync(join(ROOT, path), 'utf8')).map(({ language }) => language)
+      expect(
+        languages.filter((each) => !['sh', 'ts', 'json', 'text', 'yaml'].includes(each)),
+        path,
+      ).toEqual([])
+    }
+    expect(documents.flatMap(({ commands }) => commands).length).toBeGreaterThan(50)
+  })
+
+  it('links to files that exist', () => {
+    for (const { path } of documents) {
+      const links = readFileSync(join(ROOT, path), 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)
+      const broken = [...links].map(([, link = '']) => link).filter((link) => !existsSync(join(ROOT, path, '..', link)))
+      expect(broken, path).toEqual([])
+    }
+  })
+
+  it.skipIf(!HAS_CURL)('streams events as it says', async ({ serve }) => {
+    const { apiKey, origin, request } = await serve()
+    const command = `curl -s -N ${origin}/__admin/accounts/default/events | grep -m 1 '^event: '`
+    const shown = runShell(command, { environment: { KEY: apiKey } })
+    let done = false
+    void shown.then(() => {
+      done = true
+    })
+    while (!done) await request('/domains')
+    expect((await shown).stdout).toBe('event: request\n')
+  })
+
+  it('names every route of the control plane in its list', async ({ serve }) => {
+    const { origin } = await serve()
+    const { paths } = (await (await fetch(`${origin}/__admin/openapi.json`)).json()) as {
+      paths: Record<string, object>
+    }
+    const methods = ['get', 'post', 'put', 'patch', 'delete']
+    const routes = Object.entries(paths).flatMap(([path, item]) =>
+      Object.keys(item)
+        .filter((method) => methods.includes(method))
+        .map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const plane = readFileSync(join(ROOT, 'docs/control-plane.md'), 'utf8')
+    const rows = plane.split('\n').filter((line) => line.startsWith('| `'))
+    const listed = [...rows.join('\n').matchAll(/`(GET|POST|PUT|PATCH|DELETE) ([^`]+)`/g)].map(
+      ([, method, path]) => `${method} ${path?.replace('…', '/accounts/{account}')}`,
+    )
+    expect(listed.toSorted()).toEqual(routes.toSorted())
+  })
+})
