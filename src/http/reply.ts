@@ -3,6 +3,7 @@ import type { Catalogue } from '../contract/catalogue.ts'
 import type { Violation } from '../contract/violations.ts'
 import type { Problem, Problems } from '../domain/errors.ts'
 import { type Content, contentOf } from './content.ts'
+import { errorEnvelope } from './envelope.ts'
 
 /** What happens to a response that violates the contract, which is a bug of ours. */
 export type ResponseValidation = 'error' | 'warn' | 'off'
@@ -82,7 +83,7 @@ export class Replier {
     const { catalogue, checkFailure, operations } = this.#api
     const problem = catalogue.foremost(problems)
     const { status, code, message } = catalogue.answer(problem)
-    const body = { success: false, error: { code, message } }
+    const body = errorEnvelope({ code, message })
     const response = (operation ?? operations[0])?.responses.get(status)
     const check = operation === undefined ? checkFailure : (response?.check ?? undocumented)
     const breach = this.#judge(check, body, operation?.id ?? 'a request outside of every operation', status)

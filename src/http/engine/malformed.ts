@@ -2,6 +2,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Contract } from '../../contract/contract.ts'
 import type { Problem } from '../../domain/errors.ts'
+import { errorEnvelope } from '../envelope.ts'
 import type { Log } from '../log.ts'
 import { requestIdOf } from '../request-id.ts'
 import { Connection } from './connection.ts'
@@ -68,7 +69,7 @@ export function createMalformedReply(
     const { status, code, message } = catalogue.answer(problem)
     const requestId = requestIdOf(`${seed}\nmalformed`, ++ordinal, requestIds)
     log.info({ request_id: requestId, status, code, cause: error.code }, 'malformed request')
-    const body = Buffer.from(JSON.stringify({ success: false, error: { code, message } }))
+    const body = Buffer.from(JSON.stringify(errorEnvelope({ code, message })))
     const headers = {
       'Content-Type': 'application/json',
       'Content-Length': body.length,
