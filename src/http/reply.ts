@@ -1,7 +1,6 @@
 import type { Api, Operation } from '../contract/api.ts'
-import type { Catalogue } from '../contract/catalogue.ts'
 import type { Violation } from '../contract/violations.ts'
-import type { Problem, Problems } from '../domain/errors.ts'
+import type { Problems } from '../domain/errors.ts'
 import { type Content, contentOf } from './content.ts'
 import { errorEnvelope } from './envelope.ts'
 
@@ -19,8 +18,6 @@ export interface Reading {
 export interface Reply {
   status: number
   code?: string
-  /** Of several problems, the one that is answered. */
-  problem?: Problem<string>
   /** Why it should not have been sent, where it is sent all the same. */
   breach?: ContractBreach | undefined
   headers: Readonly<Record<string, string>>
@@ -49,10 +46,6 @@ export class Replier {
   /** Replies to readings by operation, kept while their source is: validated and written once. */
   readonly #kept = new WeakMap<object, Map<string, { variant: string; reply: Reply }>>()
 
-  get catalogue(): Catalogue {
-    return this.#api.catalogue
-  }
-
   constructor(api: Api, validation: ResponseValidation) {
     this.#api = api
     this.#validation = validation
@@ -78,17 +71,16 @@ export class Replier {
     return { status, headers, body: contentOf(success.write(body)), breach }
   }
 
-  /** `operation` is absent where the refusal came before one was known. */
+  /** Answers the first of the problems. `operation` is absent where the refusal came before one was known. */
   refuse(operation: Operation | undefined, problems: Problems<string>): Reply {
     const { catalogue, checkFailure, operations } = this.#api
-    const problem = catalogue.foremost(problems)
-    const { status, code, message } = catalogue.answer(problem)
+    const { status, code, message } = catalogue.answer(problems[0])
     const body = errorEnvelope({ code, message })
     const response = (operation ?? operations[0])?.responses.get(status)
     const check = operation === undefined ? checkFailure : (response?.check ?? undocumented)
     const breach = this.#judge(check, body, operation?.id ?? 'a request outside of every operation', status)
     const headers = response?.codes.has(code) ? response.constantHeaders : {}
-    return { status, code, problem, headers, body: contentOf(JSON.stringify(body)), breach }
+    return { status, code, headers, body: contentOf(JSON.stringify(body)), breach }
   }
 
   /** @throws ContractBreach unless such a response is sent all the same. */

@@ -229,7 +229,7 @@ describe('The ready-made set', () => {
       expect(milliseconds).toBeLessThanOrEqual(3000)
     }
     expect(effects[0]).not.toBe(effects[1])
-    expect(effects[2]).toBe('The body came in drops, over 3000 ms.')
+    expect(effects[2]).toBe('The body was sent in small pieces, over 3000 ms.')
   })
 })
 

@@ -152,7 +152,7 @@ describe('`truncate`', () => {
     expect((await journalOf(service))[0]).toMatchObject({
       status: 200,
       injected: true,
-      fault: { effect: 'Half of the body was sent, and the connection closed.' },
+      fault: { effect: 'Half of the body was sent, and the connection was closed.' },
     })
   })
 
@@ -201,7 +201,7 @@ describe('`drip`', () => {
     expect((await journalOf(service))[0]).toMatchObject({
       status: 200,
       injected: false,
-      fault: { id: 'fault_1', effect: 'The body came in drops, over 20 ms.' },
+      fault: { id: 'fault_1', effect: 'The body was sent in small pieces, over 20 ms.' },
     })
   })
 

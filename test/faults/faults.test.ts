@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CORRUPTIONS } from '../../src/domain/faults.ts'
+import { CORRUPTIONS } from '../../src/faults/kinds.ts'
 import { ACCEPTED, contract, operationOf, send } from '../service/refusals.ts'
 import { ACCOUNT, HOUR, instant, stateOf } from '../support/account.ts'
 import { addFault, control, faultsOf, journalOf, NO_QUOTA, quotaOf } from '../support/control-client.ts'
@@ -410,7 +410,7 @@ describe('Corruption', () => {
       const violates = !isJson(text) || (response?.check(JSON.parse(text)).length ?? 0) > 0
       if (text === genuine.text) {
         expect(entry).toMatchObject({ injected: false })
-        expect(entry?.fault?.effect).toBe(`The answer has nothing that ${corrupt} could spoil.`)
+        expect(entry?.fault?.effect).toBe(`The answer has nothing that ${corrupt} could change.`)
       } else {
         expect(entry?.injected).toBe(true)
         expect(entry?.fault?.effect).toMatch(/\.$/)

@@ -1,6 +1,8 @@
 import { pointTo } from '../../ground/json.ts'
-import { type Answer, type Candidate, type Draw, type Place, pointerOf, shuffle, spanOf } from './answer.ts'
+import type { Draw } from '../injection.ts'
+import type { Candidate } from './corruption-kind.ts'
 import { insertEntry, replaceSpan } from './json-text.ts'
+import { type ParsedResponse, type Place, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
 /** Values that a later version of the service could bring, by field. They are invented, so that no contract has them. */
 const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
@@ -42,26 +44,26 @@ export function unknownValues(place: Place, known: readonly unknown[]): unknown[
 }
 
 /** Puts another value in the place of a listed one. */
-export function replacement(answer: Answer, place: Place, value: unknown): Candidate {
+export function replacement(response: ParsedResponse, place: Place, value: unknown): Candidate {
   const json = JSON.stringify(value)
   return {
     about: place.shape,
     make: () => ({
-      text: replaceSpan(answer.text, spanOf(answer, place), json),
+      text: replaceSpan(response.text, spanOf(response, place), json),
       change: `${pointerOf(place)} became the new value ${json} instead of ${JSON.stringify(place.value)}.`,
     }),
   }
 }
 
 /** Adds a property that the object at `place` does not have yet. */
-export function* additions(answer: Answer, place: Place, object: object, draw: Draw): Generator<Candidate> {
+export function* additions(response: ParsedResponse, place: Place, object: object, draw: Draw): Generator<Candidate> {
   for (const [name, json] of shuffle(PROPERTIES, draw)) {
     if (Object.hasOwn(object, name)) continue
     const index = Math.floor(draw() * (Object.keys(object).length + 1))
     yield {
       about: place.shape,
       make: () => ({
-        text: insertEntry(answer.text, spanOf(answer, place), index, `"${name}":${json}`),
+        text: insertEntry(response.text, spanOf(response, place), index, `"${name}":${json}`),
         change: `${pointTo(pointerOf(place), name)} was added.`,
       }),
     }
