@@ -84,7 +84,7 @@ describe('The option faults', () => {
       /^PATH#\/a~1b\/rules\/0\/match\/colour: The field `a\/b\.rules\[0\]\.match\.colour` is not known here\.$/,
     ],
     [
-      'has a rule that could never strike',
+      'has a rule that could never act',
       { one: { rules: [{ match: { operation: 'listDmarc' }, respond: { error: 'not_found' } }] } },
       /^PATH#\/one\/rules\/0\/respond\/error: `one\.rules\[0\]\.respond\.error` cannot be "not_found": listDmarc may answer with unauthorized, rate_limited, internal_error\. For an answer outside of the contract use respond\.status\.$/,
     ],

@@ -15,9 +15,9 @@ import {
 import { additions, hasNewValues, newValues, replacement } from './novelties.ts'
 import { type ParsedResponse, placesIn, pointerOf, type Shape, shuffle, spanOf } from './parsed-response.ts'
 
-/** How often what only this contract allows goes before what every JSON allows. */
+/** How often changes that only this contract allows are tried before those that every JSON text allows. */
 const FREEDOM_FIRST = 3 / 4
-/** How often an order is drawn that may be the one that was. */
+/** How often an order is drawn; it may be the present one. */
 const TRIALS = 3
 
 /** Another body that the contract also allows: it means the same, or the contract leaves room for the difference. */
@@ -35,7 +35,7 @@ function* candidates(response: ParsedResponse, draw: Draw): Generator<Candidate>
   for (const way of ways) yield* way(response, draw)
 }
 
-/** Where a field takes its values from a list that the contract does not give. */
+/** New values for fields whose possible values the contract does not list. */
 function* newValuesOf(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   for (const place of placesIn(response.root, draw, isOpenList)) {
     if (place.shape.values !== undefined) continue
@@ -79,7 +79,7 @@ function isOpenObject(shape: Shape): boolean {
   return shape.mayBe('object') && !shape.isClosed
 }
 
-/** As if another library wrote the answer: wherever two properties meet, they stand in the same order. */
+/** As if another library wrote the body: any two properties have the same order in all objects. */
 function* properties({ text }: ParsedResponse, draw: Draw): Generator<Candidate> {
   const ranks = new Map<string, number>()
   function rank({ key = '' }: { key?: string }): number {
@@ -127,7 +127,7 @@ function isArray(shape: Shape): boolean {
   return shape.mayBe('array')
 }
 
-/** Many numbers for one, because whoever gives the numbers may keep count of them. */
+/** Many numbers from one draw, because draws may be counted. */
 function chanceFrom(draw: Draw): Draw {
   let word = Math.floor(draw() * 4294967296)
   return () => fraction(scramble(word++ >>> 0))
@@ -152,7 +152,7 @@ function* spacing({ text }: ParsedResponse, draw: Draw): Generator<Candidate> {
   for (const make of shuffle(ways, draw)) yield { about: make, make }
 }
 
-/** What others escape although they need not; none of it stands outside of strings. */
+/** Characters that some libraries escape without need; they occur only in strings. */
 const ESCAPABLE: readonly [characters: string, pattern: RegExp, written: (character: string) => string][] = [
   ['characters beyond ASCII', /[\u0080-\uffff]/g, escaped],
   ['angle brackets, ampersands and backticks', /[<>&`]/g, escaped],
@@ -204,7 +204,7 @@ function isNumber(shape: Shape): boolean {
   return shape.mayBe('number', 'integer')
 }
 
-/** As most libraries write numbers, without decimals that say nothing. */
+/** As most libraries write numbers: without zeros at the end. */
 function* plainNumbers({ root }: ParsedResponse): Generator<Candidate> {
   const change = 'The numbers of the answer were written without zeros at their end.'
   yield { about: plainNumbers, make: () => ({ text: JSON.stringify(root.value), change }) }

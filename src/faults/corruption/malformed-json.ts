@@ -15,7 +15,7 @@ function* candidates(response: ParsedResponse, draw: Draw): Generator<Candidate>
 
 function cutOff({ text }: ParsedResponse, draw: Draw): Change {
   const length = 1 + Math.floor(draw() * (text.length - 1))
-  // Half of a surrogate pair would not survive the way to bytes.
+  // Half of a surrogate pair cannot be written in UTF-8.
   const kept = /[\ud800-\udbff]$/.test(text.slice(length - 1, length)) ? length - 1 : length
   return { text: text.slice(0, kept), change: `The answer was cut off after ${kept} of ${text.length} characters.` }
 }

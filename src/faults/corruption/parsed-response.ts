@@ -114,7 +114,7 @@ export class Shape {
     return this.#schemas.some((schema) => [schema['type']].flat().some((type) => types.includes(String(type))))
   }
 
-  /** Whether properties that are not named are forbidden. */
+  /** Whether other properties are forbidden. */
   get isClosed(): boolean {
     return this.#schemas.some(
       ({ additionalProperties, unevaluatedProperties }) =>
@@ -151,7 +151,7 @@ function withAlternatives(schema: unknown): Json[] {
   return [schema, ...[allOf, anyOf, oneOf].flat().flatMap(withAlternatives)]
 }
 
-/** Without a prototype, so that a name such as `constructor` finds nothing. */
+/** The object has no prototype, so that it has no property `constructor`. */
 function propertiesOf({ properties }: Json): Json {
   return isObject(properties) ? Object.assign(Object.create(null), properties) : Object.create(null)
 }

@@ -9,7 +9,7 @@ export const unknownEnum: CorruptionKind = { candidates: unknownEnums, proves: v
 function* unknownEnums(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   const { codes } = response.contract
   for (const place of placesIn(response.root, draw, codes.size > 0 ? undefined : listsValues)) {
-    // The codes of a response are listed beside its schema.
+    // The contract lists the codes of a response beside its schema.
     const isCode = codes.size > 0 && place.step === 'code' && pointerOf(place) === '/error/code'
     const known = isCode ? [...codes, ...(place.shape.values ?? [])] : place.shape.values
     if (known === undefined) continue

@@ -8,7 +8,7 @@ export const wrongType: CorruptionKind = { candidates: wrongTypes, proves: viola
 
 function* wrongTypes(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   for (const place of placesIn(response.root, draw)) {
-    // `success` and the whole are the envelope's.
+    // `success` and the whole body belong to `bad-envelope`.
     if (place.parent === undefined || (place.parent.parent === undefined && place.step === 'success')) continue
     for (const [type, json] of shuffle(otherTypes(place), draw)) {
       yield {
@@ -32,7 +32,7 @@ const QUOTED: Rewriting = ['a string', (text, span) => `"${textOf(text, span)}"`
 const WRAPPED: Rewriting = ['an array', (text, span) => `[${textOf(text, span)}]`]
 const BLANK: Rewriting = ['a string', () => '""']
 
-/** How servers of other makes are known to write such a value. */
+/** How other servers are known to write such a value. */
 function otherTypes({ value }: Place): Rewriting[] {
   if (value === null) return [BLANK, ['an array', () => '[]'], ['an object', () => '{}'], ['a number', () => '0']]
   if (Array.isArray(value)) return [['an object', keyedByIndex], NULL, BLANK]
@@ -53,7 +53,7 @@ function otherTypes({ value }: Place): Rewriting[] {
   }
 }
 
-/** As PHP writes an array whose keys have a gap. */
+/** As PHP writes an array whose indexes have a gap. */
 function keyedByIndex(text: string, span: Span): string {
   return `{${[...entriesOf(text, span)].map((item, index) => `"${index}":${textOf(text, item)}`).join(',')}}`
 }
