@@ -20,7 +20,15 @@ import { isReported, StoreError } from '../store/store-error.ts'
 import { createGate, type GateDeps, type GateResult, NO_ACCOUNT } from './gate.ts'
 import { createRecorder } from './recorder.ts'
 import { createSender } from './sender.ts'
-import { type Admitted, type Conforming, type Outcome, outcomeOf, type Refused, type Routed } from './stages.ts'
+import {
+  type Admitted,
+  type Conforming,
+  type Outcome,
+  outcomeOf,
+  type Refused,
+  type Routed,
+  type Stage,
+} from './stages.ts'
 
 export interface PipelineDeps extends GateDeps, InjectionOptions {
   contract: ServiceContract
@@ -58,7 +66,7 @@ export function createPipeline(
     if (ended.has(request.socket)) return undefined
     const routed = route(request, response)
     /** How far the request has come; a failure is told with what is known by then. */
-    let reached: Routed | Admitted | Refused | Conforming = routed
+    let reached: Stage = routed
 
     function followStages(): Awaitable<Outcome> {
       return whenReady(admit(routed), (admitted) => {
@@ -229,7 +237,7 @@ export function createPipeline(
     return outcomeOf(gated, conforming, replier.refuse(gated.operation, problems), problems, unlawful)
   }
 
-  function fail(reached: Routed | Admitted | Refused | Conforming, error: unknown): Outcome {
+  function fail(reached: Stage, error: unknown): Outcome {
     const conforming = 'admitted' in reached ? reached : undefined
     const gated = gatedOf(reached) ?? enter(reached as Routed, NO_ACCOUNT, NO_ACCOUNT.decision.refusal, undefined)
     if (error instanceof ClientGone) return outcomeOf(gated, conforming, undefined)
@@ -243,7 +251,7 @@ export function createPipeline(
     return { ...outcomeOf(gated, conforming, reply), failure: error }
   }
 
-  function abandon(reached: Routed | Admitted | Refused | Conforming, error: unknown): void {
+  function abandon(reached: Stage, error: unknown): void {
     const gated = gatedOf(reached)
     log.error({ request_id: gated?.requestId, err: error }, 'The response could not be sent.')
     const { response } = gated?.routed ?? (reached as Routed)
@@ -254,7 +262,7 @@ export function createPipeline(
 const MALFORMED: Route = refuse({ code: 'invalid_request_body', reason: 'malformed' })
 
 /** What is known of a request at the gate and from there on. */
-function gatedOf(reached: Routed | Admitted | Refused | Conforming): Admitted | Refused | undefined {
+function gatedOf(reached: Stage): Admitted | Refused | undefined {
   if ('admitted' in reached) return reached.admitted
   return 'routed' in reached ? reached : undefined
 }

@@ -101,6 +101,9 @@ export interface Outcome {
   send: Transmission | undefined
 }
 
+/** What a request has become at one of the stages before its outcome. */
+export type Stage = Routed | Admitted | Refused | Conforming
+
 const NO_PROBLEMS: readonly Problem<string>[] = []
 
 /** An outcome to which nothing was done by an injection since the gate. */
