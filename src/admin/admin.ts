@@ -3,6 +3,7 @@ import { type ConformitySettings, conform } from '../behaviour/conformity.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Refusal } from '../domain/errors.ts'
 import { type BodySettings, ClientGone, readBody } from '../http/body.ts'
+import { errorEnvelope } from '../http/envelope.ts'
 import type { Log } from '../http/log.ts'
 import { createRouter, readTarget } from '../http/router.ts'
 import { isReported } from '../store/store-error.ts'
@@ -28,9 +29,7 @@ const HEALTHY = Buffer.from(JSON.stringify({ success: true, data: { status: 'ok'
 // Of what failed it could be the document that is asked for the words of every other refusal.
 const message = 'The server failed to answer; its log has the reason.'
 const failure = { code: 'internal_error', message }
-const FAILED = Buffer.from(
-  JSON.stringify({ success: false, error: { ...failure, problems: [{ ...failure, field: null }] } }),
-)
+const FAILED = Buffer.from(JSON.stringify(errorEnvelope({ ...failure, problems: [{ ...failure, field: null }] })))
 
 /** An answer that is no envelope. */
 interface Page {

@@ -1,7 +1,8 @@
 import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
-import { type Fault, type FaultRule, faultId, isExpired, phaseOf, UNTOUCHED } from '../domain/faults.ts'
+import { type Fault, type FaultRule, faultId, isExpired, NO_TALLY } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
+import { phaseOf } from '../faults/kinds.ts'
 import { type AdminCode, notFound, tooMany } from './codes.ts'
 import { type FaultSet, readyMadeSets } from './fault-sets.ts'
 import { findUnlawfulness } from './rule-lawfulness.ts'
@@ -75,7 +76,7 @@ async function removeFaults(
   return decision.ok ? done() : decision
 }
 
-function describeFault({ now }: AccountCall, fault: Fault, { matched, hits } = UNTOUCHED): object {
+function describeFault({ now }: AccountCall, fault: Fault, { matched, hits } = NO_TALLY): object {
   const { id, set, createdAt, rule } = fault
   const spent = hits >= (rule.times ?? Number.POSITIVE_INFINITY)
   return {

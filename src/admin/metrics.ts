@@ -37,7 +37,7 @@ export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ ty
   }
   count('exchanges_total', 'Requests to the service, those without an answer included.', worlds.journal.recorded)
   count('request_seconds_total', 'Time from the arrival of requests to their answers.', worlds.journal.seconds)
-  count('fault_hits_total', 'Requests that fault rules struck.', worlds.faultHits)
+  count('fault_hits_total', 'Requests on which fault rules acted.', worlds.faultHits)
   new Gauge({
     name: 'dmarc_understudy_accounts',
     help: 'Accounts, sandboxes included.',

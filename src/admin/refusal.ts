@@ -1,5 +1,6 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Problems } from '../domain/errors.ts'
+import { errorEnvelope } from '../http/envelope.ts'
 
 /** How many problems are listed; a body of megabytes could have as many. */
 const LISTED = 100
@@ -12,7 +13,7 @@ export function describeRefusal(catalogue: Catalogue, problems: Problems<string>
     const answer = catalogue.answer(problem)
     return { code: answer.code, field: problem.field ?? null, message: printable(answer.message) }
   })
-  return { status, body: { success: false as const, error: { code, message: printable(message), problems: all } } }
+  return { status, body: errorEnvelope({ code, message: printable(message), problems: all }) }
 }
 
 /** A message ends up on terminals and in logs, where a control character would do what the client says. */

@@ -1,17 +1,18 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { FaultMatch, FaultRule, InjectedAnswer } from '../domain/faults.ts'
+import type { FaultMatch, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
+import { kindOf } from '../faults/kinds.ts'
 import { type AdminRefusal, invalid } from './codes.ts'
 
-/** What the schema cannot say of a rule: that the service's contract lets it strike, and that there is room for it. */
+/** What the schema cannot check: that the contract of the service lets the rule act, and that there is room for it. */
 export function findUnlawfulness(rule: FaultRule, contract: Contract, answerLimit: number): AdminRefusal | undefined {
   const { match = {}, respond, expires_after: life } = rule
   const unknown = findUnknown(match, contract)
   if (unknown) return unknown
   const fitting = contract.operations.filter((operation) => fits(match, operation, contract))
   if (fitting.length === 0) return invalid('/match', match, 'nothing', { expected: whatThereIs(match, contract) })
-  if (match.method === 'HEAD' && spoils(rule)) return invalid('/match/method', 'HEAD', 'bodiless')
+  if (match.method === 'HEAD' && kindOf(rule).needsBody) return invalid('/match/method', 'HEAD', 'bodiless')
   if (life !== undefined && parseDuration(life) === 0) return invalid('/expires_after', life, 'no-time')
   if (respond === undefined) return undefined
   return 'error' in respond ? findUnansweredError(respond, fitting, contract) : findTooLong(respond, answerLimit)
@@ -46,12 +47,8 @@ function whatThereIs({ operation, path }: FaultMatch, { operations, routes }: Co
   return `${path ?? 'the service'} has ${[...new Set(methods)].join(', ')}`
 }
 
-function spoils({ corrupt, connection }: FaultRule): boolean {
-  return corrupt !== undefined || connection === 'truncate' || connection === 'drip'
-}
-
 function findUnansweredError(
-  { error, status }: Extract<InjectedAnswer, { error: string }>,
+  { error, status }: Extract<InjectedResponse, { error: string }>,
   fitting: readonly Operation[],
   { catalogue, operations }: Contract,
 ): AdminRefusal | undefined {
@@ -74,7 +71,7 @@ function codesOf(operations: readonly Operation[]): Set<string> {
   return new Set(operations.flatMap(({ responses }) => [...responses.values()].flatMap(({ codes }) => [...codes])))
 }
 
-function findTooLong({ body }: Extract<InjectedAnswer, { status: number }>, limit: number): AdminRefusal | undefined {
+function findTooLong({ body }: Extract<InjectedResponse, { status: number }>, limit: number): AdminRefusal | undefined {
   const size = body === undefined ? 0 : sizeOf(body)
   if (size === undefined) return invalid('/respond/body', undefined, 'too-deep')
   return size > limit ? invalid('/respond/body', undefined, 'too-long', { limit, count: size }) : undefined

@@ -71,6 +71,12 @@ export interface ResponseContract {
   write: Writer
 }
 
+/** Whether the contract lets an operation answer with a code. */
+export function answersWith({ responses }: Operation, code: string): boolean {
+  for (const { codes } of responses.values()) if (codes.has(code)) return true
+  return false
+}
+
 /** Compiles a document, its schemas with `compile`. @throws ContractError for what would not work later. */
 export function compileApi(document: ApiDocument, compile: SchemaCompiler): Api {
   const { resolved, catalogue, file } = document

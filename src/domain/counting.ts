@@ -1,44 +1,42 @@
-import { type Fault, type FaultStrike, type FaultTally, type FaultTarget, strikeFault } from './faults.ts'
-import { type Allowance, type Charge, chargeQuota, type Hits } from './quotas.ts'
+import type { Fault, FaultTally } from './faults.ts'
+import type { Hits } from './quotas.ts'
 
-/** What is counted beside the state of an account; changed in place, because it is at every request. */
-export interface Counting {
-  /** By bucket. */
+/** What is counted beside the state of an account: the quotas by bucket, and the fault rules by id. */
+export interface Counters {
+  quotas: ReadonlyMap<string, Hits>
+  tallies: ReadonlyMap<string, FaultTally>
+}
+
+/** The same where it is counted: changed in place, because every request changes it. */
+export interface Counting extends Counters {
   quotas: Map<string, Hits>
-  /** By id of a fault rule. */
   tallies: Map<string, FaultTally>
-  /** How many requests the account was asked. */
+  /** How many requests the account has received. */
   requests: number
 }
 
-/** Charges one request to a bucket at `now` (milliseconds on the account's clock). */
-export function chargeBucket({ quotas }: Counting, bucket: string, charge: Charge, now: number): Allowance {
-  const { hits, allowance } = chargeQuota(quotas.get(bucket), charge, now)
-  quotas.set(bucket, hits)
-  return allowance
+/** What one request changes in the counters of its account. */
+export interface Counted {
+  /** The ordinal of the request among those of the account, from 1; 0 where it is not counted. */
+  ordinal: number
+  /** The bucket that it was charged to and what is used there now; absent where it has no quota. */
+  bucket: string | undefined
+  hits: Hits | undefined
+  /** The new tallies of the fault rules that it matched; absent where no rule was asked. */
+  tallies: readonly (readonly [id: string, tally: FaultTally])[] | undefined
 }
 
-/** Finds the rule that strikes a request, and counts what it was for; see `strikeFault`. */
-export function countStrike(
-  { tallies }: Counting,
-  faults: readonly Fault[],
-  target: FaultTarget,
-  now: number,
-  draw: (fault: Fault, ordinal: number) => number,
-): FaultStrike | undefined {
-  const { counted, strike } = strikeFault(faults, tallies, target, now, draw)
-  for (const [id, tally] of counted) tallies.set(id, tally)
-  if (tallies.size > faults.length) forgetRemoved(tallies, faults)
-  return strike
-}
-
-/** The ordinal of a request, from 1. */
-export function countRequest(counting: Counting): number {
-  counting.requests += 1
-  return counting.requests
+/** Enters one request in the counters of an account that has these fault rules. */
+export function countRequest(counting: Counting, counted: Counted, faults: readonly Fault[]): void {
+  const { ordinal, bucket, hits, tallies } = counted
+  if (ordinal > 0) counting.requests = ordinal
+  if (bucket !== undefined && hits !== undefined) counting.quotas.set(bucket, hits)
+  if (tallies === undefined) return
+  for (const [id, tally] of tallies) counting.tallies.set(id, tally)
+  if (counting.tallies.size > faults.length) forgetRemoved(counting.tallies, faults)
 }
 
 function forgetRemoved(tallies: Map<string, FaultTally>, faults: readonly Fault[]): void {
-  const there = new Set(faults.map(({ id }) => id))
-  for (const id of tallies.keys()) if (!there.has(id)) tallies.delete(id)
+  const ids = new Set(faults.map(({ id }) => id))
+  for (const id of tallies.keys()) if (!ids.has(id)) tallies.delete(id)
 }

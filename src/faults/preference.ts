@@ -1,3 +1,8 @@
+import { answersWith, type Operation } from '../contract/api.ts'
+import type { Catalogue } from '../contract/catalogue.ts'
+import type { InjectedResponse } from '../domain/faults.ts'
+import type { HonouredPreference, Injection } from './injection.ts'
+
 /** What a request prefers to be answered with, and after how many milliseconds. */
 export interface Preference {
   /** A status or an error code. */
@@ -10,12 +15,50 @@ const LONGEST_DELAY = 600_000
 
 /** One preference or parameter: a token and perhaps a value, which is a token or a quoted text (RFC 7240 §2). */
 const PART = /\s*([\w!#$%&'*+.^`|~-]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s,;"]*))?\s*(?:[,;]|$)/y
-/** What is none of the kind, up to the next that may be. */
+/** Text that is no preference, up to the next place where one may begin. */
 const OTHER = /[^,;]*(?:[,;]|$)/y
 
+/** The injection that the Prefer header of a request asks for; none where nothing in it can be honoured. */
+export function preferredInjection(header: string, operation: Operation, catalogue: Catalogue): Injection | undefined {
+  const { code, delay } = readPreference(header)
+  const respond = code === undefined ? undefined : responseFor(code, operation, catalogue)
+  // A success cannot be forced: either the service succeeds or it does not.
+  const { status } = operation.success
+  const wantsSuccess = code === String(status)
+  if (respond === undefined && delay === undefined && !wantsSuccess) return undefined
+  return {
+    source: 'prefer',
+    id: undefined,
+    // A rule must do something, even if that is to wait 0 ms.
+    rule: { ...((delay !== undefined || wantsSuccess) && { delay_ms: delay ?? 0 }), ...(respond && { respond }) },
+    chance: undefined,
+    preference: {
+      code: respond === undefined && !wantsSuccess ? undefined : code,
+      status: wantsSuccess ? status : undefined,
+      delay,
+    },
+    domain: undefined,
+  }
+}
+
+/** The value of the field Preference-Applied of a response with this status; empty where nothing was honoured. */
+export function appliedPreference({ code, status: required, delay }: HonouredPreference, status: number): string {
+  const honoursCode = code !== undefined && (required === undefined || status === required)
+  return [...(honoursCode ? [`code=${code}`] : []), ...(delay === undefined ? [] : [`delay=${delay}`])].join(', ')
+}
+
+/** The response that a status or an error code asks for. A status that the service does not have comes without a body. */
+function responseFor(wanted: string, operation: Operation, catalogue: Catalogue): InjectedResponse | undefined {
+  if (answersWith(operation, wanted)) return { error: wanted }
+  if (!/^[45]\d\d$/.test(wanted)) return undefined
+  const status = Number(wanted)
+  const [code] = operation.responses.get(status)?.codes ?? []
+  return code === undefined || catalogue.problemWith(code, status) === undefined ? { status } : { error: code, status }
+}
+
 /**
- * The preferences `code` and `delay` of a Prefer header (RFC 7240 §2). Others, and those with a value that cannot be,
- * are ignored, as the RFC demands. Those that stand behind a semicolon count as well.
+ * The preferences `code` and `delay` of a Prefer header (RFC 7240 §2). All others are ignored, and so are impossible
+ * values, as the RFC demands. Parameters behind a semicolon count like preferences.
  */
 export function readPreference(header: string): Preference {
   const given = new Map<string, string>()

@@ -1,53 +1,43 @@
+import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Problem } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { isObject, valueAt } from '../ground/json.ts'
-import type { Exchange } from '../service/exchange.ts'
-
-/** Where a request names a domain. */
-export interface NamedDomain {
-  /** JSON pointer into the body. */
-  field: string
-  domain: string
-}
+import type { InjectionTarget, NamedDomain } from './injection.ts'
 
 const HOUR = 3_600_000
 const SOME_DOMAIN: NamedDomain = { field: '/domains/0', domain: 'example.com' }
 
 /**
- * A problem that never was, with whatever the catalogue's words for it may ask for. `named` is the domain that it is
- * about, where the request is known to name one.
+ * A problem that the request does not have, with everything that the message of the catalogue may ask for. `named` is
+ * the domain that it is about, where the request is known to name one.
  */
 export function sampleProblem(
-  exchange: Exchange,
+  target: InjectionTarget,
   { code, reason }: Pick<Problem<string>, 'code' | 'reason'>,
   contract: Contract,
   named?: NamedDomain,
 ): Problem<string> {
-  const { operation, query, allowance, request, caller } = exchange
+  const { operation, query, allowance, request, principal } = target
   const { domain, field } = named ?? SOME_DOMAIN
-  const limit = sampleLimit(exchange, code, reason, contract)
-  const until = allowance === undefined ? (caller?.now ?? 0) + HOUR : allowance.resetAt * 1000
-  const methods = contract.routes.get(operation?.path ?? '')
+  const limit = sampleLimit(target, code, reason, contract)
+  const until = allowance === undefined ? principal.now + HOUR : allowance.resetAt * 1000
+  const methods = contract.routes.get(operation.path)
   return {
     code,
     ...(reason !== undefined && { reason }),
-    field: sampleField(exchange, code, reason) ?? field,
+    field: sampleField(operation, code, reason) ?? field,
     value: sampleValue(code, reason, query['id'], named) ?? domain,
     about: {
       ...{ domain, features: 'a monitoring feature', type: 'array', given: 'string', limit, count: limit + 1 },
-      ...{
-        path: operation?.path ?? '',
-        method: request.method ?? '',
-        allowed: [...(methods?.keys() ?? [])].join(', '),
-      },
-      ...plansOf(exchange, contract),
+      ...{ path: operation.path, method: request.method ?? '', allowed: [...(methods?.keys() ?? [])].join(', ') },
+      ...samplePlans(principal.account.plan, contract),
       until: writeInstant(until),
     },
   }
 }
 
-function sampleField({ operation }: Exchange, code: string, reason: string | undefined): string | undefined {
+function sampleField(operation: Operation, code: string, reason: string | undefined): string | undefined {
   switch (code) {
     case 'missing_id':
     case 'not_found':
@@ -58,7 +48,7 @@ function sampleField({ operation }: Exchange, code: string, reason: string | und
     case 'duplicate_name':
       return '/name'
     case 'missing_field': {
-      const required = valueAt(operation?.bodySchema ?? {}, '/required/0')
+      const required = valueAt(operation.bodySchema ?? {}, '/required/0')
       return typeof required === 'string' ? `/${required}` : '/domains'
     }
     case 'invalid_field_type':
@@ -80,16 +70,16 @@ function sampleValue(
   return code === 'invalid_domain' && named === undefined ? 'not a hostname' : undefined
 }
 
-/** The limit that the words of the code speak of. */
+/** The limit that the message for the code speaks of. */
 function sampleLimit(
-  { operation, allowance }: Exchange,
+  { operation, allowance }: InjectionTarget,
   code: string,
   reason: string | undefined,
   { settings }: Contract,
 ): number {
   if (code === 'rate_limited') return allowance?.limit ?? 0
-  if (code === 'invalid_name') return limitAt(operation?.bodySchema, '/properties/name/maxLength')
-  if (reason === 'maxItems') return limitAt(operation?.bodySchema, '/properties/domains/maxItems')
+  if (code === 'invalid_name') return limitAt(operation.bodySchema, '/properties/name/maxLength')
+  if (reason === 'maxItems') return limitAt(operation.bodySchema, '/properties/domains/maxItems')
   return settings.bodyLimit
 }
 
@@ -98,8 +88,8 @@ function limitAt(schema: unknown, pointer: string): number {
   return typeof limit === 'number' ? limit : 0
 }
 
-/** A plan that is too low, and the lowest that is not. */
-function plansOf({ caller }: Exchange, { settings }: Contract): { plan: string; lowest: string } {
+/** A plan that is too low if there is one, and the lowest that is not. */
+function samplePlans(plan: string, { settings }: Contract): { plan: string; lowest: string } {
   const { order, lowest } = settings.plans
-  return { plan: order[order.indexOf(lowest) - 1] ?? caller?.account.plan ?? lowest, lowest }
+  return { plan: order[order.indexOf(lowest) - 1] ?? plan, lowest }
 }

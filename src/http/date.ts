@@ -1,7 +1,7 @@
 let second = Number.NaN
 let text = ''
 
-/** The value of a Date field (RFC 9110 §5.6.7); remembered for the second that it stands for. */
+/** The value of a Date field (RFC 9110 §5.6.7); remembered for one second. */
 export function writeDate(milliseconds: number): string {
   const current = Math.floor(milliseconds / 1000)
   if (current !== second) {

@@ -1,4 +1,4 @@
-/** As much of a structured logger as is used here; pino's fits. */
+/** The part of a structured logger that is used here; a logger of pino has it. */
 export interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -1,10 +1,10 @@
 import type { Api, Operation } from '../contract/api.ts'
-import type { Catalogue } from '../contract/catalogue.ts'
 import type { Violation } from '../contract/violations.ts'
-import type { Problem, Problems } from '../domain/errors.ts'
+import type { Problems } from '../domain/errors.ts'
 import { type Content, contentOf } from './content.ts'
+import { errorEnvelope } from './envelope.ts'
 
-/** What happens to a response that violates the contract, which is a bug of ours. */
+/** What happens to a response that violates the contract, which is a bug of this program. */
 export type ResponseValidation = 'error' | 'warn' | 'off'
 
 /** `data` that `make` computes from `source` and `variant` alone, so that its bytes can be kept as long as the source. */
@@ -14,19 +14,17 @@ export interface Reading {
   make(): unknown
 }
 
-/** A response but for the headers that every exchange has. */
+/** A response without the header fields that all responses have. */
 export interface Reply {
   status: number
   code?: string
-  /** Of several problems, the one that is answered. */
-  problem?: Problem<string>
-  /** Why it should not have been sent, where it is sent all the same. */
+  /** How it violates the contract, where it is sent nevertheless. */
   breach?: ContractBreach | undefined
   headers: Readonly<Record<string, string>>
   body: Content
-  /** Whether it is not, or not quite, what the service would answer. */
+  /** Whether it differs from what the service would answer. */
   injected?: boolean
-  /** Whether it is nothing of the service's at all, but what a gateway or the like would answer. */
+  /** Whether it is not a response of the service at all, but one of a gateway or the like. */
   foreign?: boolean
 }
 
@@ -41,16 +39,12 @@ export class ContractBreach extends Error {
   }
 }
 
-/** Makes replies, each proved against the contract before it leaves. */
+/** Makes replies, and checks each of them against the contract. */
 export class Replier {
   readonly #api: Api
   readonly #validation: ResponseValidation
-  /** Replies to readings by operation, kept while their source is: validated and written once. */
+  /** Replies to readings by operation, kept as long as their source: they are validated and written once. */
   readonly #kept = new WeakMap<object, Map<string, { variant: string; reply: Reply }>>()
-
-  get catalogue(): Catalogue {
-    return this.#api.catalogue
-  }
 
   constructor(api: Api, validation: ResponseValidation) {
     this.#api = api
@@ -72,26 +66,25 @@ export class Replier {
     const complete =
       success.defaults === undefined || Array.isArray(data) ? data : { ...success.defaults, ...(data as object) }
     const body = { success: true, data: complete }
-    const breach = this.#judge(success.check, body, id, success.status)
+    const breach = this.#findBreach(success.check, body, id, success.status)
     const { status, constantHeaders: headers } = success
     return { status, headers, body: contentOf(success.write(body)), breach }
   }
 
-  /** `operation` is absent where the refusal came before one was known. */
+  /** Answers the first of the problems. `operation` is absent where the refusal came before one was known. */
   refuse(operation: Operation | undefined, problems: Problems<string>): Reply {
     const { catalogue, checkFailure, operations } = this.#api
-    const problem = catalogue.foremost(problems)
-    const { status, code, message } = catalogue.answer(problem)
-    const body = { success: false, error: { code, message } }
+    const { status, code, message } = catalogue.answer(problems[0])
+    const body = errorEnvelope({ code, message })
     const response = (operation ?? operations[0])?.responses.get(status)
     const check = operation === undefined ? checkFailure : (response?.check ?? undocumented)
-    const breach = this.#judge(check, body, operation?.id ?? 'a request outside of every operation', status)
+    const breach = this.#findBreach(check, body, operation?.id ?? 'a request outside of every operation', status)
     const headers = response?.codes.has(code) ? response.constantHeaders : {}
-    return { status, code, problem, headers, body: contentOf(JSON.stringify(body)), breach }
+    return { status, code, headers, body: contentOf(JSON.stringify(body)), breach }
   }
 
-  /** @throws ContractBreach unless such a response is sent all the same. */
-  #judge(
+  /** @throws ContractBreach where such a response is not sent. */
+  #findBreach(
     check: (body: unknown) => readonly Violation[],
     body: unknown,
     operation: string,

@@ -1,12 +1,12 @@
 import { scramble, wordsOf } from '../ground/chance.ts'
 import { memoize } from '../ground/memo.ts'
 
-/** Sources whose words are remembered; a server has few that are busy. */
+/** The words of so many sources are remembered; few sources of a server are busy. */
 const rememberWords = memoize(wordsOf, { limit: 1_000 })
 
 /**
- * Names the `ordinal`th request of a source, the same at every run of the same seed. The first word is a permutation
- * of the ordinal, so no two requests of one source share an id; the others keep sources apart.
+ * The id of the `ordinal`th request of a source, the same at every run of the same seed. The first word is a permutation
+ * of the ordinal, so that no two requests of a source have the same id; the other words distinguish the sources.
  */
 export function requestIdOf(source: string, ordinal: number, format: 'uuid' | 'hex'): string {
   const [first, second, third, fourth] = rememberWords(source)
@@ -27,7 +27,7 @@ export function requestIdOf(source: string, ordinal: number, format: 'uuid' | 'h
   return UUID.toString('latin1')
 }
 
-/** Where an id is put together: as a text of its own, not as twenty joined ones. */
+/** Ids are written here, so that each is one text and not twenty joined ones. */
 const UUID = Buffer.from('00000000-0000-4000-8000-000000000000')
 const DIGITS = Buffer.from('0123456789abcdef')
 

@@ -31,7 +31,7 @@ function readQuery(text: string): Record<string, string> {
   return query
 }
 
-/** Finds the operation of a request, and what stands in the places of its path's `{parameters}`. */
+/** Finds the operation of a request, and the values of the `{parameters}` of its path. */
 export function createRouter(
   { basePath, routes }: Api,
   { pathMatching, head }: Pick<Settings, 'pathMatching' | 'head'>,
@@ -70,7 +70,7 @@ export function createRouter(
   }
 }
 
-/** The parameters of a path that has the form of a template; `undefined` when it has not. */
+/** The parameters of a path that has the form of a template; `undefined` if it does not have it. */
 function matchSteps(steps: readonly string[], given: readonly string[]): Record<string, string> | undefined {
   if (steps.length !== given.length) return undefined
   const parameters: Record<string, string> = {}

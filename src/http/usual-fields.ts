@@ -1,16 +1,16 @@
 import type { Delivery } from './engine/outbox.ts'
 
-/** The quota of a request as its answer tells it. */
+/** The quota of a request, as its response tells it. */
 export interface Limits {
   limit: number
   remaining: number
-  /** As the contract wants it. */
+  /** In the form that the contract says. */
   reset: number
 }
 
 /**
- * The fields that every answer of the service has, of which Node need not examine each character: for the journal one
- * by one, for the wire as text. A test holds both together.
+ * The fields that every response of the service has: one by one for the journal, and as text for the wire, because Node
+ * examines each character of single fields. A test proves that both are the same.
  */
 export function usualFields(
   size: number,
@@ -19,7 +19,7 @@ export function usualFields(
   limits: Limits | undefined,
 ): Pick<Delivery, 'headers' | 'written'> {
   const start = startOf(date)
-  // Whole, not pushed together: it lives as long as the journal keeps it, and one that has grown keeps room for more.
+  // Written as one literal: the journal keeps the array, and an array that has grown keeps spare room.
   if (limits === undefined) {
     const headers = ['Content-Length', size, 'Content-Type', TYPE, 'Date', date, 'X-Request-Id', id]
     return { headers, written: { entries: 8, text: `${start}${id}\r\n` } }
@@ -37,7 +37,7 @@ export function usualFields(
 const TYPE = 'application/json'
 let known = { date: '', start: '' }
 
-/** What comes before the id: the same for all answers of a second. */
+/** The text before the id, the same for all responses within a second. */
 function startOf(date: string): string {
   if (known.date !== date) known = { date, start: `Content-Type: ${TYPE}\r\nDate: ${date}\r\nX-Request-Id: ` }
   return known.start

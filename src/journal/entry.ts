@@ -6,20 +6,14 @@ import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Content } from '../http/content.ts'
 
-/** Something that made the answer other than the service's own. */
-export interface Injection {
+/** What made the answer other than the service's own. */
+export interface InjectionRecord {
   source: 'rule' | 'prefer' | 'simulator'
-  /** Of the rule. */
-  id?: string
+  /** Of the fault rule. */
+  id: string | undefined
   rule: FaultRule
-  /** Numbers from 0 up to 1, the same at every run of the same seed. */
-  draw?: () => number
-  /** Which preferences an answer with this status honours, as `Preference-Applied` says it. */
-  applied?: (status: number) => string
-  /** Milliseconds over which the body is spread, once it is known. */
-  drip?: number
-  /** What became of the answer, one sentence. */
-  effect?: string
+  /** What became of the answer, in sentences. */
+  effect: string | undefined
 }
 
 /** An answer that was never sent as it was. */
@@ -62,7 +56,7 @@ export interface Entry {
   responseBody: Content | undefined
   /** Where the answer departed from the contract. */
   violations: readonly Violation[]
-  injection: Omit<Injection, 'draw'> | undefined
+  injection: InjectionRecord | undefined
   /** Whether the answer, or its absence, is no evidence of how the service behaves. */
   injected: boolean
   keyEvidence: KeyEvidence

@@ -98,7 +98,7 @@ export class Account {
     unfreeze: (): Promise<ClockReport> => this.#ask('updateClock', { body: { frozen: false } }),
   }
 
-  /** What goes wrong. Of the rules in order of creation, the first that strikes a request acts on it. */
+  /** What goes wrong. The first rule in order of creation that acts on a request is the only one. */
   readonly faults = {
     add: async (rule: FaultRule): Promise<FaultReport> => {
       return (await this.#ask<{ fault: FaultReport }>('addFault', { body: rule })).fault
@@ -107,7 +107,7 @@ export class Account {
     addSet: async (set: string): Promise<FaultReport[]> => {
       return (await this.#ask<{ faults: FaultReport[] }>('addFaultSet', { parameters: { set } })).faults
     },
-    /** The rules, with how often each has struck. */
+    /** The rules, with how often each has acted. */
     list: async (): Promise<FaultReport[]> => (await this.#ask<{ faults: FaultReport[] }>('listFaults')).faults,
     /** Removes the rule of this id. */
     remove: async (fault: string): Promise<void> => void (await this.#ask('deleteFault', { parameters: { fault } })),

@@ -1,9 +1,18 @@
 import type { DmarcRecord, RecordPin } from '../domain/dmarc.ts'
-import type { Corruption, FaultRule } from '../domain/faults.ts'
+import type { FaultRule as AnyFaultRule } from '../domain/faults.ts'
 import type { ProfileName } from '../domain/profile.ts'
+import type { ConnectionFault, Corruption } from '../faults/kinds.ts'
 import type { RequestMatch } from '../journal/match.ts'
 
-export type { Corruption, DmarcRecord, FaultRule, ProfileName, RecordPin, RequestMatch }
+export type { Corruption, DmarcRecord, ProfileName, RecordPin, RequestMatch }
+
+/** What goes wrong, when, and for which requests. The document of the control plane says what each field means. */
+export interface FaultRule extends Omit<AnyFaultRule, 'connection' | 'corrupt'> {
+  /** How the connection fails. */
+  connection?: ConnectionFault
+  /** How the response is changed. */
+  corrupt?: Corruption
+}
 
 /** What the control plane tells of an account. Instants are RFC 3339. */
 export interface AccountReport {
@@ -67,7 +76,7 @@ export interface FaultReport {
   set?: string
   created_at: string
   phase: 'before' | 'after'
-  /** How many requests it was for, and how many of those it struck. */
+  /** How many requests it matched, and on how many of those it acted. */
   matched: number
   hits: number
   state: 'active' | 'spent' | 'expired'

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Worlds } from '../accounts/worlds.ts'
+import type { Principal } from '../behaviour/gate.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isInGrace } from '../domain/keys.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
@@ -7,12 +8,11 @@ import type { Content } from '../http/content.ts'
 import type { MalformedExchange } from '../http/engine/malformed.ts'
 import type { Headers } from '../http/engine/outbox.ts'
 import type { Log } from '../http/log.ts'
-import type { Reply } from '../http/reply.ts'
 import { readTarget } from '../http/router.ts'
-import { type Injection, type KeyEvidence, NO_KEY } from '../journal/entry.ts'
+import { type KeyEvidence, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { redactKeys } from '../journal/redaction.ts'
-import type { Exchange } from './exchange.ts'
+import type { Outcome } from './stages.ts'
 
 export interface RecorderDeps {
   contract: Contract
@@ -24,27 +24,28 @@ export interface RecorderDeps {
 const NOTHING = Buffer.alloc(0)
 const NONE: NewEntry['violations'] = []
 
-/** What was sent: nothing, where the connection was cut or the client had left. */
-export type Record = (exchange: Exchange, requestId: string, reply: Reply | undefined, headers: Headers) => void
+/** Takes note of an exchange. `headers` are those of its response, if one is sent. */
+export type Recorder = (outcome: Outcome, headers: Headers) => void
 
 /** A function that takes note of each exchange: in the journal, for the coverage of the contract and in the log. */
-export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): Record {
+export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): Recorder {
   const { gracePeriod } = contract.settings
 
-  return function record(exchange, requestId, reply, headers) {
-    const { request, caller, operation, injection, path } = exchange
+  return function record(outcome, headers) {
+    const { gated, conforming, reply, injection } = outcome
+    const { requestId, operation, principal, routed } = gated
+    const { request, path, query, started } = routed
     if (reply?.breach) log.warn({ request_id: requestId, violations: reply.breach.violations }, reply.breach.message)
-    const duration = Math.round((elapsed() - exchange.started) * 1000) / 1000
-    const history = (caller ?? exchange.holder)?.history
-    worlds.record(entryOf(exchange, requestId, reply, headers, duration), history, exchange.query, exchange.value)
+    const duration = Math.round((elapsed() - started) * 1000) / 1000
+    worlds.record(entryOf(outcome, headers, duration), gated.history, query, conforming?.value)
     log.info(
       {
         request_id: requestId,
         method: request.method,
         path: operation === undefined ? redactKeys(path) : path,
         operation: operation?.id,
-        account: caller?.account.id,
-        key: caller?.key.id,
+        account: principal?.account.id,
+        key: principal?.key.id,
         status: reply?.status,
         code: reply?.code,
         fault: injection?.id ?? injection?.source,
@@ -54,18 +55,14 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
     )
   }
 
-  /** Nothing in it holds on to the request, the response or the account. */
-  function entryOf(
-    exchange: Exchange,
-    requestId: string,
-    reply: Reply | undefined,
-    responseHeaders: Headers,
-    duration: number,
-  ): NewEntry {
-    const { request, caller, holder, operation, allowance, body, problems, injection, decided } = exchange
+  /** Nothing in it keeps the request, the response or the account in memory. */
+  function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
+    const { gated, conforming, reply, problems, unlawful, failure, allowance, decided } = outcome
+    const { requestId, operation, principal, disabled, routed } = gated
+    const { request, path } = routed
     const { journal } = worlds
-    const known = caller ?? holder
-    const ranked = reply?.problem && problems[0] !== reply.problem ? foremostFirst(problems, reply.problem) : problems
+    const known = principal ?? disabled
+    const content = conforming?.content
     return {
       requestId,
       at: known?.now ?? clock(),
@@ -74,28 +71,28 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
       key: known?.key.id,
       method: request.method ?? '',
       target: request.url ?? '',
-      path: exchange.path,
+      path,
       headers: request.rawHeaders,
-      body: body === undefined ? unreadBody(request) : journal.keepBody(body),
+      body: content === undefined ? unreadBody(request) : journal.keepBody(content),
       operation,
       allowance,
       status: reply?.status,
       code: reply?.code,
-      problems: journal.keepProblems(ranked, body?.size ?? 0),
-      unlawful: exchange.unlawful === true,
+      problems: journal.keepProblems(problems, content?.size ?? 0),
+      unlawful,
       decided,
       responseHeaders,
       responseBody: reply && journal.keepBody(reply.body),
       violations: reply?.breach?.violations ?? NONE,
-      injection: injection && withoutDraw(injection),
-      injected: isInjected(exchange, reply),
+      injection: injectionIn(outcome),
+      injected: isInjected(outcome),
       keyEvidence: keyEvidence(known),
-      group: exchange.group,
-      failure: exchange.failure,
+      group: conforming?.group,
+      failure,
     }
   }
 
-  function keyEvidence(known: Exchange['caller']): KeyEvidence {
+  function keyEvidence(known: Principal | undefined): KeyEvidence {
     if (known === undefined) return NO_KEY
     const { account, key, now } = known
     const inGrace = isInGrace(key, now, gracePeriod)
@@ -103,7 +100,7 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
   }
 }
 
-/** A function that takes note of what was not HTTP. It belongs to no account, and to no operation. */
+/** A function that takes note of what was not HTTP. It belongs to no account and to no operation. */
 export function createMalformedRecorder({
   worlds,
   clock,
@@ -140,24 +137,22 @@ export function createMalformedRecorder({
   }
 }
 
-/** Whether what the client got, or that it got nothing, is the work of a fault. One that only delays changes nothing. */
-function isInjected({ injection }: Exchange, reply: Reply | undefined): boolean {
+/** Whether what the client got, or that it got nothing, comes from an injection. A mere delay changes nothing. */
+function isInjected({ injection, effect, reply }: Outcome): boolean {
   if (injection === undefined) return false
-  if (reply === undefined) return injection.effect !== undefined
+  if (reply === undefined) return effect !== undefined
   return reply.injected === true
 }
 
-/** Of a body that was never read, as of one that is too large, the size is known where it was declared. */
+/** As much of the injection as the journal keeps. */
+function injectionIn({ injection, effect }: Outcome): NewEntry['injection'] {
+  if (injection === undefined) return undefined
+  const { source, id, rule } = injection
+  return { source, id, rule, effect }
+}
+
+/** A body that was never read, such as one that is too large; its size is known if it was declared. */
 function unreadBody({ headers }: IncomingMessage): Content | undefined {
   const size = Number(headers['content-length'] ?? 0)
   return size > 0 ? { held: NOTHING, size } : undefined
-}
-
-/** The draw knows the account. */
-function withoutDraw({ draw: _, ...kept }: Injection): Omit<Injection, 'draw'> {
-  return kept
-}
-
-function foremostFirst<Item>(items: readonly Item[], first: Item): Item[] {
-  return [first, ...items.filter((item) => item !== first)]
 }

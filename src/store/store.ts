@@ -1,15 +1,9 @@
 import type { AccountState } from '../domain/account.ts'
-import type { Counting } from '../domain/counting.ts'
+import type { Counters, Counting } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
-import type { FaultTally } from '../domain/faults.ts'
-import type { Hits } from '../domain/quotas.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 
-/** What is counted beside the state of an account: the quotas by bucket, and the fault rules by id. */
-export interface Counters {
-  quotas: ReadonlyMap<string, Hits>
-  tallies: ReadonlyMap<string, FaultTally>
-}
+export type { Counters }
 
 /** How `create` makes room for an account. */
 export interface Capacity {

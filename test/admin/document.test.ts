@@ -7,7 +7,6 @@ import type { AdminCode } from '../../src/admin/codes.ts'
 import { ACCOUNT_VERBS, loadControlApi, readLimits, VERBS } from '../../src/admin/control.ts'
 import { METHODS } from '../../src/contract/codes.ts'
 import { loadContract } from '../../src/contract/contract.ts'
-import { CORRUPTIONS, type ConnectionFault } from '../../src/domain/faults.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
@@ -123,12 +122,8 @@ describe('the document of the control plane', () => {
     }
   })
 
-  it('names the same profiles, corruptions and fixtures as the program', () => {
+  it('names the same profiles and fixtures as the program', () => {
     expect(schema('Pin', '/properties/profile')['enum']).toEqual([...PROFILE_NAMES])
-    expect(schema('FaultRule', '/properties/corrupt')['enum']).toEqual([...CORRUPTIONS])
-    expect(schema('FaultRule', '/properties/connection')['enum']).toEqual([
-      ...(['reset', 'hang', 'empty', 'truncate', 'drip'] satisfies ConnectionFault[]),
-    ])
     expect(FIXTURE_NAMES).toContain('empty')
   })
 

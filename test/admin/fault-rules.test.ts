@@ -9,7 +9,7 @@ const OPERATIONS =
   'listDmarc, listDomains, addDomains, deleteDomains, listDomainGroups, createDomainGroup, deleteDomainGroup, updateDomainGroup'
 const NEEDS = 'The body needs one of respond, connection, corrupt, delay_ms, jitter_ms.'
 const EXCLUDED =
-  'The body combines fields that exclude each other: one of respond, connection and corrupt; no answer is spoilt before there is one.'
+  'The body combines fields that exclude each other: one of respond, connection and corrupt; a fault that changes the answer cannot act before there is one.'
 const EXCLUDED_ANSWER =
   '`respond` combines fields that exclude each other: an error brings its own headers and body; the statuses 204, 205 and 304 have no body.'
 const DURATION = '`expires_after` must be an ISO 8601 duration such as PT1H, P1D or P2W, which'
@@ -42,7 +42,7 @@ const REFUSALS: Row[] = [
   [{ respond: { error: 'rate_limited', headers: {} } }, 'conflicting_fields', '/respond', EXCLUDED_ANSWER],
   [{ respond: { status: 204, body: 'x' } }, 'conflicting_fields', '/respond', EXCLUDED_ANSWER],
   [{ respond: { status: 304, body: null } }, 'conflicting_fields', '/respond', EXCLUDED_ANSWER],
-  // What could never strike.
+  // Rules that could never act.
   [
     { ...LIMITED, match: { operation: 'listdomains' } },
     'invalid_value',
@@ -84,14 +84,14 @@ const REFUSALS: Row[] = [
       { match: { method: 'HEAD' }, connection },
       'invalid_value',
       '/match/method',
-      '`match.method` cannot be "HEAD": its answer has no body that could be spoilt.',
+      '`match.method` cannot be "HEAD": its answer has no body that could be changed.',
     ],
   ),
   [
     { match: { method: 'HEAD' }, corrupt: 'compatible' },
     'invalid_value',
     '/match/method',
-    '`match.method` cannot be "HEAD": its answer has no body that could be spoilt.',
+    '`match.method` cannot be "HEAD": its answer has no body that could be changed.',
   ],
   [
     { match: { operation: 'listDmarc' }, respond: { error: 'duplicate_name' } },
@@ -115,7 +115,7 @@ const REFUSALS: Row[] = [
     { ...LIMITED, expires_after: 'PT0S' },
     'invalid_value',
     '/expires_after',
-    '`expires_after` must be longer than "PT0S", after which nothing is left to strike.',
+    '`expires_after` must be longer than "PT0S", because the rule would never act.',
   ],
   // Header fields that would break the message.
   ...[

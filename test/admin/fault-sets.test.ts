@@ -84,7 +84,7 @@ describe('The option faults', () => {
       /^PATH#\/a~1b\/rules\/0\/match\/colour: The field `a\/b\.rules\[0\]\.match\.colour` is not known here\.$/,
     ],
     [
-      'has a rule that could never strike',
+      'has a rule that could never act',
       { one: { rules: [{ match: { operation: 'listDmarc' }, respond: { error: 'not_found' } }] } },
       /^PATH#\/one\/rules\/0\/respond\/error: `one\.rules\[0\]\.respond\.error` cannot be "not_found": listDmarc may answer with unauthorized, rate_limited, internal_error\. For an answer outside of the contract use respond\.status\.$/,
     ],
@@ -229,7 +229,7 @@ describe('The ready-made set', () => {
       expect(milliseconds).toBeLessThanOrEqual(3000)
     }
     expect(effects[0]).not.toBe(effects[1])
-    expect(effects[2]).toBe('The body came in drops, over 3000 ms.')
+    expect(effects[2]).toBe('The body was sent in small pieces, over 3000 ms.')
   })
 })
 

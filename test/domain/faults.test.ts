@@ -6,9 +6,8 @@ import {
   type FaultTally,
   type FaultTarget,
   isExpired,
-  phaseOf,
-  strikeFault,
-  UNTOUCHED,
+  NO_TALLY,
+  triggerFault,
 } from '../../src/domain/faults.ts'
 
 const NOW = Date.parse('2026-01-15T09:30:00Z')
@@ -25,30 +24,15 @@ function faultOf(rule: FaultRule, index = 0): Fault {
   return { id: `fault_${index + 1}`, createdAt: NOW, rule }
 }
 
-/** Strikes a request and returns the tallies with what was counted. */
-function strike(
+/** Sends a request past the rules and returns the tallies with what was counted. */
+function ask(
   faults: readonly Fault[],
   tallies: ReadonlyMap<string, FaultTally>,
   { target = TARGET, now = NOW, draw = () => 0 }: { target?: FaultTarget; now?: number; draw?: () => number } = {},
 ) {
-  const { counted, strike } = strikeFault(faults, tallies, target, now, draw)
-  return { tallies: new Map([...tallies, ...counted]), struck: strike?.fault.id, ordinal: strike?.ordinal }
+  const { counted, triggered } = triggerFault(faults, tallies, target, now, draw)
+  return { tallies: new Map([...tallies, ...counted]), triggered: triggered?.fault.id, ordinal: triggered?.ordinal }
 }
-
-describe('The phase of a rule', () => {
-  it.each([
-    [LIMITED, 'before'],
-    [{ delay_ms: 5 }, 'before'],
-    [{ ...LIMITED, phase: 'after' }, 'after'],
-    [{ connection: 'reset' }, 'before'],
-    [{ connection: 'hang', phase: 'after' }, 'after'],
-    [{ connection: 'truncate' }, 'after'],
-    [{ connection: 'drip' }, 'after'],
-    [{ corrupt: 'compatible' }, 'after'],
-  ] as const)('of %j is `%s`', (rule, phase) => {
-    expect(phaseOf(rule)).toBe(phase)
-  })
-})
 
 describe('A rule expires', () => {
   it.each([
@@ -75,21 +59,21 @@ describe('A request', () => {
     [{ path: '/domain' }, false],
     [{ key: 'key_two' }, false],
     [{ operation: 'listDomains', key: 'key_two' }, false],
-  ])('is one that %j is for: %s', (match, isFor) => {
-    const { struck, tallies } = strike([faultOf({ connection: 'reset', match })], new Map())
-    expect(struck).toBe(isFor ? 'fault_1' : undefined)
-    expect(tallies.size).toBe(isFor ? 1 : 0)
+  ])('matches %j: %s', (match, matches) => {
+    const { triggered, tallies } = ask([faultOf({ connection: 'reset', match })], new Map())
+    expect(triggered).toBe(matches ? 'fault_1' : undefined)
+    expect(tallies.size).toBe(matches ? 1 : 0)
   })
 
-  it('is struck by no error that its operation never answers with', () => {
-    expect(strike([faultOf({ respond: { error: 'duplicate_name' } })], new Map())).toMatchObject({ struck: undefined })
-    expect(strike([faultOf({ respond: { status: 409 } })], new Map()).struck).toBe('fault_1')
+  it('triggers no error that its operation never answers with', () => {
+    expect(ask([faultOf({ respond: { error: 'duplicate_name' } })], new Map())).toMatchObject({ triggered: undefined })
+    expect(ask([faultOf({ respond: { status: 409 } })], new Map()).triggered).toBe('fault_1')
   })
 
-  it('is struck when the draw is below the probability, and never at 0', () => {
-    const struck = (probability: number, drawn: number) =>
-      strike([faultOf({ ...LIMITED, probability })], new Map(), { draw: () => drawn }).struck !== undefined
-    expect([struck(0, 0), struck(0.5, 0.4999), struck(0.5, 0.5), struck(1, 0.999_999_999)]).toEqual([
+  it('triggers a rule when the draw is below the probability, and never at 0', () => {
+    const triggered = (probability: number, drawn: number) =>
+      ask([faultOf({ ...LIMITED, probability })], new Map(), { draw: () => drawn }).triggered !== undefined
+    expect([triggered(0, 0), triggered(0.5, 0.4999), triggered(0.5, 0.5), triggered(1, 0.999_999_999)]).toEqual([
       false,
       true,
       false,
@@ -97,12 +81,12 @@ describe('A request', () => {
     ])
   })
 
-  it('is drawn for with the ordinal that it has among those that the rule is for', () => {
+  it('is drawn for with its ordinal among those that the rule matches', () => {
     const drawn: number[] = []
     const faults = [faultOf({ ...LIMITED, skip: 1, probability: 0.5, match: { path: '/domains' } })]
     let tallies: ReadonlyMap<string, FaultTally> = new Map()
     for (const path of ['/domains', '/dmarc', '/domains', '/domains']) {
-      const { counted } = strikeFault(faults, tallies, { ...TARGET, path }, NOW, (_, ordinal) => {
+      const { counted } = triggerFault(faults, tallies, { ...TARGET, path }, NOW, (_, ordinal) => {
         drawn.push(ordinal)
         return 1
       })
@@ -130,7 +114,7 @@ const requests = fc.array(
 )
 
 describe('Of any rules and requests', () => {
-  it('at most one strikes each, none more than `times`, before `skip` or after its end, and tallies only grow (seed 5)', () => {
+  it('at most one acts on each, none more than `times`, before `skip` or after its end, and tallies only grow (seed 5)', () => {
     fc.assert(
       fc.property(fc.array(rules, { maxLength: 4 }), requests, (chosen, asked) => {
         const faults = chosen.map((rule, index) => faultOf(rule as FaultRule, index))
@@ -138,26 +122,26 @@ describe('Of any rules and requests', () => {
         for (const { method, drawn, second } of asked) {
           const now = NOW + second * 1000
           const before = tallies
-          const { struck, ordinal, ...after } = strike(faults, before, {
+          const { triggered, ordinal, ...after } = ask(faults, before, {
             target: { ...TARGET, method },
             now,
             draw: () => drawn,
           })
           tallies = after.tallies
-          const last = faults.findIndex(({ id }) => id === struck)
+          const last = faults.findIndex(({ id }) => id === triggered)
           for (const [index, fault] of faults.entries()) {
             const { skip = 0, times = Number.POSITIVE_INFINITY, match } = fault.rule
-            const [was, is] = [before.get(fault.id) ?? UNTOUCHED, tallies.get(fault.id) ?? UNTOUCHED]
-            expect(is.hits - was.hits).toBe(fault.id === struck ? 1 : 0)
+            const [was, is] = [before.get(fault.id) ?? NO_TALLY, tallies.get(fault.id) ?? NO_TALLY]
+            expect(is.hits - was.hits).toBe(fault.id === triggered ? 1 : 0)
             expect(is.matched - was.matched).toBeGreaterThanOrEqual(is.hits - was.hits)
             expect(is.hits).toBeLessThanOrEqual(times)
             expect(is.hits).toBeLessThanOrEqual(Math.max(0, is.matched - skip))
             const counts = is.matched > was.matched
             if (counts) expect(isExpired(fault, now)).toBe(false)
             if (counts && match?.method !== undefined) expect(match.method).toBe(method)
-            // Those behind the one that strikes are not asked.
+            // Rules after the one that acts are not asked.
             if (last >= 0 && index > last) expect(is).toEqual(was)
-            if (fault.id === struck) expect(ordinal).toBe(is.matched)
+            if (fault.id === triggered) expect(ordinal).toBe(is.matched)
           }
         }
       }),

@@ -152,7 +152,7 @@ describe('`truncate`', () => {
     expect((await journalOf(service))[0]).toMatchObject({
       status: 200,
       injected: true,
-      fault: { effect: 'Half of the body was sent, and the connection closed.' },
+      fault: { effect: 'Half of the body was sent, and the connection was closed.' },
     })
   })
 
@@ -201,7 +201,7 @@ describe('`drip`', () => {
     expect((await journalOf(service))[0]).toMatchObject({
       status: 200,
       injected: false,
-      fault: { id: 'fault_1', effect: 'The body came in drops, over 20 ms.' },
+      fault: { id: 'fault_1', effect: 'The body was sent in small pieces, over 20 ms.' },
     })
   })
 
@@ -245,7 +245,7 @@ describe('A delay', () => {
     const service = await startService()
     await addFault(service, { delay_ms: 600_000, times: 1 })
     const slow = service.get('/domains')
-    await struck(service, 1)
+    await acted(service, 1)
     expect((await service.get('/domains')).status).toBe(200)
     expect(await journalOf(service)).toHaveLength(1)
     await service.stop()
@@ -300,7 +300,7 @@ describe('A delay', () => {
     await addFault(service, { phase, delay_ms: 600_000, times: 1 })
     const connection = await Connection.open(service)
     await connection.write(adding('new.example'))
-    await struck(service, 1)
+    await acted(service, 1)
     if (phase === 'after') await monitored(service, 'new.example')
     await connection.destroy()
     await recorded(service, 1)
@@ -322,7 +322,7 @@ describe('A stop of the server', () => {
     await addFault(service, rule)
     const observer = new Observer(service)
     observer.socket.write(READ)
-    await struck(service, 1)
+    await acted(service, 1)
     const began = performance.now()
     await service.stop()
     expect(performance.now() - began).toBeLessThan(1000)
@@ -385,8 +385,8 @@ async function recorded(service: TestService, count: number): Promise<void> {
   while ((await journalOf(service)).length < count) await turn()
 }
 
-/** Resolves when rules struck so many requests. */
-async function struck(service: TestService, count: number): Promise<void> {
+/** Resolves when rules have acted on so many requests. */
+async function acted(service: TestService, count: number): Promise<void> {
   while ((await faultsOf(service)).reduce((sum, { hits }) => sum + hits, 0) < count) await turn()
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CORRUPTIONS } from '../../src/domain/faults.ts'
+import { CORRUPTIONS } from '../../src/faults/kinds.ts'
 import { ACCEPTED, contract, operationOf, send } from '../service/refusals.ts'
 import { ACCOUNT, HOUR, instant, stateOf } from '../support/account.ts'
 import { addFault, control, faultsOf, journalOf, NO_QUOTA, quotaOf } from '../support/control-client.ts'
@@ -262,7 +262,7 @@ describe('A match', () => {
     [{ path: '/domains', method: 'POST' }, ['POST /domains']],
     [{ key: 'key_TestKey1' }, REQUESTS],
     [{ key: 'key_TestKey2' }, []],
-  ])('of %j is for %j', async (match, struck) => {
+  ])('of %j matches %j', async (match, matched) => {
     const service = await startService({ fixture: ACCOUNT })
     await addFault(service, { match, respond: { status: 599 } })
     const answers: string[] = []
@@ -272,8 +272,8 @@ describe('A match', () => {
       const { status } = await raw(service, { method, target: `/api/v1${path}`, ...body })
       if (status === 599) answers.push(request)
     }
-    expect(answers).toEqual(struck)
-    expect(await faultsOf(service)).toMatchObject([{ matched: struck.length, hits: struck.length }])
+    expect(answers).toEqual(matched)
+    expect(await faultsOf(service)).toMatchObject([{ matched: matched.length, hits: matched.length }])
   })
 
   it('may name a key that comes later', async () => {
@@ -286,7 +286,7 @@ describe('A match', () => {
   })
 })
 
-describe('Of the requests that a rule is for', () => {
+describe('Of the requests that a rule matches', () => {
   it.each([
     [{ skip: 2 }, '..xxxx', { matched: 6, hits: 4, state: 'active' }],
     [{ times: 2 }, 'xx....', { matched: 2, hits: 2, state: 'spent' }],
@@ -294,21 +294,21 @@ describe('Of the requests that a rule is for', () => {
     [{ probability: 0 }, '......', { matched: 6, hits: 0, state: 'active' }],
     [{ probability: 1 }, 'xxxxxx', { matched: 6, hits: 6, state: 'active' }],
     [{ probability: 0, times: 1 }, '......', { matched: 6, hits: 0, state: 'active' }],
-  ])('%j strikes %s', async (chosen, struck, tally) => {
+  ])('%j acts on %s', async (chosen, affected, tally) => {
     const service = await startService()
     await addFault(service, { ...chosen, respond: { error: 'rate_limited' } })
-    expect(await strikes(service, 6)).toBe(struck)
+    expect(await limited(service, 6)).toBe(affected)
     expect(await faultsOf(service)).toMatchObject([tally])
   })
 
-  it('the first rule in order of creation that strikes is the only one', async () => {
+  it('the first rule in order of creation that acts is the only one', async () => {
     const service = await startService()
     await addFault(service, { times: 1, respond: { error: 'rate_limited' } })
     await addFault(service, { skip: 1, times: 1, respond: { error: 'internal_error' } })
     await addFault(service, { respond: { error: 'unauthorized' } })
     const statuses: number[] = []
     for (let request = 0; request < 4; request++) statuses.push((await service.get('/domains')).status)
-    // The second rule is not asked about the first request, lets one pass, and strikes the next.
+    // The second rule is not asked about the first request, lets one pass, and acts on the next.
     expect(statuses).toEqual([429, 401, 500, 401])
     expect(await faultsOf(service)).toMatchObject([
       { matched: 1, hits: 1, state: 'spent' },
@@ -317,7 +317,7 @@ describe('Of the requests that a rule is for', () => {
     ])
   })
 
-  it('none is struck once the rule has expired by the clock of the account, to the millisecond', async () => {
+  it('none is affected once the rule has expired by the clock of the account, to the millisecond', async () => {
     const service = await startService()
     await addFault(service, { expires_after: 'PT10M', respond: { error: 'rate_limited' } })
     expect((await faultsOf(service))[0]?.created_at).toBe(instant(0).replace('.000Z', 'Z'))
@@ -328,7 +328,7 @@ describe('Of the requests that a rule is for', () => {
     expect(await faultsOf(service)).toMatchObject([{ matched: 1, hits: 1, state: 'expired' }])
   })
 
-  it('none is struck any more when the rule is removed, and the others stay', async () => {
+  it('none is affected any more when the rule is removed, and the others stay', async () => {
     const service = await startService()
     const first = await addFault(service, { respond: { error: 'rate_limited' } })
     await addFault(service, { respond: { error: 'internal_error' } })
@@ -347,12 +347,12 @@ describe('Of the requests that a rule is for', () => {
 describe('Chance', () => {
   const RULE = { probability: 0.5, respond: { error: 'rate_limited' } }
 
-  it('strikes the same requests of every server that is started alike', async () => {
+  it('chooses the same requests of every server that is started alike', async () => {
     const patterns = []
     for (let run = 0; run < 2; run++) {
       const service = await startService({ enforceQuotas: false })
       await addFault(service, RULE)
-      patterns.push(await strikes(service, 60))
+      patterns.push(await limited(service, 60))
     }
     expect(patterns[0]).toBe(patterns[1])
     expect(patterns[0]).toMatch(/x.*\..*x/)
@@ -383,19 +383,19 @@ describe('Chance', () => {
     expect(await draw({ before: 1 })).not.toBe(usual)
   })
 
-  it('strikes about as often as it should', async () => {
+  it('chooses about as many requests as it should', async () => {
     const service = await startService({ enforceQuotas: false })
     await addFault(service, { ...RULE, probability: 0.2 })
-    const struck = (await strikes(service, 500)).replaceAll('.', '').length
+    const affected = (await limited(service, 500)).replaceAll('.', '').length
     // With the seed of these tests; five standard deviations to each side.
-    expect(struck).toBeGreaterThan(55)
-    expect(struck).toBeLessThan(145)
+    expect(affected).toBeGreaterThan(55)
+    expect(affected).toBeLessThan(145)
   })
 })
 
 describe('Corruption', () => {
   it.each(contract.operations.flatMap(({ id }) => CORRUPTIONS.map((kind) => [kind, id] as const)))(
-    '`%s` spoils the answer of %s, whose change is made',
+    '`%s` changes the answer of %s, and the change of the account is made',
     async (corrupt, operation) => {
       const service = await startService({ fixture: ACCOUNT })
       const plain = await startService({ fixture: ACCOUNT })
@@ -410,7 +410,7 @@ describe('Corruption', () => {
       const violates = !isJson(text) || (response?.check(JSON.parse(text)).length ?? 0) > 0
       if (text === genuine.text) {
         expect(entry).toMatchObject({ injected: false })
-        expect(entry?.fault?.effect).toBe(`The answer has nothing that ${corrupt} could spoil.`)
+        expect(entry?.fault?.effect).toBe(`The answer has nothing that ${corrupt} could change.`)
       } else {
         expect(entry?.injected).toBe(true)
         expect(entry?.fault?.effect).toMatch(/\.$/)
@@ -423,7 +423,7 @@ describe('Corruption', () => {
     },
   )
 
-  it('spoils refusals as well, and differs from request to request', async () => {
+  it('changes refusals as well, and differs from request to request', async () => {
     const service = await startService({ enforceQuotas: false })
     await addFault(service, { corrupt: 'bad-envelope' })
     const texts = new Set<string>()
@@ -471,13 +471,13 @@ describe('The rules of an account', () => {
     const data = temporaryFolder()
     const whole = await startService({ enforceQuotas: false })
     await addFault(whole, { probability: 0.5, respond: { error: 'rate_limited' } })
-    const expected = await strikes(whole, 20)
+    const expected = await limited(whole, 20)
     const options = { data, store: undefined, enforceQuotas: false }
     const first = await startService(options)
     await addFault(first, { probability: 0.5, respond: { error: 'rate_limited' } })
-    const begun = await strikes(first, 9)
+    const begun = await limited(first, 9)
     await first.stop()
-    expect(begun + (await strikes(await startService(options), 11))).toBe(expected)
+    expect(begun + (await limited(await startService(options), 11))).toBe(expected)
   })
 
   it('are gone after a reset, but for those that the server gives to every account', async () => {
@@ -494,15 +494,15 @@ describe('The rules of an account', () => {
   it('come back with a snapshot as they were, tallies included', async () => {
     const service = await startService()
     await addFault(service, { times: 2, respond: { error: 'rate_limited' } })
-    expect(await strikes(service, 1)).toBe('x')
+    expect(await limited(service, 1)).toBe('x')
     const before = await faultsOf(service)
     await control(service, 'POST', '/accounts/default/snapshots', { name: 'one' })
-    expect(await strikes(service, 2)).toBe('x.')
+    expect(await limited(service, 2)).toBe('x.')
     await control(service, 'DELETE', '/accounts/default/faults')
     await addFault(service, { respond: { error: 'internal_error' } })
     await control(service, 'POST', '/accounts/default/snapshots/one/restore')
     expect(await faultsOf(service)).toEqual(before)
-    expect(await strikes(service, 2)).toBe('x.')
+    expect(await limited(service, 2)).toBe('x.')
   })
 
   it('are no other account’s', async () => {
@@ -585,7 +585,7 @@ async function raw(service: TestService, request: WireRequest) {
 }
 
 /** Which of so many requests were answered with 429. */
-async function strikes(service: TestService, count: number): Promise<string> {
+async function limited(service: TestService, count: number): Promise<string> {
   let pattern = ''
   for (let request = 0; request < count; request++) {
     pattern += (await service.get('/domains')).status === 429 ? 'x' : '.'

@@ -153,7 +153,7 @@ function invalidIn(field: string, beside: object = {}): Row[] {
   ])
 }
 
-function strangersIn(field: string, beside: object = {}): Row[] {
+function unmonitoredIn(field: string, beside: object = {}): Row[] {
   const message = `\`${field}[1]\`: stranger.example is not a monitored domain.`
   return [
     [
@@ -317,8 +317,8 @@ export const CASES: Case[] = [
     stuck(['two.example', 'stranger.example'], '`domains[1]`: stranger.example is not a monitored domain.'),
     stuck(FIFTY_ONE, '`domains[0]`: host-0.example is not a monitored domain.'),
   ]),
-  ...refused(400, 'not_monitored', 'createDomainGroup', strangersIn('domains', { name: 'Support' })),
-  ...refused(400, 'not_monitored', 'updateDomainGroup', [...strangersIn('domains'), ...strangersIn('add_domains')]),
+  ...refused(400, 'not_monitored', 'createDomainGroup', unmonitoredIn('domains', { name: 'Support' })),
+  ...refused(400, 'not_monitored', 'updateDomainGroup', [...unmonitoredIn('domains'), ...unmonitoredIn('add_domains')]),
   ...refused(
     409,
     'duplicate_name',

@@ -4,7 +4,7 @@ import type { Charge } from '../../src/domain/quotas.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { StoreError } from '../../src/store/store-error.ts'
-import { hit, nextRequest, strike } from './counting.ts'
+import { hit, nextRequest, trigger } from './counting.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
 
 export interface OpenStore {
@@ -460,11 +460,11 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
         await store.create({ ...exampleAccount('acme', ['k1']), ...always })
         const before = await store.read('acme')
         await hit(store, 'acme', 'dmarc', charge, 0)
-        await strike(store, 'acme', target, 0)
+        await trigger(store, 'acme', target, 0)
         const counters = await store.counters('acme')
         await applyUpdate(store, 'acme', watch('a.example'))
         await hit(store, 'acme', 'dmarc', charge, 0)
-        await strike(store, 'acme', target, 0)
+        await trigger(store, 'acme', target, 0)
         await nextRequest(store, 'acme')
         await store.replace('acme', before, counters)
         if (opened.reopen !== undefined) store = await opened.reopen()

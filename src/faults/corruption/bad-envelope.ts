@@ -1,9 +1,13 @@
 import { isObject } from '../../ground/json.ts'
-import { type Answer, type Candidate, type Draw, shuffle } from './answer.ts'
+import type { Draw } from '../injection.ts'
+import { type Candidate, type CorruptionKind, violates } from './corruption-kind.ts'
 import { documentSpan, insertEntry, removeEntry, replaceSpan, spanAt, textOf } from './json-text.ts'
+import { type ParsedResponse, shuffle } from './parsed-response.ts'
 
-/** Answers without the envelope that the contract promises, or with half of it. */
-export function* envelopeCandidates({ text, root }: Answer, draw: Draw): Generator<Candidate> {
+/** The envelope that the contract promises is missing, or incomplete. */
+export const badEnvelope: CorruptionKind = { candidates, proves: violates }
+
+function* candidates({ text, root }: ParsedResponse, draw: Draw): Generator<Candidate> {
   if (!isObject(root.value)) return
   const failed = root.value['success'] === false
   const [own, other] = failed ? ['error', 'data'] : ['data', 'error']

@@ -1,4 +1,4 @@
-/** JSON as it is written: where values stand in a text that is known to be JSON, and changes that leave the rest alone. */
+/** Finds values in a text that is known to be JSON, and changes them without touching the rest of the text. */
 
 /** From `start` up to `end`, exclusive. */
 export interface Span {
@@ -8,7 +8,7 @@ export interface Span {
 
 /** A member of an object or an item of an array; the span is that of its value. */
 export interface Entry extends Span {
-  /** Where it begins: with its key, if it has one. */
+  /** Where it begins; if it has a key, that is where the key begins. */
   from: number
   /** The key as it is written, with its quotes. */
   key?: string
@@ -23,7 +23,7 @@ const OPENING = 1
 const CLOSING = 2
 const BETWEEN = 3
 const SPACE = 4
-/** What each character is outside of strings; those that are not here are part of a value. An answer has millions. */
+/** The role of each character outside of strings; others are part of a value. A table, because a body has millions. */
 const ROLES = new Uint8Array(128)
 for (const [role, characters] of [
   [OPENING, '{['],
@@ -34,13 +34,13 @@ for (const [role, characters] of [
   for (const character of characters) ROLES[character.charCodeAt(0)] = role
 }
 
-/** Where the whole value stands. */
+/** The span of the whole value. */
 export function documentSpan(text: string): Span {
   const start = skipSpace(text, 0)
   return { start, end: endOfValue(text, start) }
 }
 
-/** Where the value stands to which `steps` lead; they must lead somewhere. */
+/** The span of the value to which `steps` lead; there must be one. */
 export function spanAt(text: string, steps: readonly (string | number)[]): Span {
   return steps.reduce<Span>((span, step) => entryAt(text, span, step), documentSpan(text))
 }
@@ -74,7 +74,7 @@ export function replaceSpan(text: string, { start, end }: Span, replacement: str
   return text.slice(0, start) + replacement + text.slice(end)
 }
 
-/** Takes an entry out with the comma that belongs to it. */
+/** Removes an entry with its comma. */
 export function removeEntry(text: string, container: Span, step: string | number): string {
   const entries = [...entriesOf(text, container)]
   const index = entries.findIndex((entry, place) => isAt(entry, place, step))
@@ -84,7 +84,7 @@ export function removeEntry(text: string, container: Span, step: string | number
   return replaceSpan(text, { start: before?.end ?? entry.from, end: entry.end }, '')
 }
 
-/** Puts an entry, a member with its key, before the one at `index`, or last. */
+/** Inserts an entry before the one at `index`, or at the end. A member includes its key. */
 export function insertEntry(text: string, container: Span, index: number, entry: string): string {
   const entries = [...entriesOf(text, container)]
   const [next, last] = [entries[index], entries.at(-1)]
@@ -93,19 +93,19 @@ export function insertEntry(text: string, container: Span, index: number, entry:
   return replaceSpan(text, { start: at, end: at }, last === undefined ? entry : `,${entry}`)
 }
 
-/** White space: `line` at the beginning and end of what stands so deep, the others after the marks. */
+/** White space: `line` before each value at that depth, the others after commas and colons. */
 export interface Spacing {
   line: (depth: number) => string
   comma: string
   colon: string
 }
 
-/** The text with other white space between its values, which means nothing. */
+/** The text with other white space between its values; it means the same. */
 export function respace(text: string, { line, comma, colon }: Spacing): string {
   const lines: string[] = []
   const lineAt = (depth: number) => (lines[depth] ??= line(depth))
   let spaced = ''
-  // From here on nothing is written yet.
+  // The text from here on is not written yet.
   let from = skipSpace(text, 0)
   let depth = 0
   for (let at = from; at < text.length; ) {

@@ -1,38 +1,40 @@
-import { type Answer, type Candidate, type Draw, type Place, placesIn, pointerOf, shuffle, spanOf } from './answer.ts'
+import type { Draw } from '../injection.ts'
+import type { Candidate, Change, CorruptionKind } from './corruption-kind.ts'
 import { entriesOf, replaceSpan } from './json-text.ts'
+import { type ParsedResponse, type Place, placesIn, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
-type Made = ReturnType<Candidate['make']>
+/** Text that is not JSON, as faulty servers are known to send it. */
+export const malformedJson: CorruptionKind = { candidates, proves: (text) => !isJson(text) }
 
-/** Text in place of JSON, as faulty servers are known to send it. */
-export function* malformedCandidates(answer: Answer, draw: Draw): Generator<Candidate> {
+function* candidates(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   for (const way of shuffle([cutOff, trailingComma, singleQuotes, errorPage, notANumber, control, twice], draw)) {
-    const made = way(answer, draw)
+    const made = way(response, draw)
     if (made !== undefined) yield { about: way, make: () => made }
   }
 }
 
-function cutOff({ text }: Answer, draw: Draw): Made {
+function cutOff({ text }: ParsedResponse, draw: Draw): Change {
   const length = 1 + Math.floor(draw() * (text.length - 1))
-  // Half of a surrogate pair would not survive the way to bytes.
+  // Half of a surrogate pair cannot be written in UTF-8.
   const kept = /[\ud800-\udbff]$/.test(text.slice(length - 1, length)) ? length - 1 : length
   return { text: text.slice(0, kept), change: `The answer was cut off after ${kept} of ${text.length} characters.` }
 }
 
-function trailingComma(answer: Answer, draw: Draw): Made | undefined {
-  const place = first(answer, draw, ({ value }) => typeof value === 'object' && Object.keys(value ?? {}).length > 0)
+function trailingComma(response: ParsedResponse, draw: Draw): Change | undefined {
+  const place = first(response, draw, ({ value }) => typeof value === 'object' && Object.keys(value ?? {}).length > 0)
   if (place === undefined) return undefined
-  const { end } = [...entriesOf(answer.text, spanOf(answer, place))].at(-1) ?? { end: 0 }
-  return { text: replaceSpan(answer.text, { start: end, end }, ','), change: `${named(place)} got a trailing comma.` }
+  const { end } = [...entriesOf(response.text, spanOf(response, place))].at(-1) ?? { end: 0 }
+  return { text: replaceSpan(response.text, { start: end, end }, ','), change: `${named(place)} got a trailing comma.` }
 }
 
-function singleQuotes({ text }: Answer): Made {
+function singleQuotes({ text }: ParsedResponse): Change {
   return {
     text: text.replaceAll(/"([^"\\]*(?:\\.[^"\\]*)*)"/g, "'$1'"),
     change: 'The strings of the answer were put in single quotes.',
   }
 }
 
-function errorPage(): Made {
+function errorPage(): Change {
   const title = '<title>502 Bad Gateway</title>'
   return {
     text: `<html>\r\n<head>${title}</head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n`,
@@ -40,31 +42,40 @@ function errorPage(): Made {
   }
 }
 
-function notANumber(answer: Answer, draw: Draw): Made | undefined {
-  const place = first(answer, draw, ({ value }) => typeof value === 'number')
+function notANumber(response: ParsedResponse, draw: Draw): Change | undefined {
+  const place = first(response, draw, ({ value }) => typeof value === 'number')
   if (place === undefined) return undefined
-  return { text: replaceSpan(answer.text, spanOf(answer, place), 'NaN'), change: `${named(place)} became NaN.` }
+  return { text: replaceSpan(response.text, spanOf(response, place), 'NaN'), change: `${named(place)} became NaN.` }
 }
 
-function control(answer: Answer, draw: Draw): Made | undefined {
-  const place = first(answer, draw, ({ value }) => typeof value === 'string')
+function control(response: ParsedResponse, draw: Draw): Change | undefined {
+  const place = first(response, draw, ({ value }) => typeof value === 'string')
   if (place === undefined) return undefined
-  const { end } = spanOf(answer, place)
+  const { end } = spanOf(response, place)
   return {
-    text: replaceSpan(answer.text, { start: end - 1, end: end - 1 }, '\n'),
+    text: replaceSpan(response.text, { start: end - 1, end: end - 1 }, '\n'),
     change: `${named(place)} got a line break that is not escaped.`,
   }
 }
 
-function twice({ text }: Answer): Made {
+function twice({ text }: ParsedResponse): Change {
   return { text: `${text}\n${text}`, change: 'The answer was sent twice.' }
 }
 
-function first({ root }: Answer, draw: Draw, matches: (place: Place) => boolean): Place | undefined {
+function first({ root }: ParsedResponse, draw: Draw, matches: (place: Place) => boolean): Place | undefined {
   for (const place of placesIn(root, draw)) if (matches(place)) return place
   return undefined
 }
 
 function named(place: Place): string {
   return pointerOf(place) || 'The answer'
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

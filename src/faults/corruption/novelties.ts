@@ -1,8 +1,10 @@
 import { pointTo } from '../../ground/json.ts'
-import { type Answer, type Candidate, type Draw, type Place, pointerOf, shuffle, spanOf } from './answer.ts'
+import type { Draw } from '../injection.ts'
+import type { Candidate } from './corruption-kind.ts'
 import { insertEntry, replaceSpan } from './json-text.ts'
+import { type ParsedResponse, type Place, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
-/** Values that a later version of the service could bring, by field. They are invented, so that no contract has them. */
+/** Values that a later version of the service could have, by field. They are invented, so no contract has them. */
 const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['p', ['monitor', 'report', 'discard']],
   ['sp', ['monitor', 'report', 'discard']],
@@ -11,7 +13,7 @@ const VALUES: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['code', ['maintenance', 'account_suspended', 'try_again_later']],
 ])
 
-/** Properties that it could bring, with their values as JSON. */
+/** Properties that it could have, with their values as JSON. */
 const PROPERTIES: readonly (readonly [name: string, json: string])[] = [
   ['created_at', '"2026-01-15T09:00:00Z"'],
   ['status', '"active"'],
@@ -21,7 +23,7 @@ const PROPERTIES: readonly (readonly [name: string, json: string])[] = [
   ['links', '{"self":"/"}'],
 ]
 
-/** New values for a field by its name; none for fields that hold whatever they like. */
+/** New values for a field by its name; none for a field that may hold any text. */
 export function newValues({ step, value }: Place): readonly string[] {
   return typeof value === 'string' ? (VALUES.get(step) ?? []) : []
 }
@@ -30,7 +32,7 @@ export function hasNewValues(field: string): boolean {
   return VALUES.has(field)
 }
 
-/** Values for a field that lists the `known` ones: new ones, and the present one as others may spell it. */
+/** Values that a field with the `known` values does not have: new ones, and the present one in other spellings. */
 export function unknownValues(place: Place, known: readonly unknown[]): unknown[] {
   const { value } = place
   if (typeof value === 'number') {
@@ -41,27 +43,27 @@ export function unknownValues(place: Place, known: readonly unknown[]): unknown[
   return [...values].filter((each) => !known.includes(each))
 }
 
-/** Puts another value in the place of a listed one. */
-export function replacement(answer: Answer, place: Place, value: unknown): Candidate {
+/** Replaces a listed value by another value. */
+export function replacement(response: ParsedResponse, place: Place, value: unknown): Candidate {
   const json = JSON.stringify(value)
   return {
     about: place.shape,
     make: () => ({
-      text: replaceSpan(answer.text, spanOf(answer, place), json),
+      text: replaceSpan(response.text, spanOf(response, place), json),
       change: `${pointerOf(place)} became the new value ${json} instead of ${JSON.stringify(place.value)}.`,
     }),
   }
 }
 
 /** Adds a property that the object at `place` does not have yet. */
-export function* additions(answer: Answer, place: Place, object: object, draw: Draw): Generator<Candidate> {
+export function* additions(response: ParsedResponse, place: Place, object: object, draw: Draw): Generator<Candidate> {
   for (const [name, json] of shuffle(PROPERTIES, draw)) {
     if (Object.hasOwn(object, name)) continue
     const index = Math.floor(draw() * (Object.keys(object).length + 1))
     yield {
       about: place.shape,
       make: () => ({
-        text: insertEntry(answer.text, spanOf(answer, place), index, `"${name}":${json}`),
+        text: insertEntry(response.text, spanOf(response, place), index, `"${name}":${json}`),
         change: `${pointTo(pointerOf(place), name)} was added.`,
       }),
     }

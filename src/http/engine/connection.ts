@@ -1,49 +1,49 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { attempt } from '../../ground/awaitable.ts'
+import { interceptClose } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
-/** Requests of one connection that are dealt with before those of others have their turn. */
+/** How many requests of one connection are handled before those of others have their turn. */
 const TURN = 10
 /**
- * In milliseconds, how long what a client still sends is read past after its last answer. A connection that is closed
- * with bytes unread is reset, and the client may lose the answer.
+ * In milliseconds, how long the server still reads, and ignores, what a client sends after its last response. A
+ * connection that is closed with unread bytes is reset, and the client may lose the response.
  */
 const LINGER = 10_000
 
-/** Deals with a request. Where that takes time, the promise resolves once whatever it changes is changed. */
-export type Deal = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+/** Answers a request. If that takes time, the promise resolves once everything that the request changes is changed. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
 const connections = new WeakMap<Socket, Connection>()
 
-/** What is known of a connection, and what keeps one client from taking what belongs to all. */
+/** What is known of a connection. It keeps one client from using up what belongs to all. */
 export class Connection {
   readonly #socket: Socket
   /** How many requests have come in and are not answered yet. */
-  #owed = 0
-  /** How many of them have had their turn. */
-  #inTurn = 0
-  /** What is to be done once all are answered. */
-  #last: (() => void) | undefined
-  /** Whether one of them takes its time. */
-  #dealing = false
-  /** Those whose turn is yet to come. While there are any, nothing more is read. */
+  #unanswered = 0
+  /** How many of them are being handled. */
+  #started = 0
+  /** What to do once all of them are answered. */
+  #afterAll: (() => void) | undefined
+  /** Whether one of them has to wait for something. */
+  #waiting = false
+  /** Those whose turn is still to come. While there are any, nothing more is read. */
   #deferred: (() => void)[] = []
-  /** The last to come in. */
-  #request: IncomingMessage | undefined
+  /** The last one that came in. */
+  #latest: IncomingMessage | undefined
   #lingering: NodeJS.Timeout | undefined
 
   private constructor(socket: Socket) {
     this.#socket = socket
-    // Node goes on reading for reasons of its own, such as a body that somebody reads.
+    // Node resumes reading for reasons of its own, for example when somebody reads a body.
     socket.on('resume', () => {
       if (this.#deferred.length > 0) socket.pause()
     })
-    // With it Node closes a connection after its last answer, read or not.
-    socket.destroySoon = () => {
-      if (this.#request === undefined || this.#request.complete) Socket.prototype.destroySoon.call(socket)
+    interceptClose(socket, (destroySoon) => {
+      if (this.#latest === undefined || this.#latest.complete) destroySoon()
       else this.end()
-    }
+    })
     socket.once('close', () => this.#stopLingering())
   }
 
@@ -56,47 +56,47 @@ export class Connection {
     return connection
   }
 
-  /** Whether what still comes in has had its answer, so that there is nothing to say about it. */
+  /** Whether everything that still comes in is ignored, because its response was the last one. */
   get lingers(): boolean {
     return this.#lingering !== undefined
   }
 
   /** Takes note of a request that has come in. */
   receive(request: IncomingMessage): void {
-    this.#owed++
-    this.#request = request
+    this.#unanswered++
+    this.#latest = request
   }
 
   /**
-   * Does something once all requests are answered that have come in whole. The last one need not be: where its body
-   * cannot be read, it may never have an answer.
+   * Does something once all requests that have come in completely are answered. The last one may be incomplete: if its
+   * body cannot be read, it may never be answered.
    */
   afterAnswers(act: () => void): void {
-    this.#last ??= act
-    this.#actLast()
+    this.#afterAll ??= act
+    this.#actAfterAll()
   }
 
   /**
-   * Has a request dealt with in its turn. A client may send thousands without waiting for answers: they neither keep
-   * other clients waiting nor fill the memory, and none overtakes one that was sent before it, because that may be a
-   * change (RFC 9112 §9.3.2).
+   * Handles a request when it is its turn. A client may send thousands of requests without waiting for responses. They
+   * neither keep other clients waiting nor fill the memory, and none overtakes an earlier one, which may be a change
+   * (RFC 9112 §9.3.2).
    */
-  take(request: IncomingMessage, response: ServerResponse, deal: Deal): void {
-    if (!this.#dealing && this.#inTurn < TURN && this.#deferred.length === 0) {
-      this.#start(request, response, deal)
+  take(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
+    if (!this.#waiting && this.#started < TURN && this.#deferred.length === 0) {
+      this.#start(request, response, handle)
       return
     }
-    this.#deferred.push(() => this.#start(request, response, deal))
+    this.#deferred.push(() => this.#start(request, response, handle))
     this.#socket.pause()
   }
 
-  /** Takes note that a request has been answered. */
+  /** Takes note that the response to a request is out. */
   finish(request: IncomingMessage): void {
-    this.#owed--
-    this.#inTurn--
-    // Not before Node has made way for the next answer.
-    if (this.#last !== undefined) process.nextTick(() => this.#actLast())
-    if (this.#inTurn === 0 && this.#deferred.length > 0) setImmediate(() => this.#proceed())
+    this.#unanswered--
+    this.#started--
+    // On the next tick, Node is ready for the next response.
+    if (this.#afterAll !== undefined) process.nextTick(() => this.#actAfterAll())
+    if (this.#started === 0 && this.#deferred.length > 0) setImmediate(() => this.#proceed())
     if (request.complete || this.#socket.destroyed || this.lingers) return
     this.#linger()
     request.once('end', () => {
@@ -105,38 +105,38 @@ export class Connection {
     })
   }
 
-  /** Sends the last bytes and closes the connection: when the client does so as well, or else a little later. */
+  /** Sends the last bytes and closes the connection, when the client does so as well or else a little later. */
   end(bytes = ''): void {
     this.#socket.end(bytes)
     this.#linger()
   }
 
-  #actLast(): void {
-    const ahead = this.#owed - (this.#request?.complete === false ? 1 : 0)
+  #actAfterAll(): void {
+    const ahead = this.#unanswered - (this.#latest?.complete === false ? 1 : 0)
     if (ahead > 0) return
-    const act = this.#last
-    this.#last = undefined
+    const act = this.#afterAll
+    this.#afterAll = undefined
     act?.()
   }
 
-  #start(request: IncomingMessage, response: ServerResponse, deal: Deal): void {
-    this.#inTurn++
-    // Neither throws nor rejects, or else that is a bug, and no other request is to suffer from it.
+  #start(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
+    this.#started++
+    // A handler that throws or rejects has a bug. No other request may suffer from it.
     const fail = () => void response.destroy()
-    const dealing = attempt<void>(() => deal(request, response), fail)
-    if (dealing === undefined) return
-    this.#dealing = true
-    void dealing.then(() => {
-      this.#dealing = false
+    const handling = attempt<void>(() => handle(request, response), fail)
+    if (handling === undefined) return
+    this.#waiting = true
+    void handling.then(() => {
+      this.#waiting = false
       if (this.#deferred.length > 0) this.#proceed()
     })
   }
 
   #proceed(): void {
     if (this.#socket.destroyed) return
-    // Sent before anything else happens to the connection, such as a fault that cuts it.
+    // The responses are sent before anything else happens to the connection, such as a fault that ends it.
     postTogether(() => {
-      while (!this.#dealing && this.#inTurn < TURN && this.#deferred.length > 0) this.#deferred.shift()?.()
+      while (!this.#waiting && this.#started < TURN && this.#deferred.length > 0) this.#deferred.shift()?.()
     })
     if (this.#deferred.length === 0) this.#socket.resume()
   }

@@ -1,15 +1,14 @@
 import { once } from 'node:events'
-import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import express, { type Request, type Response } from 'express'
-import type { Arrival } from '../body.ts'
-import { Connection, type Deal } from './connection.ts'
+import { Connection, type RequestHandler } from './connection.ts'
+import { createApplication } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
 /**
- * In milliseconds: how long a client may take for its header, for a whole request, and between two requests; and how
- * often that is looked after, which is how much later than that a client may be cut off.
+ * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how often
+ * Node checks that, so that a client may be cut off later by as much.
  */
 const TIMEOUTS = {
   headersTimeout: 10_000,
@@ -18,124 +17,52 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 1_000,
 }
 /**
- * In milliseconds, how often it is looked after on which connections nothing passes in either direction, such as when a
- * client never reads its answers. One on which nothing has passed since the last time is closed: after one such period,
- * or up to two. Longer than a fault may keep an answer back. Node's own timeout would be set and cleared with each
- * request, which takes 2 % of a small one.
+ * In milliseconds, how often the server looks for connections on which nothing passes in either direction, for example
+ * because a client never reads its responses. A connection on which nothing has passed since the last look is closed,
+ * which is after one to two such periods. The period is longer than a fault may delay a response. The timeout of Node
+ * would be set and cleared with each request, which takes 2 % of a small one.
  */
 const STALLED = 30 * 60_000
-/** Bytes of a body that may arrive in one pass of the event loop and are held until somebody wants them. */
-const HELD = 256 * 1024
-/** Requests under way when a stop begins have this long, in milliseconds. */
+/** How long requests that are under way when a stop begins may still take, in milliseconds. */
 const STOP_PATIENCE = 1500
 
-/** What Express goes on with where its router takes no request; given to it, because it would make one each time. */
-function unrouted(): void {}
-
-/** An Express application behind Node's HTTP server. `dispatch` answers every request; it neither throws nor rejects. */
+/** An Express application behind Node's HTTP server. `handle` answers every request; it neither throws nor rejects. */
 export function createHttpServer(
-  dispatch: Deal,
+  handle: RequestHandler,
   refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
 ): Server {
-  const app = express()
-  app.disable('x-powered-by')
-  app.disable('etag')
-  // Where requests go is the contract's to say. Its own router would do no more than pass each one on, for some 5 %
-  // of the time of a small request.
-  Object.defineProperty(app, 'router', { value: { handle: queue } })
-
-  // Express changes the prototype of every request and response, which makes the engine forget all it knew of them:
-  // 60 % of the time of a small request. Those that are born with the right one are left alone (nodejs/node#37457).
-  class AppRequest extends IncomingMessage implements Arrival {
-    arrived: Buffer | undefined
-    isWhole = false
-    declare _consuming: boolean
-    /** All that has arrived, where that is more than one. */
-    #pieces: Buffer[] | undefined
-    #held = 0
-    #streams = false
-
-    // What Node calls with each piece of the body, and with `null` at its end. It is held until somebody reads the
-    // stream, because to deal with a body that is there already the machinery of streams needs longer than all others.
-    override push(chunk: Buffer | null): boolean {
-      if (this.#streams) return super.push(chunk)
-      if (chunk === null) {
-        this.isWhole = true
-        if (this.#pieces !== undefined) this.arrived = Buffer.concat(this.#pieces)
-        // Nothing is left on the wire that Node would have to read past.
-        this._consuming = true
-        return false
-      }
-      this.#held += chunk.length
-      if (this.#held > HELD) this.#stream()
-      if (this.#streams) return super.push(chunk)
-      if (this.arrived === undefined) this.arrived = chunk
-      else {
-        this.#pieces ??= [this.arrived]
-        this.#pieces.push(chunk)
-      }
-      return true
-    }
-
-    override _read(size: number): void {
-      this.#stream()
-      super._read(size)
-    }
-
-    #stream(): void {
-      if (this.#streams) return
-      this.#streams = true
-      this._consuming = false
-      const pieces = this.#pieces ?? (this.arrived === undefined ? [] : [this.arrived])
-      for (const piece of pieces) super.push(piece)
-      if (this.isWhole) super.push(null)
-    }
-  }
-  class AppResponse extends ServerResponse<AppRequest> {
-    // What Node calls when an answer is out; a listener would cost every request more.
-    override detachSocket(socket: Socket): void {
-      super.detachSocket(socket)
-      Connection.of(socket).finish(this.req)
-    }
-  }
-  Object.setPrototypeOf(AppRequest.prototype, app.request)
-  Object.setPrototypeOf(AppResponse.prototype, app.response)
-  Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
-
-  const sockets = new Set<Socket>()
+  const app = createApplication(queue, (request, socket) => Connection.of(socket).finish(request))
+  const unused = new Set<Socket>()
   let arrived: [IncomingMessage, ServerResponse][] = []
-  /** Nothing is dealt with before all that has arrived is received, its bodies too. */
+  /** No request is handled before everything that has arrived is received, bodies included. */
   function queue(request: IncomingMessage, response: ServerResponse): void {
     Connection.of(request.socket).receive(request)
-    if (arrived.length === 0) setImmediate(dealWithAll)
+    if (arrived.length === 0) setImmediate(handleAll)
     arrived.push([request, response])
   }
-  function dealWithAll(): void {
+  function handleAll(): void {
     if (arrived.length === 0) return
     const batch = arrived
     arrived = []
     postTogether(() => {
-      for (const [request, response] of batch) Connection.of(request.socket).take(request, response, dispatch)
+      for (const [request, response] of batch) Connection.of(request.socket).take(request, response, handle)
     })
   }
-  function handle(request: IncomingMessage, response: ServerResponse): void {
-    sockets.delete(request.socket)
-    app(request as Request, response as Response, unrouted)
+  function listener(request: IncomingMessage, response: ServerResponse): void {
+    unused.delete(request.socket)
+    app.listener(request, response)
   }
-  const server = createServer(
-    { ...TIMEOUTS, requireHostHeader: false, IncomingMessage: AppRequest, ServerResponse: AppResponse },
-    handle,
-  )
-  unused.set(server, sockets)
-  /** Bytes that had passed on each connection when it was last looked at. */
+  const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...app.classes }, listener)
+  unusedSockets.set(server, unused)
+  /** How many bytes had passed on each connection at the last look. */
   const passed = new Map<Socket, number>()
   server.on('connection', (socket) => {
-    sockets.add(socket)
+    unused.add(socket)
     passed.set(socket, -1)
-    // Before Node closes our side as well: a client may ask and close its own at once.
-    socket.prependListener('end', dealWithAll)
+    // A client may send a request and close its side at once. Its request is handled before Node closes our side as well.
+    socket.prependListener('end', handleAll)
     socket.once('close', () => {
-      sockets.delete(socket)
+      unused.delete(socket)
       passed.delete(socket)
     })
   })
@@ -151,12 +78,12 @@ export function createHttpServer(
     looking.unref()
     server.once('close', () => clearInterval(looking))
   })
-  // Node would drop fields beyond the thousandth without a word; the size of all is bounded anyway.
+  // Node would silently drop all fields after the thousandth; the size of the header is limited anyway.
   server.maxHeadersCount = 0
-  // An Expect header that Node would answer by itself, with 417 and no envelope, changes nothing here.
-  server.on('checkExpectation', handle)
+  // Node would answer an unknown Expect header by itself, with 417 and no envelope. Here it changes nothing.
+  server.on('checkExpectation', listener)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket as Socket))
-  // Without this, a client that takes the server for a proxy would be cut off without a word.
+  // Without this, a client that takes the server for a proxy would be cut off without a response.
   server.on('connect', ({ url }, socket: Duplex) => {
     socket.on('error', () => {})
     const rawPacket = Buffer.from(`CONNECT ${url} HTTP/1.1`)
@@ -174,12 +101,12 @@ export async function listen(server: Server, port: number, host: string): Promis
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
 }
 
-/** Connections on which no request has come yet: Node takes them for busy when the server is to close. */
-const unused = new WeakMap<Server, Set<Socket>>()
+/** Connections that have not brought a request yet. When a server closes, Node waits for them as if they were busy. */
+const unusedSockets = new WeakMap<Server, Set<Socket>>()
 
-/** Takes no new request, answers those under way, and closes every connection. */
+/** Accepts no new request, answers those that are under way, and closes every connection. */
 export async function closeServer(server: Server): Promise<void> {
-  for (const socket of unused.get(server) ?? []) socket.destroy()
+  for (const socket of unusedSockets.get(server) ?? []) socket.destroy()
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // A connection that becomes idle after the first sweep would be kept alive for its next request.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)

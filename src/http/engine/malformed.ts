@@ -1,18 +1,20 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Contract } from '../../contract/contract.ts'
 import type { Problem } from '../../domain/errors.ts'
+import { errorEnvelope } from '../envelope.ts'
 import type { Log } from '../log.ts'
 import { requestIdOf } from '../request-id.ts'
 import { Connection } from './connection.ts'
+import { responseOn } from './node-internals.ts'
 
-/** Bytes in which the first line of a request is looked for. */
+/** In how many bytes the first line of a request is searched. */
 const FIRST_LINE = 4_096
 
 /** What was not HTTP, and what was answered. */
 export interface MalformedExchange {
   requestId: string
-  /** As far as the first line could be read. */
+  /** As much as could be read of the first line. */
   method: string
   target: string
   problem: Problem
@@ -21,7 +23,7 @@ export interface MalformedExchange {
   body: Buffer
 }
 
-/** Answers what is not HTTP, in the envelope of every other refusal, and closes the connection. */
+/** Answers what is not HTTP with the envelope of every other refusal, and closes the connection. */
 export function createMalformedReply(
   { catalogue, requestIds }: Contract,
   seed: number,
@@ -35,12 +37,12 @@ export function createMalformedReply(
       socket.destroy()
       return
     }
-    // Answers ahead of this one tell of changes that may have been made. What has arrived with it is dealt with first.
+    // Earlier responses may tell of changes, so they are sent first. Requests that arrived together with this are handled first.
     setImmediate(() => connection.afterAnswers(() => answer(error, socket, connection)))
   }
 
   function answer(error: NodeJS.ErrnoException, socket: Socket, connection: Connection): void {
-    // The rest of what is refused already needs no refusal of its own; a client that is too slow with it has had its time.
+    // The rest of a request that is refused already is not refused again. A client that is too slow with it is cut off.
     if (connection.lingers) {
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
       else if (socket.writable) connection.end()
@@ -50,13 +52,13 @@ export function createMalformedReply(
       socket.destroy()
       return
     }
-    // What follows the last request of a connection was asked in vain, and its answer closes the connection.
+    // After the last request of a connection nothing is answered; the response to that request closes the connection.
     if (error.code === 'HPE_CLOSED_CONNECTION') {
       connection.end()
       return
     }
-    // The answer to a request whose own body is what is malformed may be on its way, or just about to be.
-    const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null }
+    // If the body of a request is malformed, the response to that request may be on its way, or about to be sent.
+    const pending = responseOn(socket)
     if (pending?.headersSent) {
       pending.once('finish', () => connection.end())
       pending.once('close', () => {
@@ -68,7 +70,7 @@ export function createMalformedReply(
     const { status, code, message } = catalogue.answer(problem)
     const requestId = requestIdOf(`${seed}\nmalformed`, ++ordinal, requestIds)
     log.info({ request_id: requestId, status, code, cause: error.code }, 'malformed request')
-    const body = Buffer.from(JSON.stringify({ success: false, error: { code, message } }))
+    const body = Buffer.from(JSON.stringify(errorEnvelope({ code, message })))
     const headers = {
       'Content-Type': 'application/json',
       'Content-Length': body.length,
@@ -81,7 +83,7 @@ export function createMalformedReply(
   }
 }
 
-/** Method and target, where what was received begins as a request does. */
+/** Method and target, if the received bytes begin like a request. */
 function firstLineOf({ rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer }): {
   method: string
   target: string

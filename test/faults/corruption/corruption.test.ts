@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Operation, ResponseContract } from '../../../src/contract/api.ts'
 import { type Contract, loadContract } from '../../../src/contract/contract.ts'
 import { asOverlay } from '../../../src/contract/overlay.ts'
-import { CORRUPTIONS, type Corruption } from '../../../src/domain/faults.ts'
-import { corruptBody, type SpoiltBody } from '../../../src/faults/corruption/corruption.ts'
+import { type CorruptedBody, corruptBody } from '../../../src/faults/corruption/corruption.ts'
+import { CORRUPTIONS, type Corruption, FAULT_KINDS } from '../../../src/faults/kinds.ts'
 import { fraction, scramble } from '../../../src/ground/chance.ts'
 import { isObject, type Json, pointTo, valueAt } from '../../../src/ground/json.ts'
 import { Replier } from '../../../src/http/reply.ts'
@@ -20,13 +20,26 @@ function drawsOf(seed: number): () => number {
   return () => fraction(scramble(word++ >>> 0))
 }
 
-function spoil(kind: Corruption, text: string, response: ResponseContract, seed: number): SpoiltBody | undefined {
-  return corruptBody(kind, Buffer.from(text), response, drawsOf(seed))
+const LOADED = new Map(
+  await Promise.all(CORRUPTIONS.map(async (name) => [name, await FAULT_KINDS[name].action.load()] as const)),
+)
+
+function corrupt(
+  name: Corruption,
+  text: string,
+  response: ResponseContract,
+  draw: () => number,
+): CorruptedBody | undefined {
+  const kind = LOADED.get(name)
+  if (kind === undefined) throw new Error(`There is no corruption ${name}.`)
+  return corruptBody(kind, Buffer.from(text), response, draw)
 }
 
 /** What different draws make of one answer. */
-function outcomes(kind: Corruption, text: string, response: ResponseContract): SpoiltBody[] {
-  return SEEDS.map((seed) => spoil(kind, text, response, seed)).filter((spoilt) => spoilt !== undefined)
+function outcomes(kind: Corruption, text: string, response: ResponseContract): CorruptedBody[] {
+  return SEEDS.map((seed) => corrupt(kind, text, response, drawsOf(seed))).filter(
+    (corrupted) => corrupted !== undefined,
+  )
 }
 
 interface Difference {
@@ -80,23 +93,23 @@ function compare(one: unknown, other: unknown): number {
 
 const ENVELOPE = ['/success', '/data', '/error']
 
-/** Asserts everything that the kind promises of one spoilt answer. */
-function prove(kind: Corruption, text: string, response: ResponseContract, { body, change }: SpoiltBody): void {
-  const spoilt = body.toString()
-  expect(Buffer.from(spoilt).equals(body), 'It is UTF-8.').toBe(true)
-  expect(spoilt).not.toBe(text)
+/** Asserts everything that the kind promises of one changed answer. */
+function prove(kind: Corruption, text: string, response: ResponseContract, { body, change }: CorruptedBody): void {
+  const corrupted = body.toString()
+  expect(Buffer.from(corrupted).equals(body), 'It is UTF-8.').toBe(true)
+  expect(corrupted).not.toBe(text)
   expect(change).toMatch(/^(\/|The |All )[^\n]*[^.\s]\.$/)
   if (kind === 'malformed-json') {
-    expect(isJson(spoilt), `${change} ${spoilt}`).toBe(false)
+    expect(isJson(corrupted), `${change} ${corrupted}`).toBe(false)
     return
   }
-  const [before, after]: [unknown, unknown] = [JSON.parse(text), JSON.parse(spoilt)]
+  const [before, after]: [unknown, unknown] = [JSON.parse(text), JSON.parse(corrupted)]
   const violations = response.check(after)
   if (kind === 'compatible') {
     expect(violations, change).toEqual([])
     return
   }
-  expect(violations, `${change} ${spoilt.slice(0, 400)}`).not.toEqual([])
+  expect(violations, `${change} ${corrupted.slice(0, 400)}`).not.toEqual([])
   if (kind === 'bad-envelope') return
   const [difference, ...more] = differences(before, after)
   // An array that became an object of the same items, and the like, differs as a whole.
@@ -108,7 +121,7 @@ function prove(kind: Corruption, text: string, response: ResponseContract, { bod
     return
   }
   // The contract's own writer gives the untouched parts the bytes that they had.
-  expect(spoilt).toBe(response.write(after))
+  expect(corrupted).toBe(response.write(after))
   if (kind === 'missing-field') {
     expect(difference).toMatchObject({ before: expect.anything(), after: undefined })
     expect(ENVELOPE).not.toContain(difference?.pointer)
@@ -151,7 +164,7 @@ async function genuine(operation: Operation, status: number): Promise<string> {
   return response.text
 }
 
-describe('An answer is spoilt', () => {
+describe('An answer is changed', () => {
   const answers = contract.operations.flatMap((operation) =>
     [...operation.responses.values()].map((response) => [operation.id, response.status, response] as const),
   )
@@ -164,7 +177,7 @@ describe('An answer is spoilt', () => {
       // Of the successes only the DMARC records have values from a list.
       const impossible = kind === 'unknown-enum' && status < 300 && id !== 'listDmarc'
       expect([kind, made.length]).toEqual([kind, impossible ? 0 : SEEDS.length])
-      for (const spoilt of made) prove(kind, text, response, spoilt)
+      for (const corrupted of made) prove(kind, text, response, corrupted)
     }
   })
 
@@ -179,7 +192,7 @@ describe('An answer is spoilt', () => {
       const response = contract.routes.get(path.split('?')[0] ?? '')?.get('GET')?.success
       if (response === undefined) throw new Error(`There is no GET ${path}.`)
       for (const kind of CORRUPTIONS) {
-        for (const spoilt of outcomes(kind, text, response).slice(0, 30)) prove(kind, text, response, spoilt)
+        for (const corrupted of outcomes(kind, text, response).slice(0, 30)) prove(kind, text, response, corrupted)
       }
     }
   })
@@ -222,7 +235,7 @@ describe('Malformed JSON', () => {
     ['with a raw line break', /^\/data\/\d\/\w+ got a line break that is not escaped\.$/, /\n"/],
     ['two documents', /^The answer was sent twice\.$/, /\}\n\{"success"/],
   ])('may be %s', (_, change, body) => {
-    const found = made.find((spoilt) => change.test(spoilt.change))
+    const found = made.find((corrupted) => change.test(corrupted.change))
     expect(found?.body.toString()).toMatch(body)
   })
 
@@ -295,7 +308,9 @@ describe('A value of the wrong type', () => {
     const response = successOf('listDmarc')
     const one = { success: true, data: records.data.slice(0, 1) }
     const seeds = Array.from({ length: 600 }, (_, seed) => seed)
-    const made = seeds.map((seed) => spoil('wrong-type', response.write(one), response, seed)?.body.toString())
+    const made = seeds.map((seed) =>
+      corrupt('wrong-type', response.write(one), response, drawsOf(seed))?.body.toString(),
+    )
     expect(made.some((text) => text?.includes(part))).toBe(true)
   })
 
@@ -305,9 +320,9 @@ describe('A value of the wrong type', () => {
     const scalars = outcomes('wrong-type', text, response).filter(({ change }) => /^\/data\/\d\/\w+ /.test(change))
     expect(scalars.length).toBeGreaterThan(20)
     for (const { body } of scalars) {
-      const spoilt = body.toString()
-      const [ahead, behind] = [commonStart(text, spoilt), commonStart(reversed(text), reversed(spoilt))]
-      const [difference] = differences(JSON.parse(text), JSON.parse(spoilt))
+      const corrupted = body.toString()
+      const [ahead, behind] = [commonStart(text, corrupted), commonStart(reversed(text), reversed(corrupted))]
+      const [difference] = differences(JSON.parse(text), JSON.parse(corrupted))
       expect(text.length - ahead - behind).toBeLessThanOrEqual(JSON.stringify(difference?.before).length + '.0'.length)
     }
   })
@@ -394,7 +409,7 @@ describe('A compatible answer', () => {
     ],
   ])('may be written %s', (_, change, body) => {
     const seeds = Array.from({ length: 300 }, (_, seed) => seed)
-    const made = seeds.map((seed) => spoil('compatible', text, response, seed))
+    const made = seeds.map((seed) => corrupt('compatible', text, response, drawsOf(seed)))
     expect(made.find((each) => each && change.test(each.change))?.body.toString()).toMatch(body)
   })
 
@@ -422,7 +437,7 @@ describe('A compatible answer', () => {
   it('has a new value where an overlay took the list of values away, and no unknown value is left there', async () => {
     const open = successOf('listDmarc', await changed(OPEN_POLICIES))
     const made = outcomes('compatible', text, open)
-    for (const spoilt of made) prove('compatible', text, open, spoilt)
+    for (const corrupted of made) prove('compatible', text, open, corrupted)
     const fresh = made.filter(({ change }) => / became the new value /.test(change))
     expect(fresh.length).toBeGreaterThan(SEEDS.length / 2)
     expect(new Set(fresh.map(({ change }) => change.split(/[/ ]/)[3]))).toEqual(new Set(['p', 'sp', 'np']))
@@ -436,13 +451,13 @@ describe('A compatible answer', () => {
     for (const { change } of outcomes('compatible', answer, refusal)) expect(change).not.toContain('new value')
     const made = outcomes('unknown-enum', answer, refusal)
     expect(made).toHaveLength(SEEDS.length)
-    for (const spoilt of made) prove('unknown-enum', answer, refusal, spoilt)
+    for (const corrupted of made) prove('unknown-enum', answer, refusal, corrupted)
   })
 
   it('lacks a field that an overlay made optional, which no missing field is then', async () => {
     const open = successOf('listDmarc', await changed(OPTIONAL_PCT))
     const made = outcomes('compatible', text, open)
-    for (const spoilt of made) prove('compatible', text, open, spoilt)
+    for (const corrupted of made) prove('compatible', text, open, corrupted)
     const without = made.filter(({ change }) => /^\/data\/\d\/pct, which is not required, was left out\.$/.test(change))
     expect(without.length).toBeGreaterThan(SEEDS.length / 2)
     for (const { body } of without) expect(body.toString().match(/"pct"/g)).toHaveLength(2)
@@ -457,7 +472,7 @@ describe('A compatible answer', () => {
   ])('has a further property where an overlay %s, which no extra field is then', async (_, action) => {
     const open = successOf('listDmarc', await changed(action))
     const made = outcomes('compatible', text, open)
-    for (const spoilt of made) prove('compatible', text, open, spoilt)
+    for (const corrupted of made) prove('compatible', text, open, corrupted)
     const added = made.filter(({ change }) => /^\/data\/\d\/\w+ was added\.$/.test(change))
     expect(added.length).toBeGreaterThan(SEEDS.length / 2)
     const extra = outcomes('extra-field', text, open)
@@ -479,7 +494,7 @@ describe('A compatible answer', () => {
   })
 })
 
-describe('An answer that has nothing to spoil is left alone', () => {
+describe('An answer that has nothing to change is left alone', () => {
   it.each<[kind: Corruption, operation: string, body: unknown]>([
     ['missing-field', 'listDmarc', { success: true, data: [] }],
     ['unknown-enum', 'listDmarc', { success: true, data: [] }],
@@ -500,7 +515,7 @@ describe('An answer that has nothing to spoil is left alone', () => {
         return []
       },
     }
-    expect(spoil('missing-field', response.write({ success: true, data }), lenient, 1)).toBeUndefined()
+    expect(corrupt('missing-field', response.write({ success: true, data }), lenient, drawsOf(1))).toBeUndefined()
     expect(checks).toBe(3 * 10)
   })
 })
@@ -543,7 +558,7 @@ describe('Keys that objects inherit', () => {
     expect(response.check(JSON.parse(text))).toEqual([])
     const made = outcomes(kind, text, response)
     expect(made).toHaveLength(kind === 'unknown-enum' ? 0 : SEEDS.length)
-    for (const spoilt of made) prove(kind, text, response, spoilt)
+    for (const corrupted of made) prove(kind, text, response, corrupted)
     if (kind === 'wrong-type') expect(made.some(({ change }) => change.includes('/__proto__ became'))).toBe(true)
     expect(Object.getPrototypeOf({})).toBe(Object.prototype)
     expect(Object.keys(Object.prototype)).toEqual([])
@@ -555,7 +570,7 @@ describe('An answer of 10,000 records', () => {
   const data = Array.from({ length: 10_000 }, (_, index) => ({ ...RECORD, ...FIGURES, domain: `${index}.example` }))
   const text = response.write({ success: true, data })
 
-  it.each(CORRUPTIONS)('is spoilt with few draws, because the place is chosen first: %s', (kind) => {
+  it.each(CORRUPTIONS)('is changed with few draws, because the place is chosen first: %s', (kind) => {
     for (let seed = 0; seed < 6; seed++) {
       const draw = drawsOf(seed)
       let draws = 0
@@ -563,14 +578,16 @@ describe('An answer of 10,000 records', () => {
         draws++
         return draw()
       }
-      const spoilt = corruptBody(kind, Buffer.from(text), response, counting)
-      expect(spoilt?.body.toString()).not.toBe(text)
+      const corrupted = corrupt(kind, text, response, counting)
+      expect(corrupted?.body.toString()).not.toBe(text)
       expect(draws).toBeLessThan(100)
     }
   })
 
-  it('is spoilt at places all over it', () => {
-    const places = SEEDS.slice(0, 20).map((seed) => spoil('missing-field', text, response, seed)?.change.split('/')[2])
+  it('is changed at places all over it', () => {
+    const places = SEEDS.slice(0, 20).map(
+      (seed) => corrupt('missing-field', text, response, drawsOf(seed))?.change.split('/')[2],
+    )
     const indexes = places.map(Number)
     expect(new Set(places).size).toBeGreaterThan(15)
     expect([Math.min(...indexes) < 2500, Math.max(...indexes) > 7500]).toEqual([true, true])
@@ -632,16 +649,16 @@ describe('Whatever the answer', () => {
       .map((error) => [refusalOf(400), { success: false, error }] as const),
   )
 
-  it(`each kind keeps its promise, or there is nothing to spoil (seed ${SEED})`, () => {
+  it(`each kind keeps its promise, or there is nothing to change (seed ${SEED})`, () => {
     fc.assert(
       fc.property(answer, fc.constantFrom(...CORRUPTIONS), fc.nat(), ([response, body], kind, seed) => {
         const written = response.write(body)
         fc.pre(response.check(body).length === 0)
-        const spoilt = spoil(kind, written, response, seed)
-        if (spoilt !== undefined) prove(kind, written, response, spoilt)
-        if (spoilt !== undefined && kind === 'compatible')
-          expect(values(JSON.parse(spoilt.body.toString()))).toEqual(values(JSON.parse(written)))
-        if (spoilt === undefined) expect(['missing-field', 'unknown-enum']).toContain(kind)
+        const corrupted = corrupt(kind, written, response, drawsOf(seed))
+        if (corrupted !== undefined) prove(kind, written, response, corrupted)
+        if (corrupted !== undefined && kind === 'compatible')
+          expect(values(JSON.parse(corrupted.body.toString()))).toEqual(values(JSON.parse(written)))
+        if (corrupted === undefined) expect(['missing-field', 'unknown-enum']).toContain(kind)
       }),
       { seed: SEED, numRuns: 3000 },
     )

@@ -8,7 +8,7 @@ import { type AccountRecord, decodeAccount, encodeAccount } from '../../../src/s
 import type { Store } from '../../../src/store/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { describeStore } from '../conformance.ts'
-import { hit, nextRequest, strike } from '../counting.ts'
+import { hit, nextRequest, trigger } from '../counting.ts'
 import { exampleAccount, SETTINGS, watch } from '../example-account.ts'
 
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
@@ -76,7 +76,7 @@ describe('a folder of accounts', () => {
     await hit(store, 'acme', 'key_1/dmarc', charge, 0)
     await hit(store, 'acme', 'key_1/dmarc', charge, 0)
     const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'key_1', answersWith: () => true }
-    for (let struck = 0; struck < 4; struck++) await strike(store, 'acme', target, 0)
+    for (let request = 0; request < 4; request++) await trigger(store, 'acme', target, 0)
     for (let request = 0; request < 9; request++) await nextRequest(store, 'acme')
     await store.close()
     expect(readdirSync(folder)).toEqual(['account-acme.json'])

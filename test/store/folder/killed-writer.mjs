@@ -1,9 +1,11 @@
 // Writes to the accounts of a folder until it is killed, and says of each change that it was acknowledged.
 import { writeSync } from 'node:fs'
-import { chargeBucket, countRequest, countStrike } from '../../../src/domain/counting.ts'
+import { countRequest } from '../../../src/domain/counting.ts'
 import { addDomains, deleteDomains } from '../../../src/domain/domains.ts'
+import { triggerFault } from '../../../src/domain/faults.ts'
 import { groupIdsOf } from '../../../src/domain/group-ids.ts'
 import { createGroup, updateGroup } from '../../../src/domain/groups.ts'
+import { chargeQuota } from '../../../src/domain/quotas.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
 import { decodeAccount } from '../../../src/store/record.ts'
 
@@ -16,6 +18,7 @@ const settings = {
   repeatedMembers: 'refused',
 }
 const groupIds = groupIdsOf({ alphabet: '0123456789', length: 12 })
+const charge = { limit: 1e9, window: 3600, start: 'aligned', enforced: true }
 const target = { operation: 'addDomains', method: 'POST', path: '/domains', key: 'key', answersWith: () => true }
 
 const store = await openFolderStore(folder, settings, { durability })
@@ -57,9 +60,9 @@ async function work(account, client) {
 
 async function change(id, decide) {
   await store.count(id, ({ faults }, counting) => {
-    countRequest(counting)
-    chargeBucket(counting, 'bucket', { limit: 1e9, window: 3600, start: 'aligned', enforced: true }, 0)
-    countStrike(counting, faults, target, 0, () => 0)
+    const { hits } = chargeQuota(counting.quotas.get('bucket'), charge, 0)
+    const { counted } = triggerFault(faults, counting.tallies, target, 0, () => 0)
+    countRequest(counting, { ordinal: counting.requests + 1, bucket: 'bucket', hits, tallies: counted }, faults)
   })
   const decision = await store.update(id, decide)
   if (!decision.ok) throw new Error(JSON.stringify(decision))

@@ -1,45 +1,37 @@
 import type { ResponseContract } from '../../contract/api.ts'
 import { isObject, type Json, pointTo } from '../../ground/json.ts'
+import type { Draw } from '../injection.ts'
 import { type Span, spanAt } from './json-text.ts'
 
-/** Numbers from 0 up to 1, exclusive. */
-export type Draw = () => number
-
-/** A genuine answer with what the contract says of it. */
-export interface Answer {
+/** The body of a genuine response, with what the contract says about it. */
+export interface ParsedResponse {
   text: string
-  /** The whole answer as a place. */
+  /** The whole body as a place. */
   root: Place
-  response: ResponseContract
+  contract: ResponseContract
 }
 
-/** A value in an answer. */
+/** A value in a body. */
 export interface Place {
   value: unknown
   shape: Shape
-  /** Where it stands in `parent`; both are absent for the whole answer. */
+  /** Where it is in `parent`; both are absent for the whole body. */
   step?: string | number
   parent?: Place
 }
 
-/** A change that somebody could make; whether it does what it should is yet to be proved. */
-export interface Candidate {
-  /** Candidates of the same kind of place are likely to share their fate. */
-  about: unknown
-  make(): { text: string; change: string }
-}
-
-/** How often a container is visited before what it holds. */
+/** How often a container is visited before its contents. */
 const OWN_SHARE = 1 / 4
 
-export function readAnswer(body: Buffer, response: ResponseContract): Answer {
+export function parseResponse(body: Buffer, contract: ResponseContract): ParsedResponse {
   const text = body.toString()
-  return { text, root: { value: JSON.parse(text), shape: new Shape([response.schema]) }, response }
+  return { text, root: { value: JSON.parse(text), shape: new Shape([contract.schema]) }, contract }
 }
 
 /**
- * Every value of an answer in an order that chance decides at each step down, so that all branches are as likely and
- * only what is asked for is visited. With `wanted`, what lies below a shape that leads to no such one is left out.
+ * All values of a body. Chance decides their order at each step down, so that all branches are equally likely, and only
+ * values that are asked for are visited. With `wanted`, everything below a shape that leads to no wanted shape is left
+ * out.
  */
 export function* placesIn(place: Place, draw: Draw, wanted?: (shape: Shape) => boolean): Generator<Place> {
   const { value, shape } = place
@@ -47,7 +39,7 @@ export function* placesIn(place: Place, draw: Draw, wanted?: (shape: Shape) => b
     yield place
     return
   }
-  // A container is one place beside all those in it, so it gets a share of its own.
+  // A container is one place beside all places in it, so it gets a share of its own.
   const first = draw() < OWN_SHARE
   if (first) yield place
   for (const step of stepsInto(value, draw)) {
@@ -71,7 +63,7 @@ export function pointerOf({ step, parent }: Place): string {
   return step === undefined || parent === undefined ? '' : pointTo(pointerOf(parent), step)
 }
 
-export function spanOf({ text }: Answer, place: Place): Span {
+export function spanOf({ text }: ParsedResponse, place: Place): Span {
   return spanAt(text, stepsTo(place))
 }
 
@@ -85,8 +77,8 @@ export function shuffle<Item>(items: readonly Item[], draw: Draw): Item[] {
 }
 
 /**
- * What the schemas that may apply to a place say of it together. Of alternatives (`oneOf`) all are heard, so what it
- * says is a guess, which the contract's check proves or refutes.
+ * What the schemas that may apply to a place say about it together. All alternatives (`oneOf`) count, so it is a guess,
+ * which the check of the contract proves or disproves.
  */
 export class Shape {
   readonly #schemas: readonly Json[]
@@ -112,17 +104,17 @@ export class Shape {
     return this.#items
   }
 
-  /** The properties that are named. */
+  /** The properties that have a name in a schema. */
   get declared(): string[] {
     return [...new Set(this.#schemas.flatMap((schema) => Object.keys(propertiesOf(schema))))]
   }
 
-  /** Whether a value of one of these types of JSON Schema is provided for. */
+  /** Whether a value may have one of these types of JSON Schema. */
   mayBe(...types: string[]): boolean {
     return this.#schemas.some((schema) => [schema['type']].flat().some((type) => types.includes(String(type))))
   }
 
-  /** Whether properties that are not named are forbidden. */
+  /** Whether other properties are forbidden. */
   get isClosed(): boolean {
     return this.#schemas.some(
       ({ additionalProperties, unevaluatedProperties }) =>
@@ -130,7 +122,7 @@ export class Shape {
     )
   }
 
-  /** The values that it may have, where they are listed. */
+  /** The values that it may have, if they are listed. */
   get values(): readonly unknown[] | undefined {
     const lists = this.#schemas.map((schema) => schema['enum']).filter((list) => Array.isArray(list))
     return lists.length === 0 ? undefined : lists.flat()
@@ -140,7 +132,7 @@ export class Shape {
     return this.#schemas.some(({ required }) => Array.isArray(required) && required.includes(name))
   }
 
-  /** Whether it, or a shape that is declared below it, passes the test. */
+  /** Whether it, or a shape declared below it, passes the test. */
   leadsTo(test: (shape: Shape) => boolean): boolean {
     if (this.#schemas.length === 0) return false
     let leads = this.#leads.get(test)
@@ -159,7 +151,7 @@ function withAlternatives(schema: unknown): Json[] {
   return [schema, ...[allOf, anyOf, oneOf].flat().flatMap(withAlternatives)]
 }
 
-/** Without a prototype, so that a name such as `constructor` finds nothing. */
+/** The object has no prototype, so that it has no property `constructor`. */
 function propertiesOf({ properties }: Json): Json {
   return isObject(properties) ? Object.assign(Object.create(null), properties) : Object.create(null)
 }

@@ -1,6 +1,7 @@
 import { fraction, scramble } from '../../ground/chance.ts'
 import { isObject } from '../../ground/json.ts'
-import { type Answer, type Candidate, type Draw, placesIn, pointerOf, type Shape, shuffle, spanOf } from './answer.ts'
+import type { Draw } from '../injection.ts'
+import { type Candidate, type CorruptionKind, violates } from './corruption-kind.ts'
 import {
   documentSpan,
   entriesOf,
@@ -12,27 +13,33 @@ import {
   textOf,
 } from './json-text.ts'
 import { additions, hasNewValues, newValues, replacement } from './novelties.ts'
+import { type ParsedResponse, placesIn, pointerOf, type Shape, shuffle, spanOf } from './parsed-response.ts'
 
-/** How often what only this contract allows goes before what every JSON allows. */
+/** How often changes that only this contract allows are tried before those that every JSON text allows. */
 const FREEDOM_FIRST = 3 / 4
-/** How often an order is drawn that may be the one that was. */
+/** How often an order is drawn; it may be the present one. */
 const TRIALS = 3
 
-/** Other answers that mean the same to a client that keeps to the contract, or that the contract leaves room for. */
-export function* compatibleCandidates(answer: Answer, draw: Draw): Generator<Candidate> {
+/** Another body that the contract also allows: it means the same, or the contract leaves room for the difference. */
+export const compatible: CorruptionKind = {
+  candidates,
+  proves: (text, response) => text !== response.text && !violates(text, response),
+}
+
+function* candidates(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   const freedoms = [newValuesOf, omissions, newPropertiesOf]
   const spellings = [properties, items, spacing, escapes, numbers, plainNumbers]
   const [shuffledFreedoms, shuffledSpellings] = [shuffle(freedoms, draw), shuffle(spellings, draw)]
   const ways =
     draw() < FREEDOM_FIRST ? [...shuffledFreedoms, ...shuffledSpellings] : [...shuffledSpellings, ...shuffledFreedoms]
-  for (const way of ways) yield* way(answer, draw)
+  for (const way of ways) yield* way(response, draw)
 }
 
-/** Where a field takes its values from a list that the contract does not give. */
-function* newValuesOf(answer: Answer, draw: Draw): Generator<Candidate> {
-  for (const place of placesIn(answer.root, draw, isOpenList)) {
+/** New values for fields whose possible values the contract does not list. */
+function* newValuesOf(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+  for (const place of placesIn(response.root, draw, isOpenList)) {
     if (place.shape.values !== undefined) continue
-    for (const value of shuffle(newValues(place), draw)) yield replacement(answer, place, value)
+    for (const value of shuffle(newValues(place), draw)) yield replacement(response, place, value)
   }
 }
 
@@ -40,14 +47,14 @@ function isOpenList(shape: Shape): boolean {
   return shape.declared.some((name) => hasNewValues(name) && shape.property(name).values === undefined)
 }
 
-function* omissions(answer: Answer, draw: Draw): Generator<Candidate> {
-  for (const place of placesIn(answer.root, draw, hasOptional)) {
+function* omissions(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+  for (const place of placesIn(response.root, draw, hasOptional)) {
     const { step, parent } = place
     if (typeof step !== 'string' || parent === undefined || !isOptional(parent.shape, step)) continue
     yield {
       about: place.shape,
       make: () => ({
-        text: removeEntry(answer.text, spanOf(answer, parent), step),
+        text: removeEntry(response.text, spanOf(response, parent), step),
         change: `${pointerOf(place)}, which is not required, was left out.`,
       }),
     }
@@ -62,9 +69,9 @@ function isOptional(shape: Shape, name: string): boolean {
   return shape.declared.includes(name) && !shape.requires(name)
 }
 
-function* newPropertiesOf(answer: Answer, draw: Draw): Generator<Candidate> {
-  for (const place of placesIn(answer.root, draw, isOpenObject)) {
-    if (isObject(place.value) && isOpenObject(place.shape)) yield* additions(answer, place, place.value, draw)
+function* newPropertiesOf(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+  for (const place of placesIn(response.root, draw, isOpenObject)) {
+    if (isObject(place.value) && isOpenObject(place.shape)) yield* additions(response, place, place.value, draw)
   }
 }
 
@@ -72,8 +79,8 @@ function isOpenObject(shape: Shape): boolean {
   return shape.mayBe('object') && !shape.isClosed
 }
 
-/** As if another library wrote the answer: wherever two properties meet, they stand in the same order. */
-function* properties({ text }: Answer, draw: Draw): Generator<Candidate> {
+/** As if another library wrote the body: any two properties have the same order in all objects. */
+function* properties({ text }: ParsedResponse, draw: Draw): Generator<Candidate> {
   const ranks = new Map<string, number>()
   function rank({ key = '' }: { key?: string }): number {
     const known = ranks.get(key) ?? draw()
@@ -97,8 +104,8 @@ function* properties({ text }: Answer, draw: Draw): Generator<Candidate> {
   }
 }
 
-function* items(answer: Answer, draw: Draw): Generator<Candidate> {
-  const { text, root } = answer
+function* items(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+  const { text, root } = response
   for (const place of placesIn(root, draw, isArray)) {
     if (!Array.isArray(place.value) || place.value.length < 2) continue
     const change = `The items of ${pointerOf(place)} were put in another order.`
@@ -106,7 +113,7 @@ function* items(answer: Answer, draw: Draw): Generator<Candidate> {
       yield {
         about: place.shape,
         make() {
-          const span = spanOf(answer, place)
+          const span = spanOf(response, place)
           const chance = chanceFrom(draw)
           const shuffled = shuffle([...entriesOf(text, span)], chance).map((item) => textOf(text, item))
           return { text: replaceSpan(text, span, `[${shuffled.join(',')}]`), change }
@@ -120,7 +127,7 @@ function isArray(shape: Shape): boolean {
   return shape.mayBe('array')
 }
 
-/** Many numbers for one, because whoever gives the numbers may keep count of them. */
+/** Many numbers from one draw, because draws may be counted. */
 function chanceFrom(draw: Draw): Draw {
   let word = Math.floor(draw() * 4294967296)
   return () => fraction(scramble(word++ >>> 0))
@@ -132,7 +139,7 @@ const SPACINGS: readonly [how: string, spacing: Spacing][] = [
   ['with spaces after commas and colons', { line: () => '', comma: ' ', colon: ' ' }],
 ]
 
-function* spacing({ text }: Answer, draw: Draw): Generator<Candidate> {
+function* spacing({ text }: ParsedResponse, draw: Draw): Generator<Candidate> {
   const ended = (end: string) => ({ text: text + end, change: 'The answer was ended with a line break.' })
   const ways = [
     ...SPACINGS.map(([how, spaces]) => () => ({
@@ -145,7 +152,7 @@ function* spacing({ text }: Answer, draw: Draw): Generator<Candidate> {
   for (const make of shuffle(ways, draw)) yield { about: make, make }
 }
 
-/** What others escape although they need not; none of it stands outside of strings. */
+/** Characters that some libraries escape without need; they occur only in strings. */
 const ESCAPABLE: readonly [characters: string, pattern: RegExp, written: (character: string) => string][] = [
   ['characters beyond ASCII', /[\u0080-\uffff]/g, escaped],
   ['angle brackets, ampersands and backticks', /[<>&`]/g, escaped],
@@ -153,8 +160,8 @@ const ESCAPABLE: readonly [characters: string, pattern: RegExp, written: (charac
 ]
 
 /** RFC 8259 §7: any character of a string may be written as its code. */
-function* escapes(answer: Answer, draw: Draw): Generator<Candidate> {
-  const { text, root } = answer
+function* escapes(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+  const { text, root } = response
   for (const [characters, pattern, written] of shuffle(ESCAPABLE, draw)) {
     const change = `All ${characters} of the answer were written as escapes.`
     yield { about: pattern, make: () => ({ text: text.replaceAll(pattern, written), change }) }
@@ -166,7 +173,7 @@ function* escapes(answer: Answer, draw: Draw): Generator<Candidate> {
     const json = `"${[...Array(value.length).keys()].map((index) => escaped(value.charAt(index))).join('')}"`
     yield {
       about: place.shape,
-      make: () => ({ text: replaceSpan(text, spanOf(answer, place), json), change }),
+      make: () => ({ text: replaceSpan(text, spanOf(response, place), json), change }),
     }
   }
 }
@@ -175,12 +182,12 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-function* numbers(answer: Answer, draw: Draw): Generator<Candidate> {
-  const { text, root } = answer
+function* numbers(response: ParsedResponse, draw: Draw): Generator<Candidate> {
+  const { text, root } = response
   for (const place of placesIn(root, draw, isNumber)) {
     const { value } = place
     if (typeof value !== 'number') continue
-    const span = spanOf(answer, place)
+    const span = spanOf(response, place)
     const present = textOf(text, span)
     const spellings = [`${value}`, value.toExponential(), value.toExponential().replace('e+', 'E')]
     if (/^-?\d+$/.test(present)) spellings.push(`${present}.0`)
@@ -197,8 +204,8 @@ function isNumber(shape: Shape): boolean {
   return shape.mayBe('number', 'integer')
 }
 
-/** As most libraries write numbers, without decimals that say nothing. */
-function* plainNumbers({ root }: Answer): Generator<Candidate> {
+/** As most libraries write numbers: without zeros at the end. */
+function* plainNumbers({ root }: ParsedResponse): Generator<Candidate> {
   const change = 'The numbers of the answer were written without zeros at their end.'
   yield { about: plainNumbers, make: () => ({ text: JSON.stringify(root.value), change }) }
 }

@@ -1,0 +1,158 @@
+import type { Contract } from '../contract/contract.ts'
+import type { InjectedResponse } from '../domain/faults.ts'
+import type { Allowance } from '../domain/quotas.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import { bytesOf, contentOf } from '../http/content.ts'
+import type { Replier, Reply } from '../http/reply.ts'
+import type { CorruptionKind } from './corruption/corruption-kind.ts'
+import { type Cut, pause, type Send } from './delivery.ts'
+import { type Draw, drawsOf, type Injection, type InjectionTarget } from './injection.ts'
+import { type FaultKind, kindNameOf, kindOf } from './kinds.ts'
+import { sampleProblem } from './sample-problem.ts'
+
+export interface ApplicationDeps {
+  contract: Contract
+  replier: Replier
+  /** Aborted when the server stops; nothing waits any longer then. */
+  stopping: AbortSignal
+}
+
+/** What an injection makes of an exchange. */
+export interface Applied {
+  /** What became of the response, in sentences for the journal; absent where nothing did. */
+  effect: string | undefined
+  /** What is sent; absent where the service's own response is yet to come, and where none is sent. */
+  reply: Reply | undefined
+  allowance: Allowance | undefined
+  /** Ends the connection in place of a response. */
+  cut: Cut | undefined
+  /** Sends the response in another way than usual. */
+  send: Transmission | undefined
+  /** Whether the reply has nothing to do with what the service decided. */
+  replaced: boolean
+  /** Whether the client left while it was kept waiting. */
+  clientLeft: boolean
+}
+
+/** A way to send a response. */
+export interface Transmission {
+  send: Send
+  /** How long it takes, in milliseconds. */
+  milliseconds: number
+  /** Whether all of the response is sent; if not, the connection ends with it. */
+  complete: boolean
+}
+
+/**
+ * Applies an injection: before the body of the request is read, or to the service's own response, `genuine`, once that
+ * exists. Where nothing has to wait, it is done at once.
+ */
+export function applyInjection(
+  injection: Injection,
+  target: InjectionTarget,
+  genuine: Reply | undefined,
+  deps: ApplicationDeps,
+): Awaitable<Applied> {
+  const { rule } = injection
+  const { action } = kindOf(rule)
+  const draw = drawsOf(injection)
+  const takes = action.type === 'send' ? action.milliseconds : undefined
+  const milliseconds = (rule.delay_ms ?? takes ?? 0) + Math.round((rule.jitter_ms ?? 0) * draw())
+  const act = () => applyKind({ injection, target, genuine, milliseconds, draw }, deps)
+  if (milliseconds === 0 || takes !== undefined) return act()
+  const { socket } = target.request
+  const delayed = `The answer was held back for ${milliseconds} ms.`
+  return pause(milliseconds, socket, deps.stopping).then(() => {
+    if (socket.destroyed) return { ...unchanged(target), effect: delayed, clientLeft: true }
+    return whenReady(act(), (applied) => ({
+      ...applied,
+      effect: applied.effect === undefined ? delayed : `${delayed} ${applied.effect}`,
+    }))
+  })
+}
+
+interface Application {
+  injection: Injection
+  target: InjectionTarget
+  genuine: Reply | undefined
+  /** How long the injection delays or draws out the response. */
+  milliseconds: number
+  draw: Draw
+}
+
+function applyKind(application: Application, deps: ApplicationDeps): Awaitable<Applied> {
+  const { injection, target, genuine, milliseconds, draw } = application
+  const { rule } = injection
+  const { action, needsBody, effect, withoutBody }: FaultKind = kindOf(rule)
+  const before = unchanged(target, genuine)
+  if (needsBody && target.request.method === 'HEAD') return { ...before, effect: withoutBody }
+  switch (action.type) {
+    case 'delay':
+      return before
+    case 'respond':
+      return rule.respond === undefined ? before : injectResponse(rule.respond, injection, target, deps)
+    case 'cut':
+      return { ...before, effect: effect?.(milliseconds), reply: undefined, cut: action.cut }
+    case 'send': {
+      const { send, complete } = action
+      const reply = genuine === undefined || complete ? genuine : { ...genuine, injected: true }
+      return { ...before, effect: effect?.(milliseconds), reply, send: { send, milliseconds, complete } }
+    }
+    case 'corrupt':
+      return corruptReply(action.load, kindNameOf(rule), draw, target, before)
+  }
+}
+
+function unchanged({ allowance }: InjectionTarget, reply?: Reply): Applied {
+  const none = undefined
+  return { effect: none, reply, allowance, cut: none, send: none, replaced: false, clientLeft: false }
+}
+
+/** The response that a rule, a preference or the name of a domain asks for, in place of the service's own. */
+function injectResponse(
+  respond: InjectedResponse,
+  injection: Injection,
+  target: InjectionTarget,
+  { contract, replier }: ApplicationDeps,
+): Applied {
+  const { allowance, operation } = target
+  if (!('error' in respond)) {
+    const effect = `The status ${respond.status} was answered in place of the service's own answer.`
+    return { ...unchanged(target, foreignReply(respond)), effect, replaced: true }
+  }
+  const { error, status } = respond
+  const problem = (status === undefined ? undefined : contract.catalogue.problemWith(error, status)) ?? { code: error }
+  const sample = sampleProblem(target, problem, contract, injection.domain)
+  return {
+    ...unchanged(target, { ...replier.refuse(operation, [sample]), injected: true }),
+    replaced: true,
+    effect: `The error ${error} was answered in place of the service's own answer.`,
+    allowance: error === 'rate_limited' && allowance ? { ...allowance, allowed: false, remaining: 0 } : allowance,
+  }
+}
+
+/** A response that is not the service's at all. */
+function foreignReply({ status, headers = {}, body }: Extract<InjectedResponse, { body?: unknown }>): Reply {
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+  const names = Object.keys(headers).map((name) => name.toLowerCase())
+  const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
+  const typed = text === '' || names.includes('content-type') ? headers : { 'Content-Type': type, ...headers }
+  return { status, headers: typed, body: contentOf(text), injected: true, foreign: true }
+}
+
+async function corruptReply(
+  load: () => Promise<CorruptionKind>,
+  name: string,
+  draw: Draw,
+  { operation }: InjectionTarget,
+  before: Applied,
+): Promise<Applied> {
+  const { reply } = before
+  const response = reply && operation.responses.get(reply.status)
+  if (reply === undefined || response === undefined) return before
+  const [{ corruptBody }, kind] = await Promise.all([import('./corruption/corruption.ts'), load()])
+  const corrupted = corruptBody(kind, bytesOf(reply.body), response, draw)
+  if (corrupted === undefined) return { ...before, effect: `The answer has nothing that ${name} could change.` }
+  const body = { held: corrupted.body, size: corrupted.body.length }
+  return { ...before, effect: corrupted.change, reply: { ...reply, body, injected: true } }
+}

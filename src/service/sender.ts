@@ -1,0 +1,91 @@
+import type { Socket } from 'node:net'
+import type { Contract } from '../contract/contract.ts'
+import { appliedPreference } from '../faults/preference.ts'
+import type { Clock } from '../ground/clock.ts'
+import { writeDate } from '../http/date.ts'
+import { type Delivery, type Headers, post } from '../http/engine/outbox.ts'
+import type { Reply } from '../http/reply.ts'
+import { usualFields } from '../http/usual-fields.ts'
+import type { Recorder } from './recorder.ts'
+import type { Outcome } from './stages.ts'
+
+export interface SenderDeps {
+  contract: Contract
+  clock: Clock
+  record: Recorder
+  /** Aborted when the server stops; nothing waits any longer then. */
+  stopping: AbortSignal
+  /** Connections that a fault has ended. */
+  ended: WeakSet<Socket>
+}
+
+/** RFC 9110 §8.6: a response with one of these statuses has no Content-Length. */
+const WITHOUT_LENGTH = new Set([204, 304])
+
+/**
+ * A function that records an outcome and then sends its response, or ends the connection in place of one. It returns a
+ * promise only where a fault takes its time with that.
+ */
+export function createSender(deps: SenderDeps): (outcome: Outcome) => void | Promise<void> {
+  const { contract, clock, record, stopping, ended } = deps
+
+  return function send(outcome) {
+    const { reply, cut, gated, send: transmission } = outcome
+    const { request, response } = gated.routed
+    if (reply === undefined) {
+      record(outcome, [])
+      if (cut === undefined) return undefined
+      ended.add(request.socket)
+      return cut({ request, response, stopping })
+    }
+    if (response.destroyed) {
+      // The client left while it was kept waiting.
+      const decided = outcome.decided ?? { status: reply.status, code: reply.code }
+      record({ ...outcome, reply: undefined, decided }, [])
+      return undefined
+    }
+    const delivery = deliveryOf(outcome, reply)
+    record(outcome, delivery.headers)
+    if (transmission !== undefined) {
+      if (!transmission.complete) ended.add(request.socket)
+      return transmission.send({ request, response, stopping }, delivery, transmission.milliseconds)
+    }
+    post(response, delivery, request.method === 'HEAD')
+    return undefined
+  }
+
+  /** The response with its header. */
+  function deliveryOf(outcome: Outcome, reply: Reply): Delivery {
+    const { gated, allowance, injection } = outcome
+    const { operation, principal, requestId, routed } = gated
+    const { foreign, status, body } = reply
+    const documented = operation?.responses.get(status)
+    const limits = reply.injected && (foreign || !documented?.showsQuota) ? undefined : allowance
+    // The time of the account, like everything else that tells a time; Node would send the machine's.
+    const date = writeDate(principal?.now ?? clock())
+    const secondsLeft = limits && principal ? Math.max(1, Math.ceil(limits.resetAt - principal.now / 1000)) : 0
+    const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
+    const usual = usualFields(body.size, date, requestId, limits && { ...limits, reset })
+    const headers = foreign ? replaceFields(usual.headers, reply) : usual.headers
+    const written = foreign ? undefined : usual.written
+    if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
+    if (reply.code === 'rate_limited' && documented?.retryAfter && limits) headers.push('Retry-After', secondsLeft)
+    if (routed.allow !== undefined && status === 405) headers.push('Allow', routed.allow)
+    const applied = injection?.preference && appliedPreference(injection.preference, status)
+    if (applied) headers.push('Preference-Applied', applied)
+    return { status, headers, written, body }
+  }
+}
+
+/** The header of a response that is not the service's: its own fields take the place of the `usual` ones. */
+function replaceFields(usual: Headers, { status, headers: own, body }: Reply): Headers {
+  const replaced = new Set(Object.keys(own).map((name) => name.toLowerCase()))
+  if (body.size === 0) replaced.add('content-type')
+  if (WITHOUT_LENGTH.has(status)) replaced.add('content-length')
+  const headers: Headers = []
+  for (let index = 0; index < usual.length; index += 2) {
+    const [name = '', value = ''] = usual.slice(index, index + 2)
+    if (!replaced.has(String(name).toLowerCase())) headers.push(name, value)
+  }
+  return headers.concat(...Object.entries(own))
+}

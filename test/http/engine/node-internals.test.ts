@@ -1,0 +1,163 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { contentOf } from '../../../src/http/content.ts'
+import { Connection } from '../../../src/http/engine/connection.ts'
+import { interceptClose, responseOn } from '../../../src/http/engine/node-internals.ts'
+import { post } from '../../../src/http/engine/outbox.ts'
+import { answer, type ExpressRequest, GET, open, POST } from './open-server.ts'
+
+// The server relies on parts of Node.js and Express that neither of them documents. These tests fail when one changes.
+
+it('Express changes the prototype of no request and no response, because they have the right one', async () => {
+  const socket = await open((_, response) => answer(response))
+  const set = vi.spyOn(Object, 'setPrototypeOf')
+  onTestFinished(() => set.mockRestore())
+  let changed = 0
+  set.mockImplementation((object, prototype) => {
+    if (Object.getPrototypeOf(object) === prototype) return object
+    changed++
+    return Reflect.setPrototypeOf(object, prototype) && object
+  })
+  socket.write(GET)
+  await once(socket, 'data')
+  expect(set).toHaveBeenCalledTimes(2)
+  expect(changed).toBe(0)
+})
+
+it('A request is one of Express, and the router of Express has not seen it', async () => {
+  const seen: unknown[] = []
+  const socket = await open((request: ExpressRequest, response) => {
+    seen.push(request.app?.enabled('x-powered-by'), Object.hasOwn(request, '_parsedUrl'))
+    answer(response)
+  })
+  socket.write(GET)
+  await once(socket, 'data')
+  expect(seen).toEqual([false, false])
+})
+
+it('A body that has already arrived is not read as a stream, neither by us nor by Node', async () => {
+  const requests: ExpressRequest[] = []
+  const socket = await open((request, response) => {
+    requests.push(request)
+    answer(response)
+  })
+  for (const bytes of [GET, `${POST}abcdef`]) {
+    socket.write(bytes)
+    await once(socket, 'data')
+  }
+  expect(requests.map(({ isWhole, arrived }) => [isWhole, arrived?.toString()])).toEqual([
+    [true, undefined],
+    [true, 'abcdef'],
+  ])
+  for (const request of requests) expect([request.readableFlowing, request.readableLength]).toEqual([null, 0])
+})
+
+it.each<[how: string, pieces: string[]]>([
+  ['at once', [`${POST}abcdef`]],
+  ['in pieces', [`${POST}ab`, 'cd', 'ef']],
+  ['after its header', [POST, 'abcdef']],
+  [
+    'in chunks',
+    ['POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', '3\r\ndef\r\n0\r\n\r\n'],
+  ],
+])('A body that comes %s can be read as a stream like any other', async (_, pieces) => {
+  const socket = await open(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    answer(response, Buffer.concat(chunks).toString())
+  })
+  socket.setNoDelay()
+  for (const piece of pieces) {
+    socket.write(piece)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const [bytes] = await once(socket, 'data')
+  expect(bytes.toString()).toMatch(/abcdef$/)
+  // The connection is good for another one.
+  socket.write(`${POST}uvwxyz`)
+  expect((await once(socket, 'data'))[0].toString()).toMatch(/uvwxyz$/)
+})
+
+it('A short answer is one string to the system, header and body', async () => {
+  const socket = await open((_, response) => answer(response))
+  const write = vi.spyOn(Socket.prototype, 'write')
+  onTestFinished(() => write.mockRestore())
+  socket.write(GET)
+  const [bytes] = await once(socket, 'data')
+  const [asked, answered, ...more] = write.mock.calls.map(([chunk]) => chunk)
+  expect([asked, more]).toEqual([GET, []])
+  expect(answered).toBe(bytes.toString())
+  expect(answered).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 4\r\n(?:.*\r\n)*\r\ndone$/)
+})
+
+it('A header to which fields are added as text has the lines that Node writes for these fields', async () => {
+  const fields = ['Content-Length', 4, 'X-One', 'a', 'X-Two', 2, 'X-Three', 'c']
+  const body = contentOf('done')
+  const ways = [undefined, { entries: 6, text: 'X-One: a\r\nX-Two: 2\r\n' }]
+  const socket = await open((_, response) => {
+    response.sendDate = false
+    post(response, { status: 200, headers: fields, written: ways.shift(), body }, false)
+  })
+  const seen: string[] = []
+  for (let round = 0; round < 2; round++) {
+    socket.write(GET)
+    let bytes = ''
+    while (!bytes.endsWith('done')) bytes += String((await once(socket, 'data'))[0])
+    seen.push(bytes)
+  }
+  const [examined, added] = seen.map((bytes) => bytes.split('\r\n').filter((line) => !line.startsWith('Keep-Alive')))
+  expect(added?.toSorted()).toEqual(examined?.toSorted())
+  expect(added).toContain('X-Three: c')
+})
+
+it('The response that is being sent on a connection is known, until the next one begins', async () => {
+  const seen: [own: ServerResponse, during: ServerResponse | undefined][] = []
+  let after: ServerResponse | undefined
+  const socket = await open(({ socket: connection }, response) => {
+    seen.push([response, responseOn(connection)])
+    response.once('close', () => {
+      after = responseOn(connection)
+    })
+    answer(response)
+  })
+  for (let round = 0; round < 2; round++) {
+    socket.write(GET)
+    await once(socket, 'data')
+  }
+  for (const [own, during] of seen) expect(during).toBe(own)
+  expect([seen.length, after]).toEqual([2, undefined])
+})
+
+it('A response is told of when it is out, once, with its request and its connection', async () => {
+  const finished = vi.spyOn(Connection.prototype, 'finish')
+  onTestFinished(() => finished.mockRestore())
+  const requests: unknown[] = []
+  const socket = await open((request, response) => {
+    requests.push(request)
+    answer(response)
+  })
+  for (let round = 0; round < 2; round++) {
+    socket.write(GET)
+    await once(socket, 'data')
+  }
+  expect(finished.mock.calls).toEqual(requests.map((request) => [request]))
+})
+
+it('A connection is closed as was decided when its last response is out', async () => {
+  const closed: boolean[] = []
+  const socket = await open(({ socket: connection }, response) => {
+    interceptClose(connection, (destroySoon) => {
+      closed.push(response.writableFinished)
+      destroySoon()
+    })
+    answer(response)
+  })
+  socket.write(GET)
+  await once(socket, 'data')
+  expect(closed).toEqual([])
+  socket.write(GET.replace('Host', 'Connection: close\r\nHost'))
+  await once(socket, 'close')
+  expect(closed).toEqual([true])
+})
