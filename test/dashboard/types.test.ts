@@ -18,13 +18,13 @@ import type {
 
 type ElementOf<List> = List extends readonly (infer Element)[] ? Element : never
 
-/** An export writes each domain as an object and each group with all its fields; a fixture of a person may be shorter. */
+/** An export writes each domain as an object, and each group with all its fields. A fixture may be shorter. */
 interface Export {
   domains: Exclude<ElementOf<Fixture['domains']>, string>[]
   groups: Required<ElementOf<Fixture['groups']>>[]
 }
 
-/** What the library says of the operations that the page calls. */
+/** The types of the library for the operations that the page calls. */
 interface Reports {
   listAccounts: { accounts: AccountReport[] }
   createAccount: { account: AccountReport; api_key: string }
@@ -47,7 +47,7 @@ interface Reports {
 }
 
 describe('the types of the dashboard', () => {
-  it('are fulfilled by what the server tells', () => {
+  it('accept everything that the server sends', () => {
     expectTypeOf<Reports>().toExtend<ResponseData>()
     expectTypeOf<PageFacts>().toExtend<Facts>()
   })
