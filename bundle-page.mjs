@@ -1,4 +1,4 @@
-// Makes one HTML page of src/dashboard, with the style and the script in it, because the page may load nothing else.
+// Makes one HTML file of src/dashboard. It contains the style and the script, because the page may load nothing.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -19,7 +19,7 @@ async function bundleScript(path) {
   return output[0].code
 }
 
-/** An element with a text that the browser reads up to the first closing tag. */
+/** An element with a text. The browser reads the text up to the first closing tag. */
 function enclose(opening, text, closing) {
   if (text.includes(closing)) throw new Error(`The text of ${opening} contains ${closing}.`)
   return `${opening}\n${text}${closing}`

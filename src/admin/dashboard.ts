@@ -5,7 +5,7 @@ import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { valueAt } from '../ground/json.ts'
 
-/** What the build makes of src/dashboard; the path is right from the sources and from the built program. */
+/** The build makes it from src/dashboard. The path is right from the sources and from the built program. */
 const PAGE = new URL('../../dist/dashboard.html', import.meta.url)
 /** The element of the page that holds the facts. */
 const FACTS = /(<script type="application\/json" id="facts">)[^<]*(<\/script>)/
@@ -16,7 +16,7 @@ export interface Dashboard {
   headers: Readonly<Record<string, string>>
 }
 
-/** What the page offers for choice, and no operation of the control plane tells. */
+/** The values that the page offers for choice and cannot ask the control plane for. */
 export interface PageFacts {
   basePath: string
   plans: readonly string[]
@@ -29,11 +29,11 @@ export interface PageFacts {
 }
 
 /**
- * The dashboard: one page that is a client of the control plane, `api`, and knows the service by its contract.
+ * The dashboard: one page that is a client of the control plane, `api`. It knows the service by its contract.
  *
- * The policy lets the browser run and load only what the page itself contains. Text in a request that someone sends to
- * the service can therefore do nothing there, even if the page should take it for markup. The file is read each time,
- * because that costs little, and a page that was built again is shown without a restart.
+ * The policy lets the browser run and load only what the page itself contains. So the text of a request to the service
+ * can do nothing in the page, even if the page treated it as markup. The file is read each time: that costs little, and
+ * a page that was built again is shown without a restart.
  */
 export async function readDashboard(contract: Contract, api: Api): Promise<Dashboard> {
   const page = await readFile(PAGE, 'utf8')

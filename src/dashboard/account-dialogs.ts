@@ -26,13 +26,13 @@ async function createAccount(): Promise<void> {
     const body = { ...(id && { id }), ...(fixture && { fixture }), ...(seed && { seed: Number(seed) }) }
     return call('createAccount', { body })
   }
-  const usual = "the server's own"
-  const note = 'A world of its own, with a key, a clock, quotas and faults that no other account shares.'
+  const usual = 'default of the server'
+  const note = 'The account has its own state, key, clock, quotas and faults. It shares them with no other account.'
   const content = [
     element(
       'div',
       { class: 'fields' },
-      element('label', {}, 'Name', element('input', { name: 'id', placeholder: 'chosen for you' })),
+      element('label', {}, 'Name', element('input', { name: 'id', placeholder: 'generated' })),
       element('label', {}, 'Fixture', fixtureChoice(usual)),
       element('label', {}, 'Seed', element('input', { name: 'seed', type: 'number', placeholder: usual })),
     ),
@@ -52,12 +52,16 @@ async function resetAccount(): Promise<void> {
     await call('resetAccount', { parameters: { account }, body: fixture === '' ? {} : { fixture } })
     return true
   }
-  const text = 'Back to the moment of its creation: later keys, faults, pins, requests and coverage go; snapshots stay.'
   const content = [
-    element('p', {}, text),
-    element('label', {}, 'With the fixture', fixtureChoice('that it was made of')),
+    element(
+      'p',
+      {},
+      'The account goes back to the moment of its creation. ',
+      'Later keys, faults, pins, requests and coverage are removed. Snapshots stay.',
+    ),
+    element('label', {}, 'Fixture', fixtureChoice('the one of its creation')),
   ]
-  const done = await openDialog(`Begin ${account} anew?`, content, { submit: 'Reset', danger: true, work })
+  const done = await openDialog(`Reset ${account}?`, content, { submit: 'Reset', danger: true, work })
   if (done === undefined) return
   forgetRecords()
   restartStream()
@@ -66,7 +70,7 @@ async function resetAccount(): Promise<void> {
 
 async function deleteAccount(): Promise<void> {
   const { account } = selection
-  const text = 'All of it, for good: state, keys, requests and snapshots.'
+  const text = 'Its state, keys, requests and snapshots are deleted. This cannot be undone.'
   if (await confirmed(`Delete ${account}?`, text, 'Delete')) {
     await call('deleteAccount', { parameters: { account } })
     chooseAccount(DEFAULT_ACCOUNT)

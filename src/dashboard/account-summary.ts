@@ -16,7 +16,7 @@ export function startAccountSummary(): void {
   addPart({ load: loadAccount })
 }
 
-/** Loads the account's plan, its clock, and how much it has of what the tabs show. */
+/** Loads the account's plan, its clock, and the numbers beside the names of the tabs. */
 export async function loadAccount(): Promise<void> {
   const chosen = selection.account
   const { account } = await call('getAccount')
@@ -24,7 +24,7 @@ export async function loadAccount(): Promise<void> {
   const { plan, domains, keys, faults, snapshots } = account
   setClock(account)
   if (!FACTS.plans.includes(plan)) plans.add(new Option(plan))
-  // A list that a person has opened should not change under the pointer.
+  // A list that is open must not change under the pointer.
   if (document.activeElement !== plans) plans.value = plan
   showTally('domains', domains)
   showTally('keys', keys)

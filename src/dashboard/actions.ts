@@ -2,8 +2,8 @@ import { element, findWithin } from './elements.ts'
 import { describeError, setContent, showFailure } from './notices.ts'
 
 /**
- * A listener that does its work once at a time and shows what the control plane says against it: in the form where
- * there is one, else as a note.
+ * A listener that does its work. It ignores events while it works. It shows an error in the form that the event belongs
+ * to or, without a form, as a note.
  */
 export function createListener(work: () => unknown): (event: Event) => Promise<void> {
   return async (event) => {
@@ -14,7 +14,7 @@ export function createListener(work: () => unknown): (event: Event) => Promise<v
     const control = form ? findWithin(form, '[type=submit]', HTMLButtonElement) : source
     const button = control instanceof HTMLButtonElement ? control : undefined
     if (button?.ariaDisabled === 'true') return
-    // A button that is really disabled would lose the focus.
+    // A button with the attribute `disabled` would lose the focus.
     if (button) button.ariaDisabled = 'true'
     if (place) setContent(place)
     try {
@@ -28,12 +28,12 @@ export function createListener(work: () => unknown): (event: Event) => Promise<v
   }
 }
 
-/** Does the work when the element is pressed, once at a time. */
+/** Does the work when the element is clicked. */
 export function onClick(node: HTMLElement, work: () => unknown): void {
   node.addEventListener('click', createListener(work))
 }
 
-/** A button that does its work when it is pressed. */
+/** A button that does its work when it is clicked. */
 export function button(text: string, work: () => unknown, kind = ''): HTMLButtonElement {
   const node = element('button', { type: 'button', class: kind }, text)
   onClick(node, work)

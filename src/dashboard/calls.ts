@@ -38,7 +38,7 @@ export const CALLS = {
 
 export type CallId = keyof typeof CALLS
 
-/** What the operations take as their body; one that is not named takes none. */
+/** The bodies of the requests; the operations that are not listed take none. */
 interface Bodies {
   createAccount: { id?: string; fixture?: string; seed?: number }
   updateAccount: { plan: string }
@@ -53,7 +53,7 @@ interface Bodies {
   addFault: RuleToAdd
 }
 
-/** A fault rule as the form makes it. JSON leaves out what is `undefined`; the control plane decides what is missing. */
+/** A fault rule as the form writes it. JSON omits what is `undefined`; the control plane decides what is missing. */
 export interface RuleToAdd {
   match?: { operation: string }
   respond?: { error: string | undefined } | { status: number | undefined; body: string | undefined }

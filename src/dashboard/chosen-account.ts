@@ -9,32 +9,32 @@ export interface Part {
   /** The tab that shows it; a part without one is always visible. */
   tab?: Tab
   load?(): Promise<void>
-  /** Drops what belongs to the account that was chosen before. */
+  /** Drops the data of the account that was chosen before. */
   forget?(): void
 }
 
 const picker = findById('account', HTMLSelectElement)
 const parts: Part[] = []
 
-/** Has a part loaded and cleared with the others. */
+/** Adds a part, which is loaded and cleared together with the others. */
 export function addPart(part: Part): void {
   parts.push(part)
 }
 
-/** Loads what the open tab shows; with a list of tabs, only when it is one of them. */
+/** Loads what the open tab shows. With a list of tabs, it does so only if the open tab is one of them. */
 export async function refreshTab(tabs: readonly Tab[] = TABS): Promise<void> {
   const { tab } = selection
   if (tabs.includes(tab)) await Promise.all(parts.filter((part) => part.tab === tab).map((part) => part.load?.()))
 }
 
-/** Loads everything that is visible, except the requests, which come by themselves. */
+/** Loads everything that is visible, except the requests, which arrive as a stream. */
 export async function refreshAll(): Promise<void> {
   const visible = parts.filter(({ tab }) => tab === undefined)
   const outcomes = await Promise.allSettled([...visible.map((part) => part.load?.()), refreshTab()])
   if (outcomes.some((outcome) => outcome.status === 'rejected' && isLoss(outcome.reason))) await leaveLostAccount()
 }
 
-/** Fills the list of accounts; where the chosen one is missing, the default account is chosen. */
+/** Fills the list of accounts. If the chosen account is missing, it chooses the default account. */
 export async function loadAccounts(): Promise<void> {
   const { accounts } = await call('listAccounts')
   const ids = accounts.map(({ id }) => id)
@@ -52,18 +52,18 @@ export function chooseAccount(account: string): void {
   refreshAll().catch(showFailure)
 }
 
-/** Whether an error says that the chosen account does not exist any more. */
+/** Whether an error says that the chosen account does not exist any more. The default account always exists. */
 export function isLoss(error: unknown): boolean {
   return error instanceof Refused && error.status === 404 && selection.account !== DEFAULT_ACCOUNT
 }
 
-/** Shows another account in place of one that does not exist any more. */
+/** Chooses the default account in place of one that does not exist any more. */
 export async function leaveLostAccount(): Promise<void> {
-  showNote(`The account ${selection.account} is no more.`)
+  showNote(`The account ${selection.account} does not exist any more.`)
   try {
     await loadAccounts()
   } catch {
-    // The server is away; what follows the requests says so, and tries again.
+    // The server does not answer; the stream of requests says so and tries again.
     return
   }
   chooseAccount(DEFAULT_ACCOUNT)

@@ -10,7 +10,7 @@ type DataOf<Id extends CallId> = Id extends keyof ResponseData ? ResponseData[Id
 /** A request that needs nothing may be left out. */
 type ArgumentOf<Id extends CallId> = object extends RequestOf<Id> ? [request?: RequestOf<Id>] : [request: RequestOf<Id>]
 
-/** What a request is made of, whatever its operation is. */
+/** The parts of a request to any operation. */
 interface Request {
   parameters?: Readonly<Record<string, string>>
   body?: object
@@ -22,18 +22,19 @@ interface Request {
 /**
  * Calls an operation, of the chosen account unless the request names another, and resolves to the data of its success.
  *
- * @throws Refused what the control plane refuses, and Unreachable when the control plane does not answer.
+ * @throws Refused when the control plane refuses the request, and Unreachable when it does not answer.
  */
 export function call<Id extends CallId>(id: Id, ...request: ArgumentOf<Id>): Promise<DataOf<Id>>
-// The server sends no answer that violates its document, and a test compares the declared types with the server's.
+// The declared type needs no check here: the server checks each response against its document, and a test compares
+// the types.
 export async function call(id: CallId, request?: Request): Promise<unknown> {
   const response = await send(id, request)
   const answer: unknown = await response.json().catch(() => undefined)
-  if (!isObject(answer)) throw new Unreachable('The answer of the server broke off.')
+  if (!isObject(answer)) throw new Unreachable('The response of the server is incomplete.')
   return answer['data']
 }
 
-/** Sends a request and resolves to the response of a success; asks for the token when one is needed. */
+/** Sends a request and resolves to a response with a status of success. Asks for the token when one is needed. */
 export async function send(id: CallId, request: Request = {}): Promise<Response> {
   const { body, query, headers, signal } = request
   const [method, template] = CALLS[id]
@@ -55,10 +56,10 @@ export async function send(id: CallId, request: Request = {}): Promise<Response>
     if (response.ok) return response
     const refused = readRefusal(response.status, await response.json().catch(() => undefined))
     if (refused === undefined) {
-      throw new Unreachable(`Something else than the control plane answers, with status ${response.status}.`)
+      throw new Unreachable(`Something other than the control plane answered, with the status ${response.status}.`)
     }
     if (response.status !== 401) throw refused
-    // While this request was on its way, the token may have been given for another one.
+    // While the server answered, another request may have asked for the token.
     if (token === readToken()) await askForToken(token !== null)
   }
 }

@@ -12,14 +12,14 @@ export function copyButton(source: Element): HTMLButtonElement {
   return button('Copy', () => copyText(source), 'small')
 }
 
-/** Copies the text of an element; where the browser does not allow it, selects the text. */
+/** Copies the text of an element. If the browser does not allow that, it selects the text. */
 export async function copyText(source: Element): Promise<void> {
   try {
     await navigator.clipboard.writeText(source.textContent)
     showNote('Copied.')
   } catch {
-    // Browsers refuse it to pages that come neither from this machine nor over TLS.
+    // Browsers allow it only to pages from this machine and to pages over TLS.
     getSelection()?.selectAllChildren(source)
-    showNote('The browser does not let this page copy. The text is selected: press Ctrl+C or ⌘C.')
+    showNote('The browser does not let this page copy. The text is selected. Press Ctrl+C or ⌘C.')
   }
 }

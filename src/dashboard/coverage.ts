@@ -7,7 +7,7 @@ import type { Coverage, Gap } from './responses.ts'
 import { selection } from './selection.ts'
 import { showTally } from './tabs.ts'
 
-/** Something of the contract that no request of the account has shown. */
+/** A part of the contract that no request of the account has covered. */
 interface NamedGap {
   kind: 'response' | 'rule' | 'edge'
   name: string
@@ -19,7 +19,7 @@ const bars = findById('coverage-bars', HTMLElement)
 const list = findById('gaps', HTMLElement)
 const filter = findById('gap-filter', HTMLInputElement)
 
-/** The account's coverage, as it was loaded last. */
+/** The coverage that was loaded last. */
 let coverage: Coverage | undefined
 
 export function startCoverage(): void {
@@ -59,7 +59,7 @@ function showGaps(): void {
   const wanted = filter.value.trim().toLowerCase()
   const gaps = gapsOf(coverage)
   const shown = gaps.filter(({ kind, name, says = '' }) => `${kind} ${name} ${says}`.toLowerCase().includes(wanted))
-  fillList(list, shown.map(gapItem), gaps.length === 0 ? 'Nothing is missing.' : 'No gap matches the filter.')
+  fillList(list, shown.map(gapItem), gaps.length === 0 ? 'Everything is covered.' : 'No gap matches the filter.')
 }
 
 function gapsOf({ operations, rules, edges }: Coverage): NamedGap[] {
@@ -81,7 +81,7 @@ function gapsOf({ operations, rules, edges }: Coverage): NamedGap[] {
 function gapItem({ kind, name, says, gap: { curl, hint } }: NamedGap): HTMLLIElement {
   const title = [badge(kind), ' ', element('span', { class: 'mono' }, name)]
   const words = says !== undefined && element('span', { class: 'soft' }, ` ${says}`)
-  const commands = curl?.map(copyable) ?? element('p', { class: 'soft' }, hint ?? 'No command is known that shows it.')
+  const commands = curl?.map(copyable) ?? element('p', { class: 'soft' }, hint ?? 'No command that covers it is known.')
   return element(
     'li',
     {},

@@ -3,18 +3,18 @@ import { copyable } from './clipboard.ts'
 import { type Child, element } from './elements.ts'
 
 interface Question<Result> {
-  /** What the button says that submits the form. */
+  /** The text of the button that submits the form. */
   submit: string
   /** Whether the dialog stays open until the form is submitted. */
   lasting?: boolean
   danger?: boolean
-  /** Does what the form is for; a refusal keeps the dialog open and is shown in it. */
+  /** Does what the form is for. After an error, the dialog stays open and shows the error. */
   work(fields: FormData): Result | Promise<Result>
 }
 
 /**
- * Shows a dialog, with a question as a form. Resolves to what the work of the question resolves to or, when the dialog
- * is dismissed, to `undefined`.
+ * Shows a dialog. A question makes it a form. Resolves to the result of the question's work, or to `undefined` when the
+ * dialog is closed without it.
  */
 export function openDialog<Result = never>(
   title: string,
@@ -50,7 +50,7 @@ export function openDialog<Result = never>(
       if (lasting) event.preventDefault()
     })
     dialog.addEventListener('close', () => {
-      // A browser may close a dialog although its cancellation was prevented.
+      // A browser may close a dialog although the page has prevented it.
       if (lasting && done === undefined) return dialog.showModal()
       dialog.remove()
       resolve(done?.result)
@@ -60,19 +60,19 @@ export function openDialog<Result = never>(
   })
 }
 
-/** Asks whether something should really be done. */
+/** Asks for a confirmation. */
 export async function confirmed(title: string, text: string, submit: string): Promise<boolean> {
   const answer = await openDialog(title, element('p', {}, text), { submit, danger: true, work: () => true })
   return answer ?? false
 }
 
-/** Shows an API key, which the control plane tells only once. */
+/** Shows an API key, which the control plane returns only once. */
 export async function showSecret(title: string, secret: string): Promise<void> {
-  const note = 'The key is shown this once. For the curl lines of this page:'
+  const note = 'The key is shown only once. The curl commands on this page read it from this variable:'
   await openDialog(title, [element('p', { class: 'soft' }, note), copyable(`export API_KEY='${secret}'`)])
 }
 
-/** A text that was typed or chosen in a form; empty where the form has no such field. */
+/** The value of a field; empty if the form has no such field. */
 export function textOf(fields: FormData, name: string): string {
   const value = fields.get(name)
   return typeof value === 'string' ? value : ''

@@ -5,10 +5,10 @@ import { FACTS } from './facts.ts'
 import type { DmarcRecord, FixtureDomain, Pin } from './responses.ts'
 
 const USUAL_FEATURES = ['mta-sts', 'tls-rpt', 'bimi']
-/** The fields of a record that the form has; a pin of another field stays as it is. */
+/** The fields of a record that the form contains; other pinned fields stay as they are. */
 const FORM_FIELDS = ['p', 'count', 'dmarc']
 
-/** Asks what a domain should be like and changes it. `keep` is given its record after each change. */
+/** Shows a form that changes a domain. `keep` receives the record of the domain after each change. */
 export async function changeDomain(domain: FixtureDomain, keep: (record: DmarcRecord | null) => void): Promise<void> {
   const { name, features = [], profile, record = {} } = domain
   const used = features.join(', ')
@@ -26,7 +26,7 @@ export async function changeDomain(domain: FixtureDomain, keep: (record: DmarcRe
       keep((await call('setFeatures', { parameters: { domain: name }, body: { features: using } })).record)
     }
   }
-  await openDialog(name, formFor(profile, record, used), { submit: 'Change it', work: change })
+  await openDialog(name, formFor(profile, record, used), { submit: 'Save', work: change })
 }
 
 function readPin(fields: FormData, record: Pin): Pin {
@@ -42,10 +42,8 @@ function readPin(fields: FormData, record: Pin): Pin {
 
 function formFor(profile: string | undefined, record: Pin, used: string): Child {
   const number = (name: string, step?: string) =>
-    element('input', { name, type: 'number', step, placeholder: 'as the figures say', value: record[name] })
+    element('input', { name, type: 'number', step, placeholder: 'not pinned', value: record[name] })
   const features = { name: 'features', value: used, placeholder: 'mta-sts', list: 'feature-names' }
-  const note =
-    'A profile decides which story the figures tell; a pin fixes a field. While a feature uses it, the domain cannot be removed.'
   return [
     element(
       'div',
@@ -55,9 +53,14 @@ function formFor(profile: string | undefined, record: Pin, used: string): Child 
       element('label', {}, 'Messages a month', number('count')),
       element('label', {}, 'DMARC pass %', number('dmarc', 'any')),
     ),
-    element('label', {}, 'In use by these features, with commas', element('input', features)),
+    element('label', {}, 'In use by these features, separated by commas', element('input', features)),
     element('datalist', { id: 'feature-names' }, options(USUAL_FEATURES)),
-    element('p', { class: 'soft' }, note),
+    element(
+      'p',
+      { class: 'soft' },
+      'The profile decides how the figures develop. A pinned field keeps its value. ',
+      'A domain that a feature uses cannot be deleted.',
+    ),
   ]
 }
 

@@ -10,7 +10,7 @@ import type { DmarcRecord, Fixture, FixtureDomain, FixtureGroup } from './respon
 import { selection } from './selection.ts'
 import { showTally } from './tabs.ts'
 
-/** How many domains or groups are shown at most; a filter finds the others. */
+/** How many domains or groups are shown at most. */
 const MOST_LINES = 300
 
 const rows = findById('domain-rows', HTMLTableSectionElement)
@@ -19,9 +19,9 @@ const note = findById('domains-note', HTMLElement)
 const groupList = findById('groups', HTMLElement)
 const groupTally = findById('group-tally', HTMLElement)
 
-/** The account's state, as it was loaded last. */
+/** The state that was loaded last. */
 let fixture: Fixture | undefined
-/** Domain → its record, as far as a change on this page has told it. */
+/** Domain → its record; known only after a change of the domain on this page. */
 const records = new Map<string, DmarcRecord | null>()
 
 export function startDomains(): void {
@@ -36,7 +36,7 @@ export function startDomains(): void {
   filter.addEventListener('input', showDomains)
 }
 
-/** Drops the records that changes have told, because the account's state is another one now. */
+/** Drops the records that are known, because the state of the account was replaced. */
 export function forgetRecords(): void {
   records.clear()
 }
@@ -60,14 +60,14 @@ function showDomains(): void {
   rows.replaceChildren(...shown.map((domain) => domainRow(domain, groupsOf.get(domain.name) ?? [])))
   setContent(note, noteOn(domains.length, matching.length, shown.length))
   groupTally.textContent = groups.length.toLocaleString('en')
-  fillList(groupList, groups.slice(0, MOST_LINES).map(groupItem), 'There are none.')
+  fillList(groupList, groups.slice(0, MOST_LINES).map(groupItem), 'There are no groups.')
 }
 
 function noteOn(all: number, matching: number, shown: number): string | undefined {
   if (all === 0) return 'This account monitors no domain.'
   if (matching === 0) return 'No domain matches the filter.'
   if (matching === shown) return undefined
-  return `The first ${formatCount(shown, 'domain')} of ${matching.toLocaleString('en')}; filter for the others.`
+  return `Only the first ${shown} of ${formatCount(matching, 'domain')} are shown. Use the filter to find the others.`
 }
 
 /** Domain → the names of the groups that it is in. */
@@ -119,7 +119,7 @@ function changeButton(domain: FixtureDomain): HTMLButtonElement {
 }
 
 function recordText(record: DmarcRecord | null): string {
-  if (record === null) return 'No record today.'
+  if (record === null) return 'No record at present.'
   const fields = Object.entries(record).filter(([name]) => name !== 'domain')
   return fields.map(([name, value]) => `${name} ${value}`).join(' · ')
 }

@@ -1,4 +1,4 @@
-/** What an element can hold; text becomes a text node, and what is absent is left out. */
+/** The content of an element. A string becomes a text node. `false`, `null` and `undefined` are left out. */
 export type Child = Node | string | false | null | undefined | readonly Child[]
 type Attribute = string | number | boolean | null | undefined
 
@@ -22,7 +22,7 @@ function prove<Kind extends Element>(found: Element | null, kind: new () => Kind
   throw new Error(`The page has no ${kind.name} at ${selector}.`)
 }
 
-/** A new element. An attribute that is `true` is empty; one that is absent or `false` is left out. */
+/** A new element. An attribute that is `true` has no value. `false`, `null` and `undefined` are left out. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, Attribute>> = {},
@@ -50,7 +50,7 @@ export function badge(text: string, kind = ''): HTMLSpanElement {
   return element('span', { class: `badge ${kind}` }, text)
 }
 
-/** Badges or other marks with a space after each, so that a line can break between them. */
+/** Puts a space after each mark, so that a line can break between marks. */
 export function withSpaces(marks: readonly Child[]): Child[] {
   return marks.filter(Boolean).flatMap((mark) => [mark, ' '])
 }
@@ -59,10 +59,10 @@ export function options(values: readonly string[]): HTMLOptionElement[] {
   return values.map((value) => new Option(value))
 }
 
-/** A horizontal bar; `share` is between 0 and 1, and `text` is what assistive technology reads. */
+/** A horizontal bar. `share` is between 0 and 1; assistive technology reads `text`. */
 export function meter(share: number, label: string, text: string): HTMLDivElement {
   const filled = element('span')
-  // The policy of the page forbids style attributes in markup, but not a style that a script sets.
+  // The policy of the page forbids attributes with style, but a script may set a style.
   filled.style.width = `${Math.round(share * 1000) / 10}%`
   const attributes = {
     class: `bar ${share <= 0.2 ? 'low' : ''}`,
@@ -76,7 +76,7 @@ export function meter(share: number, label: string, text: string): HTMLDivElemen
   return element('div', attributes, filled)
 }
 
-/** A section with a heading, or nothing where there is nothing to show. */
+/** A section with a heading; `undefined` without content. */
 export function section(title: string, ...content: readonly Child[]): HTMLElement | undefined {
   const shown = nodesOf(content)
   return shown.length === 0 ? undefined : element('section', { class: 'stack' }, element('h3', {}, title), shown)
@@ -91,7 +91,7 @@ export function bulletList(items: readonly Child[]): HTMLUListElement | undefine
   )
 }
 
-/** A list of names with their values, without those that have none. */
+/** A list of names and values, without the names that have no value; `undefined` if that leaves nothing. */
 export function descriptionList(
   entries: readonly (readonly [name: string, value: Child])[],
 ): HTMLDListElement | undefined {

@@ -3,18 +3,18 @@ import { bulletList, type Child, descriptionList, element, section } from './ele
 import { formatCount, formatInstant, formatJson } from './formatting.ts'
 import type { Explanation, Message, RequestProblem } from './responses.ts'
 
-/** Everything that is behind one response. */
+/** Everything that the control plane knows about one exchange. */
 export function describeExplanation(explanation: Explanation): Child {
   const { summary, rules, assumptions, problems, fault, failure, correction, exchange } = explanation
   return [
     element('p', {}, summary),
     descriptionList(circumstancesOf(explanation)),
     section('The fault', fault && element('pre', {}, formatJson(fault))),
-    section('What failed inside', failure && element('pre', {}, failure)),
-    section('Problems; the first one is answered', bulletList(problems.map(problemItem))),
+    section('Internal error', failure && element('pre', {}, failure)),
+    section('Problems; the response reports the first one', bulletList(problems.map(problemItem))),
     correction &&
       section(
-        'A request that is accepted now',
+        'A request that the service accepts now',
         bulletList(correction.changes),
         [...correction.before, correction.curl].map(copyable),
       ),
@@ -24,9 +24,9 @@ export function describeExplanation(explanation: Explanation): Child {
     ),
     section('Assumptions', bulletList(assumptions.map(({ id, spec }) => [element('code', {}, id), ` ${spec}`]))),
     describeMessage('The request', exchange.request),
-    describeMessage('The answer', exchange.response),
+    describeMessage('The response', exchange.response),
     section(
-      'Where the answer departed from the contract',
+      'Where the response violates the contract',
       exchange.violations.length > 0 && element('pre', {}, formatJson(exchange.violations)),
     ),
   ]
@@ -34,7 +34,7 @@ export function describeExplanation(explanation: Explanation): Child {
 
 function circumstancesOf(explanation: Explanation): [name: string, value: Child][] {
   const { request_id, operation, account, clock, quota, documented, exchange } = explanation
-  const basis = documented ? 'documented' : 'assumed where the specification is silent'
+  const basis = documented ? 'documented' : 'assumed; the specification does not say it'
   return [
     ['Request id', element('span', { class: 'mono' }, request_id)],
     ['Operation', operation],
@@ -42,8 +42,8 @@ function circumstancesOf(explanation: Explanation): [name: string, value: Child]
     ['Key', exchange.key],
     ['Clock', formatInstant(clock)],
     ['Quota', quota && `${quota.remaining} of ${quota.limit} left, until ${formatInstant(quota.resets_at)}`],
-    ['Took', `${exchange.duration_ms} ms`],
-    ['Basis', exchange.injected ? 'injected; no evidence of the service' : basis],
+    ['Duration', `${exchange.duration_ms} ms`],
+    ['Basis', exchange.injected ? 'injected; it does not show how the service behaves' : basis],
   ]
 }
 
@@ -61,7 +61,7 @@ function problemItem({ code, field, message, received }: RequestProblem): Child 
 function describeMessage(title: string, { headers, body, body_size, truncated }: Message): HTMLElement | undefined {
   const fields = descriptionList(Object.entries(headers)) ?? element('p', { class: 'soft' }, 'No headers.')
   if (body === null) return section(title, fields, element('p', { class: 'soft' }, 'No body.'))
-  const size = formatCount(body_size, 'byte') + (truncated ? '; the journal keeps its beginning.' : '')
+  const size = formatCount(body_size, 'byte') + (truncated ? '; the journal keeps only the beginning.' : '')
   const pretty = prettyJson(body)
   const shown = element('pre', {}, pretty)
   const line = element(
@@ -74,7 +74,7 @@ function describeMessage(title: string, { headers, body, body_size, truncated }:
   return section(title, fields, line, shown)
 }
 
-/** A text of JSON with indentation; any other text as it is. */
+/** Indents a text that is JSON, and returns any other text unchanged. */
 function prettyJson(text: string): string {
   try {
     return formatJson(JSON.parse(text))
@@ -84,7 +84,7 @@ function prettyJson(text: string): string {
 }
 
 function rawToggle(shown: HTMLElement, raw: string, pretty: string): HTMLButtonElement {
-  const toggle = element('button', { class: 'small', type: 'button', 'aria-pressed': 'false' }, 'As it came')
+  const toggle = element('button', { class: 'small', type: 'button', 'aria-pressed': 'false' }, 'As sent')
   toggle.addEventListener('click', () => {
     const pressed = toggle.ariaPressed === 'false'
     toggle.ariaPressed = String(pressed)

@@ -28,7 +28,7 @@ async function addFault(): Promise<void> {
   await refreshTab()
 }
 
-/** The rule that was filled in. What was left empty is left out, so that the control plane decides about it. */
+/** The rule in the form. Empty fields are left out, so the control plane applies its defaults or refuses the rule. */
 function readRule(fields: FormData): RuleToAdd {
   const text = (name: string) => textOf(fields, name) || undefined
   const number = (name: string) => (textOf(fields, name) === '' ? undefined : Number(textOf(fields, name)))
@@ -61,7 +61,7 @@ function readEffect(
   }
 }
 
-/** Shows the fields that the effect needs, and the errors that the operation answers with. */
+/** Shows the fields that the effect needs, and offers the errors that the operation can answer with. */
 function fitForm(): void {
   for (const label of findAll(form, '[data-effect]', HTMLLabelElement)) {
     label.hidden = label.dataset['effect'] !== effects.value

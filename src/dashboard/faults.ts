@@ -29,20 +29,20 @@ async function loadFaults(): Promise<void> {
   const [{ faults }, { sets }] = await Promise.all([call('listFaults'), call('listFaultSets')])
   if (account !== selection.account) return
   showTally('faults', faults.length)
-  // The rules are loaded every few seconds, and what has not changed should not flicker under the pointer.
+  // The rules are loaded every few seconds; a list that did not change must not be drawn again under the pointer.
   const loaded = JSON.stringify({ faults, sets })
   if (loaded === shown) return
   shown = loaded
   clear.disabled = faults.length === 0
-  fillList(list, faults.map(faultItem), 'No rules: every answer is genuine.')
-  fillList(ready, sets.map(setItem), 'There are none.')
+  fillList(list, faults.map(faultItem), 'No rules: every response is genuine.')
+  fillList(ready, sets.map(setItem), 'There are no ready-made sets.')
 }
 
 function setItem({ name, description, rules }: FaultSet): HTMLLIElement {
   const words = element('div', { class: 'soft' }, description)
   const add = button('Add', async () => {
     await call('addFaultSet', { parameters: { set: name } })
-    showNote(`The set ${name} is added.`)
+    showNote(`The set ${name} was added.`)
     await refreshTab()
   })
   return listItem([element('strong', {}, name), ` · ${formatCount(rules.length, 'rule')}`, words], add)
@@ -63,7 +63,7 @@ function faultItem(fault: Fault): HTMLLIElement {
     ' ',
     badge(state, state === 'active' ? 'good' : ''),
     ' ',
-    badge(hits === 1 ? 'struck once' : `struck ${hits} times`, hits > 0 ? 'odd' : ''),
+    badge(hits === 1 ? 'applied once' : `applied ${hits} times`, hits > 0 ? 'odd' : ''),
     element('div', { class: 'soft' }, describeFault(fault)),
     rule.description && element('div', { class: 'soft' }, rule.description),
     element(
@@ -76,7 +76,7 @@ function faultItem(fault: Fault): HTMLLIElement {
   return cardItem(content, remove)
 }
 
-/** Which requests a rule is for, when it strikes them, and where it came from. */
+/** Which requests a rule matches, when it applies to them, and which set it came with. */
 function describeFault({ set, phase, matched, rule }: Fault): string {
   const words = [
     matchOf(rule),
@@ -85,7 +85,7 @@ function describeFault({ set, phase, matched, rule }: Fault): string {
     rule.times && `at most ${rule.times === 1 ? 'once' : `${rule.times} times`}`,
     rule.probability !== undefined && `with probability ${rule.probability}`,
     rule.expires_after && `for ${rule.expires_after}`,
-    `for ${formatCount(matched, 'request')} so far`,
+    `${formatCount(matched, 'request')} matched so far`,
     set && `set ${set}`,
   ]
   return words.filter(Boolean).join(' · ')
@@ -100,7 +100,7 @@ function effectOf({ respond, connection, corrupt, delay_ms = 0, jitter_ms = 0 }:
   const effects = [
     respond && ('error' in respond ? respond.error : `status ${respond.status}`),
     connection && `connection: ${connection}`,
-    corrupt && `spoilt: ${corrupt}`,
+    corrupt && `corruption: ${corrupt}`,
     delay_ms + jitter_ms > 0 && `delay ${delay_ms}${jitter_ms > 0 ? `–${delay_ms + jitter_ms}` : ''} ms`,
   ]
   return effects.filter(Boolean).join(', ')

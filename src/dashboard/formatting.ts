@@ -1,4 +1,4 @@
-/** An instant in RFC 3339 as a person reads it, without fractions of a second. */
+/** Writes an RFC 3339 instant for people, without fractions of a second. */
 export function formatInstant(text: string): string {
   return text.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')
 }

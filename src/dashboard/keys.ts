@@ -29,10 +29,10 @@ function keyItem({ id, label, created_at, disabled, in_grace }: Key): HTMLLIElem
   const content = [
     element('strong', { class: 'mono' }, id),
     ' ',
-    disabled ? badge('disabled', 'bad') : badge('works', 'good'),
+    disabled ? badge('disabled', 'bad') : badge('enabled', 'good'),
     ' ',
-    in_grace && badge('in grace', 'warn'),
-    element('div', { class: 'soft' }, [label, `since ${formatInstant(created_at)}`].filter(Boolean).join(' · ')),
+    in_grace && badge('in grace period', 'warn'),
+    element('div', { class: 'soft' }, [label, `created ${formatInstant(created_at)}`].filter(Boolean).join(' · ')),
   ]
   async function toggle(): Promise<void> {
     await call('updateKey', { parameters: { key: id }, body: { disabled: !disabled } })
@@ -54,7 +54,7 @@ async function createKey(): Promise<void> {
 }
 
 async function deleteKey(id: string): Promise<void> {
-  const text = 'Whoever uses it is refused from now on, for good.'
+  const text = 'The service refuses all requests with this key from now on. This cannot be undone.'
   if (!(await confirmed(`Delete the key ${id}?`, text, 'Delete'))) return
   await call('deleteKey', { parameters: { key: id } })
   await refreshTab()

@@ -1,6 +1,6 @@
 import { type Child, element } from './elements.ts'
 
-/** Puts items into a list. What was open stays open, and the focus stays in the list. */
+/** Fills a list. Open details stay open, and the focus stays in the list. Without items, the list shows `otherwise`. */
 export function fillList(list: HTMLElement, items: readonly HTMLLIElement[], otherwise: string): void {
   const focused = list.contains(document.activeElement)
   const open = new Set([...list.querySelectorAll('details')].filter((each) => each.open).map(nameOf))

@@ -1,5 +1,5 @@
-// The page is a client of the control plane like any other. The text of a request is in the hands of whoever sends it,
-// so it gets into the page as text nodes alone, never as markup.
+// The page is a client of the control plane like any other. Anybody can send a request with any text to the service, so
+// the page shows such text only as text nodes, never as markup.
 import { startAccountDialogs } from './account-dialogs.ts'
 import { loadAccount, startAccountSummary } from './account-summary.ts'
 import { onClick } from './actions.ts'
@@ -23,7 +23,7 @@ import { startSnapshots } from './snapshots.ts'
 import { openTab, startTabs } from './tabs.ts'
 
 const MILLISECONDS_BETWEEN_POLLS = 5_000
-/** With more accounts, the list of them is no longer loaded again by itself. */
+/** A longer list of accounts is loaded only when the page is opened or an account is created or deleted. */
 const MOST_ACCOUNTS = 300
 
 const picker = findById('account', HTMLSelectElement)
@@ -62,7 +62,7 @@ addEventListener('hashchange', () => {
   if (selection.account !== account) chooseAccount(selection.account)
 })
 
-/** Loads again what other clients of the control plane can change without a request to the service. */
+/** Loads what other clients of the control plane can change. */
 function poll(): void {
   if (document.hidden || isServerAway()) return
   Promise.all([loadAccount(), loadQuotas(), refreshTab(['faults'])]).catch((error) => {

@@ -6,25 +6,25 @@ const MILLISECONDS_OF_FAILURE = 12_000
 
 const toasts = findById('toasts', HTMLElement)
 
-/** Puts content into an element that is hidden while it has none. */
+/** Replaces the content of an element, and hides the element if there is no content. */
 export function setContent(place: HTMLElement, ...content: readonly Child[]): void {
   place.replaceChildren(...nodesOf(content))
   place.hidden = place.childNodes.length === 0
 }
 
-/** A refusal as it came: its code, its message, and its problems where there are several; else the error's message. */
+/** The code and the message of a refusal, and its problems if there are several; of another error, its message. */
 export function describeError(error: unknown): Child {
   if (!(error instanceof Refused)) return error instanceof Error ? error.message : String(error)
   const problems = error.problems.map(({ code, message }) => element('li', {}, `${code}: ${message}`))
   return [element('strong', {}, error.code), ` ${error.message}`, problems.length > 1 && element('ul', {}, problems)]
 }
 
-/** Shows a note for a moment. */
+/** Shows a note for a few seconds. */
 export function showNote(text: string): void {
   showToast('', text, MILLISECONDS_OF_NOTE)
 }
 
-/** Shows what went wrong for a while. */
+/** Shows an error for several seconds. */
 export function showFailure(error: unknown): void {
   showToast('bad', describeError(error), MILLISECONDS_OF_FAILURE)
 }

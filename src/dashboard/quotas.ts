@@ -33,7 +33,7 @@ export async function loadQuotas(): Promise<void> {
   quotas = answer.quotas
   const keys = [...new Set(quotas.map(({ key }) => key))]
   if (shownKey === undefined || !keys.includes(shownKey)) shownKey = keys[0]
-  // A list that a person has opened should not change under the pointer.
+  // A list that is open must not change under the pointer.
   if (document.activeElement !== picker) {
     picker.replaceChildren(...options(keys.filter((key) => key !== null)))
     picker.value = shownKey ?? ''
@@ -56,7 +56,7 @@ function quotaLine(quota: Quota): HTMLElement {
     'div',
     { class: 'quota', title: `The window ends at ${formatInstant(resets_at)}.` },
     element('span', { class: 'mono' }, `/${bucket}`),
-    meter(remaining / limit, `What is left of the quota of ${bucket}`, `${remaining} of ${limit}`),
+    meter(remaining / limit, `Remaining quota of ${bucket}`, `${remaining} of ${limit}`),
     element('span', { class: 'count' }, `${remaining} / ${limit}`),
     element('span', { class: 'row' }, setButton(quota, 'Use up', 0), setButton(quota, 'Refill', limit)),
   )

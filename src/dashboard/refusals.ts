@@ -3,7 +3,7 @@ export interface Problem {
   message: string
 }
 
-/** A refusal of the control plane, in its own words. */
+/** The control plane refused a request; the texts are its own. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
@@ -17,10 +17,10 @@ export class Refused extends Error {
   }
 }
 
-/** The server cannot be reached, or something else answers in its place. */
+/** The server does not answer, or something else answers in its place. */
 export class Unreachable extends Error {}
 
-/** What the body of a failure says; `undefined` when it is not one of the control plane. */
+/** Reads the body of a failure; `undefined` if it is not a failure of the control plane. */
 export function readRefusal(status: number, body: unknown): Refused | undefined {
   if (!isObject(body) || !isProblem(body['error'])) return undefined
   const { code, message } = body['error']

@@ -26,7 +26,7 @@ export function startRequestDetails(): void {
     // The event comes a little after the dialog has closed, and the dialog may be open again.
     if (!drawer.open) open = undefined
   })
-  // The dialog itself is hit where its backdrop is.
+  // A click on the backdrop has the dialog itself as its target.
   drawer.addEventListener('click', ({ target }) => {
     if (target === drawer) drawer.close()
   })
@@ -40,7 +40,7 @@ async function openRequest(entry: ListedRequest): Promise<void> {
   open = ordinal
   newer.disabled = listedRequests()[0] === entry
   older.disabled = listedRequests().at(-1) === entry
-  show(element('p', { class: 'soft' }, 'Asking what is behind it…'))
+  show(element('p', { class: 'soft' }, 'Loading the explanation…'))
   if (!drawer.open) drawer.showModal()
   drawer.scrollTop = 0
   let content: Child
@@ -49,11 +49,11 @@ async function openRequest(entry: ListedRequest): Promise<void> {
   } catch (error) {
     content = element('div', { class: 'refusal bad' }, describeError(error))
   }
-  // Meanwhile, another request may have been opened.
+  // Another request may have been opened meanwhile.
   if (open === ordinal) show(content)
 }
 
-/** Opens a neighbour of the open request. */
+/** Opens the request before or after the open one. */
 function step(by: number): void {
   const index = listedRequests().findIndex(({ ordinal }) => ordinal === open)
   const next = index < 0 ? undefined : listedRequests()[index + by]
@@ -62,7 +62,7 @@ function step(by: number): void {
 
 function stepByKey(event: KeyboardEvent): void {
   const by = event.key === 'ArrowUp' ? -1 : event.key === 'ArrowDown' ? 1 : undefined
-  // Inside a body, which scrolls, and together with a modifier key, the arrows mean something else.
+  // In a body, the arrow keys scroll. With a modifier key, they belong to the browser.
   const inBody = event.target instanceof Element && event.target.matches('pre')
   if (by === undefined || inBody || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
   event.preventDefault()

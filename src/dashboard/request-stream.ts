@@ -16,10 +16,10 @@ const SHORTEST_PAUSE = 250
 const connection = findById('connection', HTMLElement)
 const notice = findById('notice', HTMLElement)
 
-/** Ends the stream that is read now. */
+/** Aborts the stream that is being read. */
 let current: AbortController | undefined
 
-/** What a request can change is loaded again a little later, once for all the requests that come meanwhile. */
+/** These load what a request can change, a little later and once for all requests that arrive until then. */
 const refreshes = [
   throttle(400, loadQuotas),
   throttle(400, loadAccount),
@@ -27,7 +27,7 @@ const refreshes = [
   throttle(1_500, () => refreshTab(['domains', 'coverage'])),
 ]
 
-/** Follows the requests, as long as the page is open. */
+/** Shows requests as they happen, as long as the page is open. */
 export function startRequestStream(): void {
   addPart({ forget: restartStream })
   findById('everyone', HTMLInputElement).addEventListener('change', restartStream)
@@ -38,18 +38,18 @@ export function startRequestStream(): void {
   follow().catch(showFailure)
 }
 
-/** Whether the page says that the server does not answer. */
+/** Whether the page shows that the server does not answer. */
 export function isServerAway(): boolean {
   return !notice.hidden
 }
 
-/** Empties the list of requests and begins again with what the journal has. */
+/** Empties the list of requests, and starts again with the requests in the journal. */
 export function restartStream(): void {
   emptyRequests()
   current?.abort()
 }
 
-/** Shows requests as they happen, without end; after each interruption, it begins again with what the journal has. */
+/** Never ends. After each interruption, it starts again with the requests in the journal. */
 async function follow(): Promise<void> {
   for (let failures = 0; ; ) {
     current = new AbortController()
@@ -94,12 +94,12 @@ function showTrouble(trouble: unknown): void {
   connection.className = 'pill bad'
   if (trouble instanceof Refused) setContent(notice, describeError(trouble))
   else {
-    const cause = trouble instanceof Unreachable ? trouble.message : 'The connection broke.'
-    setContent(notice, `${cause} What you see is old; trying again…`)
+    const cause = trouble instanceof Unreachable ? trouble.message : 'The connection was lost.'
+    setContent(notice, `${cause} The page shows old data and tries again…`)
   }
 }
 
-/** Does work `pause` milliseconds after it was asked for, once for all who ask until then. */
+/** Delays the work by `pause` milliseconds, and does it once for all calls until then. */
 function throttle(pause: number, work: () => Promise<void>): () => void {
   let waiting = false
   return () => {
@@ -107,7 +107,7 @@ function throttle(pause: number, work: () => Promise<void>): () => void {
     waiting = true
     setTimeout(() => {
       waiting = false
-      // What fails here is loaded again soon, and the stream says when the server is away.
+      // The data is loaded again soon, and the stream shows when the server does not answer.
       work().catch(() => undefined)
     }, pause)
   }

@@ -5,11 +5,11 @@ import type { JournalEntry } from './responses.ts'
 import { selection } from './selection.ts'
 import { showTally } from './tabs.ts'
 
-/** How many lines are shown at most; the journal has the rest. */
+/** How many requests are shown at most; the journal has the others. */
 const MOST_REQUESTS = 300
 const MILLISECONDS_BETWEEN_DRAWINGS = 50
 
-/** What the list shows of an exchange. Bodies stay in the journal, because they can be large. */
+/** An exchange without its bodies, because they can be large. */
 export type ListedRequest = Omit<JournalEntry, 'request' | 'response' | 'problems' | 'violations'> & {
   violates: boolean
 }
@@ -22,7 +22,7 @@ const everyone = findById('everyone', HTMLInputElement)
 
 /** The newest first. */
 let listed: ListedRequest[] = []
-/** What came since the list was drawn, the newest last. */
+/** The requests that arrived after the list was drawn, the newest last. */
 const arrived: ListedRequest[] = []
 
 export function startRequests(): void {
@@ -34,12 +34,12 @@ export function listedRequests(): readonly ListedRequest[] {
   return listed
 }
 
-/** Whether the requests of all accounts are shown, and those that belong to none. */
+/** Whether the list shows the requests of all accounts, and those that belong to no account. */
 export function showsEveryone(): boolean {
   return everyone.checked
 }
 
-/** Fills the list with what the journal has. */
+/** Fills the list with the requests in the journal. */
 export async function loadRequests(): Promise<void> {
   const [all, { account }] = [showsEveryone(), selection]
   const { requests } = await call(all ? 'listAllRequests' : 'listRequests', { query: { limit: MOST_REQUESTS } })
@@ -54,7 +54,7 @@ export function emptyRequests(): void {
   drawAll()
 }
 
-/** Adds a request to the list. It is drawn a little later, because requests can come faster than a page is drawn. */
+/** Adds a request to the list. It is drawn a little later, because requests can arrive faster than a page is drawn. */
 export function addRequest(entry: JournalEntry): void {
   arrived.push(toListed(entry))
   if (arrived.length > MOST_REQUESTS) arrived.shift()
@@ -83,13 +83,13 @@ function drawArrived(): void {
   filterRows(freshRows)
 }
 
-/** Method, path and query as they are read in a request line. */
+/** Path and query, as in a request line. */
 export function targetOf({ path, query }: { path: string; query: string }): string {
   return query === '' ? path : `${path}?${query}`
 }
 
 export function statusBadge(status: number | null): HTMLElement {
-  if (status === null) return badge('no answer', 'odd')
+  if (status === null) return badge('no response', 'odd')
   return badge(String(status), status < 400 ? 'good' : status < 500 ? 'warn' : 'bad')
 }
 
@@ -114,21 +114,21 @@ function requestRow(entry: ListedRequest, kind = ''): HTMLTableRowElement {
 function marksOf({ injected, fault, violates, account }: ListedRequest): Child[] {
   return [
     injected && element('span', { class: 'badge odd', title: fault?.effect ?? '' }, 'injected'),
-    !injected && fault && badge('touched', 'odd'),
-    violates && badge('breaks the contract', 'bad'),
+    !injected && fault && badge('fault', 'odd'),
+    violates && badge('violates the contract', 'bad'),
     showsEveryone() && badge(account ?? 'no account'),
   ]
 }
 
-/** What a filter finds a request by. */
+/** The text that the filter searches. */
 function wordsFor(entry: ListedRequest): string {
   const { method, status, code, operation, injected, account } = entry
-  const statuses = status === null ? ['no answer'] : [status, `${String(status)[0]}xx`]
+  const statuses = status === null ? ['no response'] : [status, `${String(status)[0]}xx`]
   const words = [method, targetOf(entry), ...statuses, code, operation, injected && 'injected', account]
   return words.filter(Boolean).join(' ').toLowerCase()
 }
 
-/** Hides the rows that lack a word of the filter. */
+/** Hides the rows that do not contain every word of the filter. */
 function filterRows(candidates: readonly HTMLTableRowElement[]): void {
   const wanted = filter.value.toLowerCase().split(/\s+/).filter(Boolean)
   for (const row of candidates) row.hidden = !wanted.every((word) => row.dataset['words']?.includes(word))
@@ -136,7 +136,7 @@ function filterRows(candidates: readonly HTMLTableRowElement[]): void {
   empty.hidden = shown
   empty.textContent =
     listed.length === 0
-      ? 'No requests yet. Send one with the line above; it appears here at once.'
+      ? 'No requests yet. Send one with the command above; it appears here at once.'
       : `None of ${formatCount(listed.length, 'request')} matches the filter.`
   table.hidden = !shown
   showTally('requests', listed.length)

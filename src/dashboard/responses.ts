@@ -1,7 +1,7 @@
-// What the server tells the page, as far as the page reads it. Instants are texts in RFC 3339. A test compares these
-// declarations with those of the server.
+// The data that the page reads from the server. Instants are strings in RFC 3339. A test compares these types with the
+// types of the server.
 
-/** What the page offers for choice; the server writes it into the page. */
+/** The values that the page offers for choice; the server writes them into the page. */
 export interface Facts {
   basePath: string
   plans: readonly string[]
@@ -37,7 +37,7 @@ export interface Key {
   in_grace: boolean
 }
 
-/** What is left of a quota; `key` is null where the keys of an account share it. */
+/** The state of a quota; `key` is null if all keys of the account share the quota. */
 export interface Quota {
   key: string | null
   bucket: string
@@ -83,10 +83,10 @@ export interface FaultSet {
   rules: readonly FaultRule[]
 }
 
-/** The values that are fixed in a domain's record. */
+/** The pinned fields of a domain's record, with their values. */
 export type Pin = Readonly<Record<string, string | number>>
 
-/** The row of a domain in GET /dmarc. */
+/** A row of GET /dmarc. */
 export type DmarcRecord = object
 
 export interface FixtureDomain {
@@ -108,11 +108,11 @@ export interface Fixture {
 }
 
 export interface Domain {
-  /** What GET /dmarc shows of it now, if it does. */
+  /** The row of the domain in GET /dmarc, if it has one now. */
   record: DmarcRecord | null
 }
 
-/** One side of an exchange; a long body is cut off. */
+/** A request or a response; a long body is truncated. */
 export interface Message {
   headers: Readonly<Record<string, string>>
   body: string | null
@@ -149,7 +149,7 @@ export interface JournalEntry {
   response: Message
 }
 
-/** Everything behind one response. */
+/** Everything that the control plane knows about one exchange. */
 export interface Explanation {
   request_id: string
   account: string | null
@@ -167,7 +167,7 @@ export interface Explanation {
   exchange: JournalEntry
 }
 
-/** The commands that show what was never shown, or why none is known. */
+/** The commands that would cover a gap, or the reason why none is known. */
 export interface Gap {
   curl?: readonly string[]
   hint?: string
@@ -185,7 +185,7 @@ export interface Coverage {
   edges: readonly (Gap & { id: string; seen: boolean })[]
 }
 
-/** The data of each operation's success; of one that is not named, the page reads nothing. */
+/** The data of each operation's success; the page reads nothing from the operations that are not listed. */
 export interface ResponseData {
   listAccounts: { accounts: readonly Account[] }
   createAccount: { account: Account; api_key: string }

@@ -4,10 +4,10 @@ export type Tab = (typeof TABS)[number]
 /** The account that always exists. */
 export const DEFAULT_ACCOUNT = 'default'
 
-/** What the page shows; the fragment of its address says the same. */
+/** What the page shows; the fragment of its address contains the same. */
 export const selection: { account: string; tab: Tab } = { account: DEFAULT_ACCOUNT, tab: 'requests' }
 
-/** Writes the selection into the address, so that the address leads back to it. */
+/** Writes the selection into the address, so that the address can be kept and shared. */
 export function rememberSelection(): void {
   history.replaceState(null, '', `#${encodeURIComponent(selection.account)}/${selection.tab}`)
 }

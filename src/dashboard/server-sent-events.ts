@@ -2,7 +2,7 @@ import type { JournalEntry } from './responses.ts'
 
 const DATA = 'data: '
 
-/** The entries of a stream of server-sent events; the browser's own reader of such streams could send no token. */
+/** Reads the entries of a stream of server-sent events. The browser's `EventSource` cannot send a token. */
 export async function* readEvents({ body }: Response): AsyncGenerator<JournalEntry, void> {
   if (body === null) return
   const decoder = new TextDecoder()

@@ -24,7 +24,7 @@ async function loadSnapshots(): Promise<void> {
   const { snapshots } = await call('listSnapshots')
   if (account !== selection.account) return
   showTally('snapshots', snapshots.length)
-  fillList(list, snapshots.map(snapshotItem), 'No snapshots. Take one before you change something that you want back.')
+  fillList(list, snapshots.map(snapshotItem), 'No snapshots. Take one before a change that you may want to undo.')
 }
 
 function snapshotItem({ name, taken_at, domains, groups }: Snapshot): HTMLLIElement {
@@ -45,16 +45,16 @@ async function takeSnapshot(): Promise<void> {
 }
 
 async function restoreSnapshot(name: string): Promise<void> {
-  const text = 'State, keys, clock, quotas and faults become those of the snapshot.'
-  if (!(await confirmed(`Go back to ${name}?`, text, 'Restore'))) return
+  const text = 'State, keys, clock, quotas and faults go back to those of the snapshot.'
+  if (!(await confirmed(`Restore the snapshot ${name}?`, text, 'Restore'))) return
   await call('restoreSnapshot', { parameters: { snapshot: name } })
-  showNote(`The account is as it was in ${name}.`)
+  showNote(`The snapshot ${name} was restored.`)
   forgetRecords()
   await refreshAll()
 }
 
 async function deleteSnapshot(name: string): Promise<void> {
-  if (!(await confirmed(`Delete the snapshot ${name}?`, 'The account itself stays as it is.', 'Delete'))) return
+  if (!(await confirmed(`Delete the snapshot ${name}?`, 'The account does not change.', 'Delete'))) return
   await call('deleteSnapshot', { parameters: { snapshot: name } })
   await refreshTab()
 }

@@ -3,7 +3,7 @@ import { findById, findWithin } from './elements.ts'
 import { showFailure } from './notices.ts'
 import { rememberSelection, selection, TABS, type Tab } from './selection.ts'
 
-/** Writes a number, or another short text, beside the name of a tab. */
+/** Shows a number, or another short text, beside the name of a tab. */
 export function showTally(tab: Tab, tally: number | string): void {
   findWithin(buttonOf(tab), '.tally', HTMLElement).textContent = tally.toLocaleString('en')
 }
@@ -32,7 +32,7 @@ export function startTabs(): void {
   }
 }
 
-/** The tab to which a key leads. */
+/** The tab that a key moves to. */
 function neighbourOf(index: number, key: string): Tab | undefined {
   switch (key) {
     case 'ArrowRight':

@@ -45,7 +45,7 @@ describe('the panels of the dashboard', () => {
 
   it('makes requests fail, shows how often, and shows a refusal of the control plane', async () => {
     const { service, page } = await start({}, '#default/faults')
-    await page.until(contains('#faults', 'every answer is genuine'))
+    await page.until(contains('#faults', 'every response is genuine'))
     await choose(page, '#fault-form [name=operation]', 'listDomains')
     await choose(page, '#fault-form [name=error]', 'rate_limited')
     await page.click('#fault-form [name=times]')
@@ -53,7 +53,7 @@ describe('the panels of the dashboard', () => {
     await page.press('Enter')
     await page.until(contains('#faults', 'rate_limited'))
     expect((await service.get('/domains')).status).toBe(429)
-    await page.until(contains('#faults', 'struck once'))
+    await page.until(contains('#faults', 'applied once'))
     expect(await textOf(page, '#faults')).toContain('spent')
 
     await page.click('#fault-form [name=probability]')
@@ -64,7 +64,7 @@ describe('the panels of the dashboard', () => {
     await press(page, '#fault-sets', 'Add')
     await page.until(contains('#faults', 'set flaky'))
     await press(page, '#panel-faults', 'Remove all')
-    await page.until(contains('#faults', 'every answer is genuine'))
+    await page.until(contains('#faults', 'every response is genuine'))
     expect(await ask(service, '/accounts/default/faults')).toEqual({ faults: [] })
   })
 
@@ -77,7 +77,7 @@ describe('the panels of the dashboard', () => {
     await choose(page, 'dialog[open] [name=p]', 'reject')
     await page.click('dialog[open] [name=features]')
     await page.type('bimi')
-    await press(page, 'dialog[open]', 'Change it')
+    await press(page, 'dialog[open]', 'Save')
     await page.until(contains('#domain-rows', 'p reject · sp reject'))
     const { domains } = await ask<{ domains: unknown[] }>(service, '/accounts/default/state')
     expect(domains).toContainEqual(
@@ -100,7 +100,7 @@ describe('the panels of the dashboard', () => {
     await service.send('POST', '/domains', { domains: ['late.example'] })
     await press(page, '#snapshots', 'Restore')
     await press(page, 'dialog[open]', 'Restore')
-    await page.until(contains('#toasts', 'The account is as it was in dawn.'))
+    await page.until(contains('#toasts', 'The snapshot dawn was restored.'))
     expect(await ask(service, '/accounts/default')).toMatchObject({ account: { domains: 0 } })
     await page.click('#snapshot-form [name=name]')
     await page.type('dawn')

@@ -53,7 +53,7 @@ describe('the requests on the dashboard', () => {
     await page.until(contains('#request-rows', 'domaingroups'))
     await page.evaluate(`document.querySelector('#request-rows button').focus()`)
     await page.press('Enter')
-    await page.until(contains('#detail', 'A request that is accepted now'))
+    await page.until(contains('#detail', 'A request that the service accepts now'))
     const refusal = await textOf(page, '#detail')
     expect(refusal).toContain('Refused with unknown_field')
     expect(refusal).toContain(`--data-raw '{"name":"Lamps"}'`)
