@@ -3,6 +3,7 @@
 // longer than to compile them: without this, the first answer comes 30 ms later.
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import './bundle-page.mjs'
 
 const SOURCES = fileURLToPath(new URL('src/', import.meta.url))
 const ENTRIES = ['index', 'cli', 'vitest', 'node-test', 'prepare']

@@ -12,7 +12,7 @@ type Check = (sources: Sources) => string[]
  * of one level do not import each other.
  */
 const LEVELS: readonly (readonly string[])[] = [
-  ['cli.ts', 'index.ts', 'vitest.ts', 'node-test.ts', 'prepare.ts'],
+  ['cli.ts', 'index.ts', 'vitest.ts', 'node-test.ts', 'prepare.ts', 'dashboard'],
   ['cli'],
   ['start'],
   ['library'],
@@ -26,6 +26,8 @@ const LEVELS: readonly (readonly string[])[] = [
   ['ground'],
   ['domain'],
 ]
+/** The page runs in a browser, so it is a program of its own: no other part imports it, and it imports no other part. */
+const PAGE = 'dashboard'
 /** What each part may import from outside: modules of Node.js and packages. A part that is not named imports neither. */
 const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   'vitest.ts': ['vitest'],
@@ -52,6 +54,8 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
 /** Packages that cost time at the start and are not needed by every command. */
 const LAZY = ['ajv', 'prom-client', '@faker-js/faker', '@apidevtools/swagger-parser', 'pino', 'js-yaml', 'json-p3']
 const CLOCK = 'ground/clock.ts'
+/** What shows the time between two answers of the server. */
+const PAGE_CLOCK = 'dashboard/clock.ts'
 const AMBIENT: Readonly<Record<string, RegExp>> = {
   'Date.now': /\bDate\s*\.\s*now\b/,
   'new Date()': /\bnew\s+Date\b(?:\s*\(\s*\)|\s*(?![\s(]))/,
@@ -118,13 +122,14 @@ const wrongImports: Check = (sources) =>
       if (!isRelative(specifier)) return isAllowedOutside(part, specifier) ? [] : [`${path} imports ${specifier}`]
       const target = targetOf(path, specifier)
       if (!sources.has(target)) return [`${path} imports ${specifier}, which is no file of src`]
-      return partOf(target) === part || levelOf(partOf(target)) > levelOf(part) ? [] : [`${path} imports ${target}`]
+      const isBelow = part !== PAGE && levelOf(partOf(target)) > levelOf(part)
+      return partOf(target) === part || isBelow ? [] : [`${path} imports ${target}`]
     })
   })
 
 const ambientTimeAndChance: Check = (sources) =>
   [...sources]
-    .filter(([path]) => path !== CLOCK)
+    .filter(([path]) => path !== CLOCK && path !== PAGE_CLOCK)
     .flatMap(([path, source]) => {
       const text = withoutComments(source)
       return Object.keys(AMBIENT)
@@ -226,7 +231,7 @@ describe('the program', () => {
 
   it.each<[rule: string, check: Check]>([
     ['imports downwards, and from outside what is allowed', wrongImports],
-    ['asks for time and chance only in ground/clock.ts', ambientTimeAndChance],
+    ['asks for time and chance only in its clocks', ambientTimeAndChance],
     ['keeps no state in the modules of the domain', stateInTheDomain],
     ['exports by name', defaultExports],
     ['loads what is heavy only when it is used', hastyImports],
@@ -307,6 +312,16 @@ describe('the check of', () => {
       'behind a text with slashes',
       two('domain/a.ts', "const a = 'http://a'; /* b */\nimport { b } from '../store/b.ts'", 'store/b.ts'),
       'domain/a.ts imports store/b.ts',
+    ],
+    [
+      'of the page',
+      two('admin/a.ts', "import type { B } from '../dashboard/b.ts'", 'dashboard/b.ts'),
+      'admin/a.ts imports dashboard/b.ts',
+    ],
+    [
+      'from the page',
+      two('dashboard/a.ts', "import type { B } from '../domain/b.ts'", 'domain/b.ts'),
+      'dashboard/a.ts imports domain/b.ts',
     ],
     ['of a package in the domain', one('domain/a.ts', "import { b } from 'ajv'"), 'domain/a.ts imports ajv'],
     ['of Node.js in the domain', one('domain/a.ts', "import type { b } from 'node:fs'"), 'domain/a.ts imports node:fs'],

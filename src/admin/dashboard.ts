@@ -5,8 +5,9 @@ import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { valueAt } from '../ground/json.ts'
 
-const PAGE = new URL('../../src/admin/dashboard.html', import.meta.url)
-/** The element of the page that holds what the server tells it. */
+/** The build makes it from src/dashboard. The path is right from the sources and from the built program. */
+const PAGE = new URL('../../dist/dashboard.html', import.meta.url)
+/** The element of the page that holds the facts. */
 const FACTS = /(<script type="application\/json" id="facts">)[^<]*(<\/script>)/
 
 /** A page and the header fields that go with it. */
@@ -15,17 +16,28 @@ export interface Dashboard {
   headers: Readonly<Record<string, string>>
 }
 
-let template: Promise<string> | undefined
+/** The values that the page offers for choice and cannot ask the control plane for. */
+export interface PageFacts {
+  basePath: string
+  plans: readonly string[]
+  fixtures: readonly string[]
+  operations: readonly { id: string; method: string; path: string; codes: readonly string[] }[]
+  profiles: readonly string[]
+  policies: readonly string[]
+  connections: readonly string[]
+  corruptions: readonly string[]
+}
 
 /**
- * The dashboard: one page that is a client of the control plane, `api`, and knows the service by its contract. The
- * browser is told to run and to fetch nothing but what the page itself consists of, so that text in a request that
- * someone sends to the service can do nothing there, even where the page should mistake it for markup.
+ * The dashboard: one page that is a client of the control plane, `api`. It knows the service by its contract.
+ *
+ * The policy lets the browser run and load only what the page itself contains. So the text of a request to the service
+ * can do nothing in the page, even if the page treated it as markup. The file is read each time: that costs little, and
+ * a page that was built again is shown without a restart.
  */
 export async function readDashboard(contract: Contract, api: Api): Promise<Dashboard> {
-  template ??= readFile(PAGE, 'utf8')
-  const page = await template
-  // `<` would end the element early; in JSON it stands in strings alone.
+  const page = await readFile(PAGE, 'utf8')
+  // `<` could end the element early; in JSON it occurs only inside strings.
   const facts = JSON.stringify(describeContract(contract, api)).replaceAll('<', '\\u003c')
   const policy = [
     "default-src 'none'",
@@ -45,9 +57,8 @@ export async function readDashboard(contract: Contract, api: Api): Promise<Dashb
   }
 }
 
-/** What the page offers for choice and no operation of the control plane tells. */
-function describeContract({ basePath, operations, settings }: Contract, { document }: Api): object {
-  const choices = (pointer: string) => valueAt(document.resolved, `/components/schemas${pointer}/enum`)
+function describeContract({ basePath, operations, settings }: Contract, { document }: Api): PageFacts {
+  const choices = (pointer: string) => valueAt(document.resolved, `/components/schemas${pointer}/enum`) as string[]
   return {
     basePath,
     plans: settings.plans.order,

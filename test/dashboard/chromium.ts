@@ -10,19 +10,19 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 /** A page in a browser context of its own. */
 export interface BrowserPage {
   open(url: string): Promise<void>
-  /** The value of an expression, or of the promise that it is; as if a user had asked for it. */
+  /** Resolves to the value of an expression, or of the promise that it returns. It may do what needs a user's gesture. */
   evaluate<Value>(expression: string): Promise<Value>
   /** Resolves as soon as the expression is true. */
   until(expression: string): Promise<void>
   click(selector: string): Promise<void>
-  /** Types into the field that has the focus, as a keyboard does. */
+  /** Types into the field with the focus, as a keyboard does. */
   type(text: string): Promise<void>
   press(key: string): Promise<void>
-  /** How it is shown. */
+  /** Sets the width of the page in pixels, and the colour scheme. */
   show(width: number, scheme: 'light' | 'dark'): Promise<void>
-  /** Roles and names as assistive technology meets them. */
+  /** The roles and names that assistive technology reads. */
   controls(): Promise<{ role: string; name: string }[]>
-  /** What the console says of errors and of what the policy forbids. */
+  /** The errors in the console, and what the policy has forbidden. */
   complaints(): string[]
 }
 
@@ -40,7 +40,7 @@ interface Message {
   error?: { message: string }
 }
 
-/** The browser's path, or an error that says what to do. */
+/** The path of the browser. @throws when there is none; the error says what to do. */
 function findChromium(): string {
   const path = process.env['CHROME_PATH'] ?? NAMES.find((name) => spawnSync(name, ['--version']).status === 0)
   if (path !== undefined) return path
@@ -49,10 +49,10 @@ function findChromium(): string {
   )
 }
 
-/** Starts a browser without a window, and speaks the DevTools protocol with it through a pipe. */
+/** Starts a browser without a window, which is controlled with the DevTools protocol through a pipe. */
 export async function startChromium(): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'understudy-chromium-'))
-  // Its sandbox does not work for root, which is whom containers run everything as.
+  // The sandbox does not work for root, which is the usual user in a container.
   const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : []
   const switches = [
     '--headless',
@@ -63,7 +63,7 @@ export async function startChromium(): Promise<Browser> {
   ]
   const child = spawn(findChromium(), [...switches, ...sandbox, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-    // A group of its own, so that its children end with it.
+    // A process group of its own, so that its children end with it.
     detached: true,
   })
   const ended = once(child, 'exit')
@@ -77,7 +77,7 @@ export async function startChromium(): Promise<Browser> {
     async close() {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       await ended
-      // The last of its children may still write while they end.
+      // Its children may still write while they end.
       rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
     },
   }
@@ -85,7 +85,7 @@ export async function startChromium(): Promise<Browser> {
 
 type Wire = ReturnType<typeof createWire>
 
-/** Calls and events as JSON, each ended by a zero byte. */
+/** Sends calls and reads answers and events, as JSON with a zero byte after each. */
 function createWire(input: Writable, output: Readable) {
   const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
   const listeners = new Set<(message: Message) => void>()
@@ -133,7 +133,7 @@ async function createPage(wire: Wire): Promise<BrowserPage> {
   wire.listen(({ sessionId: from, method = '', params = {} }) => {
     if (from !== sessionId) return
     const entry = params['entry'] as { level: string; source: string } | undefined
-    // A connection that fails is what some tests are about, and no fault of the page.
+    // Some tests let connections fail on purpose.
     const relevant = entry === undefined || (entry.level === 'error' && entry.source !== 'network')
     if (['Runtime.exceptionThrown', 'Log.entryAdded'].includes(method) && relevant) {
       complaints.push(JSON.stringify(params))

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { loadControlApi } from '../../src/admin/control.ts'
+import { CALLS } from '../../src/dashboard/calls.ts'
 import { startService, type TestService } from '../support/service.ts'
 
-/** What the page may weigh: it is read over a network, by people who wait. */
+/** The greatest size of the page in bytes, because people wait for it. */
 const HEAVIEST = 100_000
 
 async function readPage(service: TestService): Promise<{ response: Response; text: string }> {
@@ -15,7 +16,7 @@ async function ownPage(): Promise<string> {
   return (await readPage(await startService())).text
 }
 
-/** The text of the page's one element of a kind. */
+/** The text of the only element with this opening tag. */
 function contentOf(page: string, tag: RegExp): string {
   const found = [...page.matchAll(new RegExp(`${tag.source}([\\s\\S]*?)</(?:script|style)>`, 'g'))]
   expect(found).toHaveLength(1)
@@ -25,14 +26,6 @@ function contentOf(page: string, tag: RegExp): string {
 const SCRIPT = /<script type="module">/
 const STYLE = /<style>/
 const FACTS = /<script type="application\/json" id="facts">/
-
-/** The table of calls in the script: operationId → method and path. */
-function callsOf(script: string): Map<string, [method: string, path: string]> {
-  const table = /^const CALLS = \{\n([\s\S]*?)^\}/m.exec(script)?.[1] ?? ''
-  const entries = [...table.matchAll(/^ {2}(\w+): \['([A-Z]+)', '([^']+)'\],$/gm)]
-  expect(entries).toHaveLength(table.split('\n').length - 1)
-  return new Map(entries.map(([, id = '', method = '', path = '']) => [id, [method, path]]))
-}
 
 describe('the dashboard', () => {
   it.each(['/__admin/', '/__admin'])('is served as a page at %s', async (path) => {
@@ -46,7 +39,7 @@ describe('the dashboard', () => {
     expect(await response.text()).toMatch(/^<!doctype html>/)
   })
 
-  it('lets the browser run and load nothing but what the page consists of', async () => {
+  it('lets the browser run and load only what the page contains', async () => {
     const { response, text } = await readPage(await startService())
     const hash = (content: string) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`
     const policy = Object.fromEntries(
@@ -68,7 +61,7 @@ describe('the dashboard', () => {
     })
   })
 
-  it('is there without the token, which it asks for itself; nothing else is', async () => {
+  it('is served without the token, which it asks for itself; nothing else is', async () => {
     const service = await startService({ adminToken: 'open-sesame' })
     const { response, text } = await readPage(service)
     expect(response.status).toBe(200)
@@ -80,7 +73,7 @@ describe('the dashboard', () => {
     }
   })
 
-  it('is kept, where no token protects it, from those who reach it by another name', async () => {
+  it('is not served under another host name when no token protects it', async () => {
     const answer = await (await startService()).sendRaw(
       'GET /__admin/ HTTP/1.1\r\nHost: rebound.example\r\nConnection: close\r\n\r\n',
     )
@@ -88,7 +81,7 @@ describe('the dashboard', () => {
     expect(answer).not.toContain('<html')
   })
 
-  it('is small and whole: it names no other host, and no file', async () => {
+  it('is small and complete: it names no other host and no file', async () => {
     const page = await ownPage()
     expect(Buffer.byteLength(page)).toBeLessThan(HEAVIEST)
     expect(page).not.toMatch(/\b(?:https?|wss?):|["'(]\/\/\w/i)
@@ -97,32 +90,26 @@ describe('the dashboard', () => {
     expect([...page.matchAll(/<link\b[^>]*>/g)].map(([link]) => link)).toEqual(['<link rel="icon" href="data:,">'])
   })
 
-  it('never takes text for markup or for code', async () => {
+  it('never treats text as markup or as code', async () => {
     const page = await ownPage()
     const dangers =
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|setHTML|\beval\b|\bFunction\(|srcdoc|javascript:|localStorage|\.cookie/
     expect(page).not.toMatch(dangers)
-    // Neither would the policy let them have an effect.
+    // The policy would not let these have an effect either.
     expect(page).not.toMatch(/<[^>]*\s(?:on\w+|style)=/)
   })
 
-  it('calls nothing that the document of the control plane does not have', async () => {
+  it('calls only what the document of the control plane contains', async () => {
     const { operations } = await loadControlApi()
-    const calls = callsOf(contentOf(await ownPage(), SCRIPT))
-    expect(calls.size).toBeGreaterThan(30)
-    const documented = operations.map(({ id, method, path }) => [id, [method, path]] as const)
-    for (const call of calls) expect(documented).toContainEqual(call)
+    const documented = operations.map(({ id, method, path }) => [id, [method, path]])
+    for (const call of Object.entries(CALLS)) expect(documented).toContainEqual(call)
   })
 
-  it('reaches the control plane through its table of calls alone, and has none there in vain', async () => {
+  it('reaches the control plane only through its table of calls, and uses all of them', async () => {
     const script = contentOf(await ownPage(), SCRIPT)
-    const calls = callsOf(script)
-    const rest = script.replace(/^const CALLS = \{\n[\s\S]*?^\}/m, '')
-    expect(rest.match(/\bfetch\(/g)).toHaveLength(1)
-    expect(rest).not.toMatch(/EventSource\(|XMLHttpRequest|WebSocket|sendBeacon|import\(/)
-    const named = [...rest.matchAll(/\b(?:call|send)\('(\w+)'/g)].map(([, id]) => id)
-    for (const id of named) expect([...calls.keys()]).toContain(id)
-    for (const id of calls.keys()) expect(rest).toContain(`'${id}'`)
+    expect(script.match(/\bfetch\(/g)).toHaveLength(1)
+    expect(script).not.toMatch(/EventSource\(|XMLHttpRequest|WebSocket|sendBeacon|import\(/)
+    for (const id of Object.keys(CALLS)) expect(script).toContain(`"${id}"`)
   })
 
   it('knows the service by its contract', async () => {

@@ -1,0 +1,86 @@
+/** The operations of the control plane that the page uses: operationId → method and path, as its document has them. */
+export const CALLS = {
+  listAccounts: ['GET', '/accounts'],
+  createAccount: ['POST', '/accounts'],
+  getAccount: ['GET', '/accounts/{account}'],
+  updateAccount: ['PATCH', '/accounts/{account}'],
+  deleteAccount: ['DELETE', '/accounts/{account}'],
+  resetAccount: ['POST', '/accounts/{account}/reset'],
+  exportState: ['GET', '/accounts/{account}/state'],
+  listSnapshots: ['GET', '/accounts/{account}/snapshots'],
+  takeSnapshot: ['POST', '/accounts/{account}/snapshots'],
+  restoreSnapshot: ['POST', '/accounts/{account}/snapshots/{snapshot}/restore'],
+  deleteSnapshot: ['DELETE', '/accounts/{account}/snapshots/{snapshot}'],
+  listKeys: ['GET', '/accounts/{account}/keys'],
+  createKey: ['POST', '/accounts/{account}/keys'],
+  updateKey: ['PATCH', '/accounts/{account}/keys/{key}'],
+  deleteKey: ['DELETE', '/accounts/{account}/keys/{key}'],
+  setFeatures: ['PUT', '/accounts/{account}/domains/{domain}/features'],
+  pinDmarc: ['PUT', '/accounts/{account}/domains/{domain}/dmarc'],
+  unpinDmarc: ['DELETE', '/accounts/{account}/domains/{domain}/dmarc'],
+  updateClock: ['PATCH', '/accounts/{account}/clock'],
+  getQuotas: ['GET', '/accounts/{account}/quotas'],
+  updateQuota: ['PATCH', '/accounts/{account}/quotas'],
+  listFaultSets: ['GET', '/fault-sets'],
+  addFaultSet: ['POST', '/accounts/{account}/fault-sets/{set}'],
+  listFaults: ['GET', '/accounts/{account}/faults'],
+  addFault: ['POST', '/accounts/{account}/faults'],
+  clearFaults: ['DELETE', '/accounts/{account}/faults'],
+  deleteFault: ['DELETE', '/accounts/{account}/faults/{fault}'],
+  listAllRequests: ['GET', '/requests'],
+  listRequests: ['GET', '/accounts/{account}/requests'],
+  clearRequests: ['DELETE', '/accounts/{account}/requests'],
+  streamAllEvents: ['GET', '/events'],
+  streamEvents: ['GET', '/accounts/{account}/events'],
+  explainRequest: ['GET', '/explain/{request-id}'],
+  getCoverage: ['GET', '/accounts/{account}/coverage'],
+} as const satisfies Record<string, readonly [method: string, path: string]>
+
+export type CallId = keyof typeof CALLS
+
+/** The bodies of the requests; the operations that are not listed take none. */
+interface Bodies {
+  createAccount: { id?: string; fixture?: string; seed?: number }
+  updateAccount: { plan: string }
+  resetAccount: { fixture?: string }
+  takeSnapshot: { name: string; replace?: true }
+  createKey: { label?: string }
+  updateKey: { disabled: boolean }
+  setFeatures: { features: readonly string[] }
+  pinDmarc: Readonly<Record<string, string | number>>
+  updateClock: { advance: string } | { frozen: boolean }
+  updateQuota: { key?: string; bucket: string; remaining: number }
+  addFault: RuleToAdd
+}
+
+/** A fault rule as the form writes it. JSON omits what is `undefined`; the control plane decides what is missing. */
+export interface RuleToAdd {
+  match?: { operation: string }
+  respond?: { error: string | undefined } | { status: number | undefined; body: string | undefined }
+  connection?: string | undefined
+  corrupt?: string | undefined
+  delay_ms?: number | undefined
+  times?: number | undefined
+  probability?: number | undefined
+  phase?: string | undefined
+}
+
+interface Queries {
+  listRequests: { limit: number }
+  listAllRequests: { limit: number }
+}
+
+type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
+type ParameterOf<Id extends CallId> = Exclude<NamesIn<(typeof CALLS)[Id][1]>, 'account'>
+
+/** An account other than the chosen one. */
+interface OtherAccount {
+  account?: string
+}
+
+/** What a call needs: the parameters of its path, its body and its query. The chosen account need not be named. */
+export type RequestOf<Id extends CallId> = ([ParameterOf<Id>] extends [never]
+  ? { parameters?: OtherAccount }
+  : { parameters: OtherAccount & Record<ParameterOf<Id>, string> }) &
+  (Id extends keyof Bodies ? { body: Bodies[Id] } : unknown) &
+  (Id extends keyof Queries ? { query: Queries[Id] } : unknown)

@@ -1,0 +1,65 @@
+import { CALLS, type CallId, type RequestOf } from './calls.ts'
+import { isObject, readRefusal, Unreachable } from './refusals.ts'
+import type { ResponseData } from './responses.ts'
+import { selection } from './selection.ts'
+import { askForToken, readToken } from './token.ts'
+
+const ROOT = location.pathname.replace(/\/+$/, '')
+
+type DataOf<Id extends CallId> = Id extends keyof ResponseData ? ResponseData[Id] : unknown
+/** A request that needs nothing may be left out. */
+type ArgumentOf<Id extends CallId> = object extends RequestOf<Id> ? [request?: RequestOf<Id>] : [request: RequestOf<Id>]
+
+/** The parts of a request to any operation. */
+interface Request {
+  parameters?: Readonly<Record<string, string>>
+  body?: object
+  query?: Readonly<Record<string, number>>
+  headers?: Readonly<Record<string, string>>
+  signal?: AbortSignal
+}
+
+/**
+ * Calls an operation, of the chosen account unless the request names another, and resolves to the data of its success.
+ *
+ * @throws Refused when the control plane refuses the request, and Unreachable when it does not answer.
+ */
+export function call<Id extends CallId>(id: Id, ...request: ArgumentOf<Id>): Promise<DataOf<Id>>
+// The declared type needs no check here: the server checks each response against its document, and a test compares
+// the types.
+export async function call(id: CallId, request?: Request): Promise<unknown> {
+  const response = await send(id, request)
+  const answer: unknown = await response.json().catch(() => undefined)
+  if (!isObject(answer)) throw new Unreachable('The response of the server is incomplete.')
+  return answer['data']
+}
+
+/** Sends a request and resolves to a response with a status of success. Asks for the token when one is needed. */
+export async function send(id: CallId, request: Request = {}): Promise<Response> {
+  const { body, query, headers, signal } = request
+  const [method, template] = CALLS[id]
+  const parameters: Readonly<Record<string, string>> = { account: selection.account, ...request.parameters }
+  const path = template.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+  const search = new URLSearchParams(Object.entries(query ?? {}).map(([name, value]) => [name, String(value)]))
+  const url = ROOT + path + (search.size > 0 ? `?${search}` : '')
+  for (;;) {
+    const token = readToken()
+    const fields = {
+      ...headers,
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(body && { 'content-type': 'application/json' }),
+    }
+    const content = { ...(body && { body: JSON.stringify(body) }), ...(signal && { signal }) }
+    const response = await fetch(url, { method, headers: fields, ...content }).catch((error) => {
+      throw signal?.aborted ? error : new Unreachable('The server does not answer.')
+    })
+    if (response.ok) return response
+    const refused = readRefusal(response.status, await response.json().catch(() => undefined))
+    if (refused === undefined) {
+      throw new Unreachable(`Something other than the control plane answered, with the status ${response.status}.`)
+    }
+    if (response.status !== 401) throw refused
+    // While the server answered, another request may have asked for the token.
+    if (token === readToken()) await askForToken(token !== null)
+  }
+}

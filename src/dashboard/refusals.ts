@@ -1,0 +1,37 @@
+export interface Problem {
+  code: string
+  message: string
+}
+
+/** The control plane refused a request; the texts are its own. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  readonly problems: readonly Problem[]
+
+  constructor(status: number, { code, message, problems }: Problem & { problems: readonly Problem[] }) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.problems = problems
+  }
+}
+
+/** The server does not answer, or something else answers in its place. */
+export class Unreachable extends Error {}
+
+/** Reads the body of a failure; `undefined` if it is not a failure of the control plane. */
+export function readRefusal(status: number, body: unknown): Refused | undefined {
+  if (!isObject(body) || !isProblem(body['error'])) return undefined
+  const { code, message } = body['error']
+  const problems = 'problems' in body['error'] ? body['error'].problems : []
+  return new Refused(status, { code, message, problems: Array.isArray(problems) ? problems.filter(isProblem) : [] })
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function isProblem(value: unknown): value is Problem {
+  return isObject(value) && typeof value['code'] === 'string' && typeof value['message'] === 'string'
+}

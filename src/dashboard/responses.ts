@@ -1,0 +1,208 @@
+// The data that the page reads from the server. Instants are strings in RFC 3339. A test compares these types with the
+// types of the server.
+
+/** The values that the page offers for choice; the server writes them into the page. */
+export interface Facts {
+  basePath: string
+  plans: readonly string[]
+  fixtures: readonly string[]
+  operations: readonly { id: string; method: string; path: string; codes: readonly string[] }[]
+  profiles: readonly string[]
+  policies: readonly string[]
+  connections: readonly string[]
+  corruptions: readonly string[]
+}
+
+export interface Account {
+  id: string
+  plan: string
+  now: string
+  frozen: boolean
+  domains: number
+  keys: number
+  faults: number
+  snapshots: number
+}
+
+export interface Clock {
+  now: string
+  frozen: boolean
+}
+
+export interface Key {
+  id: string
+  label: string | null
+  created_at: string
+  disabled: boolean
+  in_grace: boolean
+}
+
+/** The state of a quota; `key` is null if all keys of the account share the quota. */
+export interface Quota {
+  key: string | null
+  bucket: string
+  limit: number
+  remaining: number
+  resets_at: string
+}
+
+export interface Snapshot {
+  name: string
+  taken_at: string
+  domains: number
+  groups: number
+}
+
+export interface FaultRule {
+  description?: string
+  match?: object
+  skip?: number
+  times?: number
+  probability?: number
+  delay_ms?: number
+  jitter_ms?: number
+  respond?: { error: string; status?: number } | { status: number }
+  connection?: string
+  corrupt?: string
+  expires_after?: string
+}
+
+export interface Fault {
+  id: string
+  set?: string
+  phase: string
+  matched: number
+  hits: number
+  state: string
+  rule: FaultRule
+}
+
+export interface FaultSet {
+  name: string
+  description: string
+  rules: readonly FaultRule[]
+}
+
+/** The pinned fields of a domain's record, with their values. */
+export type Pin = Readonly<Record<string, string | number>>
+
+/** A row of GET /dmarc. */
+export type DmarcRecord = object
+
+export interface FixtureDomain {
+  name: string
+  features?: readonly string[]
+  profile?: string
+  record?: Pin
+}
+
+export interface FixtureGroup {
+  id: string
+  name: string
+  domains: readonly string[]
+}
+
+export interface Fixture {
+  domains?: readonly FixtureDomain[]
+  groups?: readonly FixtureGroup[]
+}
+
+export interface Domain {
+  /** The row of the domain in GET /dmarc, if it has one now. */
+  record: DmarcRecord | null
+}
+
+/** A request or a response; a long body is truncated. */
+export interface Message {
+  headers: Readonly<Record<string, string>>
+  body: string | null
+  body_size: number
+  truncated: boolean
+}
+
+export interface RequestProblem {
+  code: string
+  field: string | null
+  message: string
+  received: unknown
+}
+
+/** One exchange with the service. */
+export interface JournalEntry {
+  ordinal: number
+  request_id: string
+  account: string | null
+  key: string | null
+  at: string
+  method: string
+  path: string
+  query: string
+  operation: string | null
+  status: number | null
+  code: string | null
+  injected: boolean
+  fault: { effect: string | null } | null
+  problems: readonly RequestProblem[]
+  violations: readonly object[]
+  duration_ms: number
+  request: Message
+  response: Message
+}
+
+/** Everything that the control plane knows about one exchange. */
+export interface Explanation {
+  request_id: string
+  account: string | null
+  operation: string | null
+  summary: string
+  documented: boolean
+  assumptions: readonly { id: string; spec: string }[]
+  rules: readonly { id: string; says: string }[]
+  problems: readonly RequestProblem[]
+  quota: { limit: number; remaining: number; resets_at: string } | null
+  clock: string
+  fault: object | null
+  failure: string | null
+  correction: { changes: readonly string[]; before: readonly string[]; curl: string } | null
+  exchange: JournalEntry
+}
+
+/** The commands that would cover a gap, or the reason why none is known. */
+export interface Gap {
+  curl?: readonly string[]
+  hint?: string
+}
+
+export interface Coverage {
+  summary: Readonly<
+    Record<'operations' | 'responses' | 'rules' | 'edges', { seen: number; total: number; percent: number }>
+  >
+  operations: readonly {
+    operation: string
+    responses: readonly (Gap & { status: number; code?: string; genuine: number })[]
+  }[]
+  rules: readonly (Gap & { id: string; says: string; seen: boolean })[]
+  edges: readonly (Gap & { id: string; seen: boolean })[]
+}
+
+/** The data of each operation's success; the page reads nothing from the operations that are not listed. */
+export interface ResponseData {
+  listAccounts: { accounts: readonly Account[] }
+  createAccount: { account: Account; api_key: string }
+  getAccount: { account: Account }
+  exportState: Fixture
+  listSnapshots: { snapshots: readonly Snapshot[] }
+  listKeys: { keys: readonly Key[] }
+  createKey: { key: Key; api_key: string }
+  setFeatures: Domain
+  pinDmarc: Domain
+  unpinDmarc: Domain
+  updateClock: Clock
+  getQuotas: { quotas: readonly Quota[] }
+  listFaultSets: { sets: readonly FaultSet[] }
+  listFaults: { faults: readonly Fault[] }
+  listAllRequests: { requests: readonly JournalEntry[] }
+  listRequests: { requests: readonly JournalEntry[] }
+  explainRequest: Explanation
+  getCoverage: Coverage
+}

@@ -1,0 +1,54 @@
+import { describe, expectTypeOf, it } from 'vitest'
+import type { PageFacts } from '../../src/admin/dashboard.ts'
+import type { Facts, ResponseData } from '../../src/dashboard/responses.ts'
+import type {
+  AccountReport,
+  ClockReport,
+  CoverageReport,
+  DomainReport,
+  ExplanationReport,
+  FaultReport,
+  FaultSetReport,
+  Fixture,
+  KeyReport,
+  QuotaReport,
+  RequestReport,
+  SnapshotReport,
+} from '../../src/index.ts'
+
+type ElementOf<List> = List extends readonly (infer Element)[] ? Element : never
+
+/** An export writes each domain as an object, and each group with all its fields. A fixture may be shorter. */
+interface Export {
+  domains: Exclude<ElementOf<Fixture['domains']>, string>[]
+  groups: Required<ElementOf<Fixture['groups']>>[]
+}
+
+/** The types of the library for the operations that the page calls. */
+interface Reports {
+  listAccounts: { accounts: AccountReport[] }
+  createAccount: { account: AccountReport; api_key: string }
+  getAccount: { account: AccountReport }
+  exportState: Export
+  listSnapshots: { snapshots: SnapshotReport[] }
+  listKeys: { keys: KeyReport[] }
+  createKey: { key: KeyReport; api_key: string }
+  setFeatures: DomainReport
+  pinDmarc: DomainReport
+  unpinDmarc: DomainReport
+  updateClock: ClockReport
+  getQuotas: { quotas: QuotaReport[] }
+  listFaultSets: { sets: FaultSetReport[] }
+  listFaults: { faults: FaultReport[] }
+  listAllRequests: { requests: RequestReport[] }
+  listRequests: { requests: RequestReport[] }
+  explainRequest: ExplanationReport
+  getCoverage: CoverageReport
+}
+
+describe('the types of the dashboard', () => {
+  it('accept everything that the server sends', () => {
+    expectTypeOf<Reports>().toExtend<ResponseData>()
+    expectTypeOf<PageFacts>().toExtend<Facts>()
+  })
+})
