@@ -136,7 +136,7 @@ function readBytes(request: IncomingMessage & Partial<Arrival>, limit: number): 
   })
 }
 
-/** The client left before its request was whole, so there is nobody to answer. */
+/** The client left before its request was complete, so there is nobody to answer. */
 export class ClientGone extends Error {
   override name = 'ClientGone'
 }

@@ -147,7 +147,7 @@ describe('an exchange is listed', () => {
     await connection.destroy()
     await expect.poll(() => service.requests()).toMatchObject([{ status: null, code: null, operation: 'addDomains' }])
     expect((await service.explain()).summary).toBe(
-      'The client left before its request was whole; there was nobody to answer.',
+      'The client left before its request was complete, so no response was sent.',
     )
   })
 
