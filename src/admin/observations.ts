@@ -4,9 +4,9 @@ import { type CoverageReport, type Gap, reportCoverage } from '../coverage/repor
 import { detachAccount } from '../domain/account.ts'
 import { type AccountVerb, done, type Verb } from './verb.ts'
 
-export const getCoverage: AccountVerb = ({ account, contract, worlds, planes }) => {
+export const getCoverage: AccountVerb = ({ account, now, contract, worlds, planes }) => {
   // The requests are tried on a copy of the account.
-  const plans = planGaps(contract, detachAccount(account))
+  const plans = planGaps(contract, detachAccount(account), now)
   return done(withCommands(reportCoverage(worlds.coverage(account.id), plans), planes()))
 }
 

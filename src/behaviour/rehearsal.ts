@@ -1,8 +1,12 @@
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
+import { type ApiKey, addKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
+import { bucketOf, currentHits, type Hits, limitOf } from '../domain/quotas.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { identityOf } from '../ground/secrets.ts'
 import type { ReceivedRequest } from './conformity.ts'
+import { decideAdmission, type GateDecision } from './gate.ts'
 import { judge } from './judge.ts'
 import type { SampleAccount, ServiceContract } from './operation.ts'
 import type { PlannedRequest } from './planned-request.ts'
@@ -17,15 +21,18 @@ const FEATURE = 'mta-sts'
  */
 export class Rehearsal implements SampleAccount {
   readonly contract: ServiceContract
+  /** Milliseconds on the account's clock, which stands still during the rehearsal. */
+  readonly now: number
   /** The requests, in the order in which they are to be sent. */
-  readonly steps: PlannedRequest[]
+  readonly steps: PlannedRequest[] = []
   #state: AccountState
+  #quotas = new Map<string, Hits>()
   #restoring: (() => void) | undefined
 
-  constructor(contract: ServiceContract, account: AccountState, steps: readonly PlannedRequest[] = []) {
+  constructor(contract: ServiceContract, account: AccountState, now = account.createdAt) {
     this.contract = contract
+    this.now = now
     this.#state = account
-    this.steps = [...steps]
   }
 
   get state(): AccountState {
@@ -33,7 +40,10 @@ export class Rehearsal implements SampleAccount {
   }
 
   copy(): Rehearsal {
-    return new Rehearsal(this.contract, this.#state, this.steps)
+    const copy = new Rehearsal(this.contract, this.#state, this.now)
+    copy.steps.push(...this.steps)
+    copy.#quotas = new Map(this.#quotas)
+    return copy
   }
 
   /** Adds a request to the plan that changes nothing that a later one depends on. */
@@ -47,10 +57,51 @@ export class Rehearsal implements SampleAccount {
     this.#restoring = undefined
   }
 
-  /** Sees to it that the account may use the API. */
+  /** Sees to it that the account may use the API: it gets a plan and a key if it has none that is good for that. */
   allowAccess(): void {
     const { plans } = this.contract.settings
     if (!includesApiAccess(this.#state.plan, plans)) this.changePlan(plans.lowest)
+    if (this.#state.keys.some(({ disabled }) => !disabled)) return
+    this.administer('POST', '/keys', {})
+    this.#addKey({ id: 'key_sample', hash: 'sample', createdAt: this.now, disabled: false })
+  }
+
+  /** What the gate decides about a request to the operation with the key of this hash. It counts nothing. */
+  enter(operation: Operation, keyHash: string): GateDecision {
+    const { settings } = this.contract
+    const counting = { quotas: this.#quotas, tallies: new Map(), requests: 0 }
+    const request = { keyHash, method: operation.method, operation, meetsFaults: false }
+    const bucket = (key: ApiKey, path: string) => bucketOf(key.hash, path, settings.quotaScope)
+    const terms = { settings, enforceQuotas: true, bucketOf: bucket }
+    return decideAdmission(request, this.#state, counting, this.now, terms)
+  }
+
+  addKey(secret: string): void {
+    this.administer('POST', '/keys', { key: secret, label: 'Sample' })
+    this.#addKey({ ...identityOf(secret), createdAt: this.now, disabled: false })
+  }
+
+  disableKey(id: string): void {
+    this.administer('PATCH', `/keys/${id}`, { disabled: true })
+    const keys = this.#state.keys.map((key) => (key.id === id ? { ...key, disabled: true } : key))
+    this.#state = { ...this.#state, keys }
+  }
+
+  deleteKey(id: string): void {
+    this.administer('DELETE', `/keys/${id}`)
+    this.#state = { ...this.#state, keys: this.#state.keys.filter((key) => key.id !== id) }
+  }
+
+  /** Leaves so many requests of the operation's quota to each key. */
+  leaveRequests({ path, quota }: Operation, remaining: number): void {
+    if (quota === undefined) throw new Error(`${path} has no quota.`)
+    this.administer('PATCH', '/quotas', { bucket: path.slice(1), remaining })
+    const { quotaScope, quotaWindow, gracePeriod } = this.contract.settings
+    const { startedAt } = currentHits(undefined, { window: quota.window, start: quotaWindow }, this.now)
+    for (const key of this.#state.keys) {
+      const used = limitOf(quota, isInGrace(key, this.now, gracePeriod)) - remaining
+      this.#quotas.set(bucketOf(key.hash, path, quotaScope), { startedAt, used })
+    }
   }
 
   changePlan(plan: string): void {
@@ -122,6 +173,10 @@ export class Rehearsal implements SampleAccount {
     return Math.max(1, this.#limitOf(operationId, field, 'minItems') ?? 1)
   }
 
+  #addKey(key: ApiKey): void {
+    this.#state = addKey(this.#state, key)
+  }
+
   #limitOf(operationId: string, field: string, keyword: 'minItems' | 'maxItems'): number | undefined {
     const schema = valueAt(this.#operation(operationId).bodySchema, `/properties/${field}`)
     const limit = isObject(schema) ? schema[keyword] : undefined
@@ -159,7 +214,7 @@ export class Rehearsal implements SampleAccount {
   #send(operationId: string, body: Json): Json {
     const operation = this.#operation(operationId)
     const request: ReceivedRequest = { operation, query: {}, body: { ok: true, value: body } }
-    const judgement = judge(request, this.#state, this.contract, this.#state.createdAt)
+    const judgement = judge(request, this.#state, this.contract, this.now)
     if (!judgement.ok) throw new Error(`${operationId} refuses a sample: ${JSON.stringify(judgement.problems)}.`)
     const { method, path } = operation
     this.plan({ plane: 'service', method, path, body })

@@ -4,11 +4,10 @@ import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
-import { type Refusal, refuse } from '../domain/errors.ts'
 import { includesApiAccess } from '../domain/plans.ts'
-import { deriveKey, hashKey } from '../ground/secrets.ts'
+import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
 import { type MediaFields, readText } from '../http/body.ts'
-import { type KeyEvidence, NO_KEY } from '../journal/entry.ts'
+import { keyEvidenceOf } from '../journal/entry.ts'
 import { Coverage } from './coverage.ts'
 import { deviationsOf } from './deviations.ts'
 import { requestAtEdge } from './edge-requests.ts'
@@ -33,29 +32,20 @@ interface Candidate {
 interface Scene {
   contract: ServiceContract
   account: AccountState
+  now: number
   operation: Operation
   behaviour: OperationBehaviour
 }
-
-/** How a request fares at the gate, where that is not as usual. */
-type AtTheGate = Partial<Pick<PlannedRequest, 'key' | 'headers'>> & {
-  refusal?: Refusal
-  evidence?: KeyEvidence
-  /** Of the quota, once the request is charged; -1 where it was refused for that. */
-  remaining?: number
-}
-
-const USUAL_KEY: KeyEvidence = { ordinal: 1, disabled: false, inGrace: false }
 
 /**
  * Plans requests by trial. For each candidate, it predicts what would be observed, and asks a separate coverage what
  * that shows. The first candidate that shows something becomes the plan for it.
  */
-export function planGaps(contract: ServiceContract, account: AccountState): GapPlans {
+export function planGaps(contract: ServiceContract, account: AccountState, now: number): GapPlans {
   const { slots, items } = layoutOf(contract)
   const slotPlans = new Map<number, readonly PlannedRequest[]>()
   const itemPlans = new Map<number, readonly PlannedRequest[]>()
-  for (const { requests, observation, times } of candidatesFor(contract, account)) {
+  for (const { requests, observation, times } of candidatesFor(contract, account, now)) {
     const trial = new Coverage(contract)
     for (let time = 0; time < times; time++) trial.observe(observation)
     for (const slot of slots.keys()) {
@@ -68,11 +58,11 @@ export function planGaps(contract: ServiceContract, account: AccountState): GapP
   return { slots: slotPlans, items: itemPlans }
 }
 
-function* candidatesFor(contract: ServiceContract, account: AccountState): Generator<Candidate> {
+function* candidatesFor(contract: ServiceContract, account: AccountState, now: number): Generator<Candidate> {
   const edges = layoutOf(contract).items.flatMap((item) => ('edge' in item ? [item.edge] : []))
   for (const operation of contract.operations) {
     const behaviour = contract.behaviourOf(operation)
-    const scene = { contract, account, operation, behaviour }
+    const scene = { contract, account, now, operation, behaviour }
     for (const sample of behaviour.accepted) {
       const rehearsal = admitted(scene)
       yield perform(scene, rehearsal, sample(rehearsal))
@@ -104,67 +94,58 @@ function* refusals(scene: Scene, samples: readonly Sample[]): Generator<Candidat
 }
 
 /** The account as it is, once it may use the API. */
-function admitted({ contract, account }: Scene): Rehearsal {
-  const rehearsal = new Rehearsal(contract, account)
+function admitted({ contract, account, now }: Scene): Rehearsal {
+  const rehearsal = new Rehearsal(contract, account, now)
   rehearsal.allowAccess()
   return rehearsal
 }
 
 /** Requests about what is checked before the operation: key, plan and quota. They restore what they change. */
 function* candidatesAtTheGate(scene: Scene): Generator<Candidate> {
-  const { contract, operation, behaviour } = scene
+  const { operation, behaviour } = scene
   const plain = plainSample(behaviour)
-  const refused = refuse({ code: 'unauthorized' })
-  const stranger = admitted(scene)
-  yield perform(scene, stranger, plain(stranger), { refusal: refused, key: 'none', evidence: NO_KEY })
+  const keyless = admitted(scene)
+  yield perform(scene, keyless, plain(keyless), NO_KEY_SENT)
   yield* candidatesOfPlans(scene)
 
-  const inGrace = contract.settings.gracePeriod > 0
   for (const disabled of [false, true]) {
     const rehearsal = admitted(scene)
-    const sent = plain(rehearsal)
-    const { keys } = rehearsal.state
+    const sample = plain(rehearsal)
     const secret = freshKey(rehearsal.state)
-    const name = secret.split('.')[0] ?? ''
-    rehearsal.administer('POST', '/keys', { key: secret, label: 'Sample' })
-    if (disabled) rehearsal.administer('PATCH', `/keys/${name}`, { disabled })
-    const candidate = perform(scene, rehearsal, sent, {
-      ...(disabled && { refusal: refused }),
-      key: 'none',
-      headers: { Authorization: `Bearer ${secret}` },
-      evidence: { ordinal: keys.length + 1, disabled, inGrace },
-    })
-    rehearsal.administer('DELETE', `/keys/${name}`)
+    const { id, hash } = identityOf(secret)
+    rehearsal.addKey(secret)
+    if (disabled) rehearsal.disableKey(id)
+    const credentials = { hash, request: { key: 'none' as const, headers: { Authorization: `Bearer ${secret}` } } }
+    const candidate = perform(scene, rehearsal, sample, credentials)
+    rehearsal.deleteKey(id)
     yield candidate
   }
 
-  for (const remaining of operation.quota === undefined ? [] : [1, 0]) {
+  if (operation.quota === undefined) return
+  for (const remaining of [1, 0]) {
     const rehearsal = admitted(scene)
-    const sent = plain(rehearsal)
-    const bucket = operation.path.slice(1)
-    rehearsal.administer('PATCH', '/quotas', { bucket, remaining })
-    const gate = { remaining: remaining - 1, ...(remaining === 0 && { refusal: refuse({ code: 'rate_limited' }) }) }
-    const candidate = perform(scene, rehearsal, sent, gate)
-    rehearsal.administer('PATCH', '/quotas', { bucket, remaining: operation.quota?.limit })
+    const sample = plain(rehearsal)
+    rehearsal.leaveRequests(operation, remaining)
+    const candidate = perform(scene, rehearsal, sample)
+    rehearsal.leaveRequests(operation, operation.quota.limit)
     yield candidate
   }
 }
 
 function* candidatesOfPlans(scene: Scene): Generator<Candidate> {
-  const { contract, account, behaviour } = scene
+  const { contract, account, now, behaviour } = scene
   const plain = plainSample(behaviour)
   const { plans } = contract.settings
   const below = plans.order[plans.order.indexOf(plans.lowest) - 1]
-  const refusal = refuse({ code: 'unauthorized', reason: 'plan' })
   if (!includesApiAccess(account.plan, plans)) {
     // The request is refused before it meets the account, so it needs no preparation.
-    const sent = plain(new Rehearsal(contract, account))
-    yield perform(scene, new Rehearsal(contract, account), sent, { refusal })
+    const sample = plain(new Rehearsal(contract, account, now))
+    yield perform(scene, new Rehearsal(contract, account, now), sample)
   } else if (below !== undefined) {
-    const rehearsal = new Rehearsal(contract, account)
-    const sent = plain(rehearsal)
+    const rehearsal = admitted(scene)
+    const sample = plain(rehearsal)
     rehearsal.changePlan(below)
-    const candidate = perform(scene, rehearsal, sent, { refusal })
+    const candidate = perform(scene, rehearsal, sample)
     rehearsal.changePlan(account.plan)
     yield candidate
   }
@@ -174,50 +155,61 @@ function plainSample({ accepted }: OperationBehaviour): Sample {
   return accepted[0] ?? (() => ({}))
 }
 
+/** The key of a request, and how the planned request says which one it is. */
+interface Credentials {
+  hash: string
+  request: Pick<PlannedRequest, 'key' | 'headers'>
+}
+
+const NO_KEY_SENT: Credentials = { hash: '', request: { key: 'none' } }
+
+/** The credentials of a request that does not say which key it carries: a valid one. */
+function usualCredentials({ keys }: AccountState): Credentials {
+  return { hash: keys.find(({ disabled }) => !disabled)?.hash ?? '', request: {} }
+}
+
 /** Adds the request to the plan, and predicts what will be observed of it. */
 function perform(
   { contract, operation }: Scene,
   rehearsal: Rehearsal,
   { query = {}, body, padTo, times, headers: own }: SampleRequest,
-  { refusal, key, headers: credentials, remaining, evidence = USUAL_KEY }: AtTheGate = {},
+  { hash, request: credentials }: Credentials = usualCredentials(rehearsal.state),
 ): Candidate {
-  const headers = { ...own, ...credentials }
+  const headers = { ...own, ...credentials.headers }
   const search = new URLSearchParams(query).toString()
   rehearsal.plan({
     plane: 'service',
     method: operation.method,
     path: search === '' ? operation.path : `${operation.path}?${search}`,
-    ...(key !== undefined && { key }),
+    ...(credentials.key !== undefined && { key: credentials.key }),
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),
     ...(padTo !== undefined && { padTo }),
     ...(times !== undefined && { times }),
   })
-  const { state } = rehearsal
+  const { state, now } = rehearsal
+  const { settings, catalogue } = contract
   const text = typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
   const bodyBytes = padTo ?? Buffer.byteLength(text)
-  const read = operation.readsBody ? readText(text, bodyBytes, mediaFields(headers), contract.settings) : undefined
-  const judgement = refusal ?? judge({ operation, query, body: read }, state, contract, state.createdAt)
+  const read = operation.readsBody ? readText(text, bodyBytes, mediaFields(headers), settings) : undefined
+  const gate = rehearsal.enter(operation, hash)
+  const judgement = gate.refusal ?? judge({ operation, query, body: read }, state, contract, now)
   const problem = judgement.ok ? undefined : judgement.problems[0]
-  const limit = operation.quota?.limit ?? 0
   return {
     requests: rehearsal.steps,
     times: times ?? 1,
     observation: {
       operation,
-      status: problem === undefined ? operation.success.status : contract.catalogue.answer(problem).status,
+      status: problem === undefined ? operation.success.status : catalogue.answer(problem).status,
       code: problem?.code,
       reason: problem?.reason,
       injected: false,
       query,
       body: read?.ok ? read.value : undefined,
       bodyBytes,
-      allowance:
-        remaining === undefined
-          ? undefined
-          : { allowed: remaining >= 0, limit, remaining: Math.max(0, remaining), resetAt: 0 },
-      now: 0,
-      key: evidence,
+      allowance: gate.allowance,
+      now,
+      key: keyEvidenceOf(gate.principal ?? gate.disabled, settings.gracePeriod),
       group: query['id'] === undefined ? undefined : state.groups.get(query['id']),
     },
   }

@@ -60,14 +60,14 @@ export function correctContent(sent: Sent, account: AccountState, contract: Serv
  * Why the service would refuse the request. If a list is only too long, the problems of the state are included, so that
  * a correction first leaves out the entries that would be refused anyway.
  */
-function findProblems(request: ConformingRequest, { contract, state }: Rehearsal): readonly Problem<string>[] {
+function findProblems(request: ConformingRequest, { contract, state, now }: Rehearsal): readonly Problem<string>[] {
   const { operation, query, body } = request
   const { settings, catalogue } = contract
   const received = { operation, query, body: operation.readsBody ? { ok: true as const, value: body } : undefined }
   const conformity = conform(received, settings, catalogue)
   const problems = conformity.ok ? [] : conformity.problems
   if (problems.some(({ reason }) => reason !== 'maxItems')) return problems
-  const decision = decide(conformity.ok ? conformity : request, state, contract, state.createdAt)
+  const decision = decide(conformity.ok ? conformity : request, state, contract, now)
   const size = Buffer.byteLength(JSON.stringify(body))
   return [
     ...problems,

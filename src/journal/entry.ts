@@ -1,8 +1,10 @@
+import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Violation } from '../contract/violations.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
+import { isInGrace } from '../domain/keys.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Content } from '../http/content.ts'
 
@@ -80,3 +82,11 @@ export interface KeyEvidence {
 
 /** A request without a key, or with one that belongs to no account. */
 export const NO_KEY: KeyEvidence = { ordinal: 0, disabled: false, inGrace: false }
+
+/** What a request shows of the key that it carries. `gracePeriod` in seconds. */
+export function keyEvidenceOf(principal: Principal | undefined, gracePeriod: number): KeyEvidence {
+  if (principal === undefined) return NO_KEY
+  const { account, key, now } = principal
+  const ordinal = account.keys.indexOf(key) + 1
+  return { ordinal, disabled: key.disabled, inGrace: isInGrace(key, now, gracePeriod) }
+}

@@ -1,15 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Worlds } from '../accounts/worlds.ts'
-import type { Principal } from '../behaviour/gate.ts'
 import type { Contract } from '../contract/contract.ts'
-import { isInGrace } from '../domain/keys.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
 import type { Content } from '../http/content.ts'
 import type { MalformedExchange } from '../http/engine/malformed.ts'
 import type { Headers } from '../http/engine/outbox.ts'
 import type { Log } from '../http/log.ts'
 import { readTarget } from '../http/router.ts'
-import { type KeyEvidence, NO_KEY } from '../journal/entry.ts'
+import { keyEvidenceOf, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { redactKeys } from '../journal/redaction.ts'
 import type { Outcome } from './stages.ts'
@@ -86,17 +84,10 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
       violations: reply?.breach?.violations ?? NONE,
       injection: injectionIn(outcome),
       injected: isInjected(outcome),
-      keyEvidence: keyEvidence(known),
+      keyEvidence: keyEvidenceOf(known, gracePeriod),
       group: conforming?.group,
       failure,
     }
-  }
-
-  function keyEvidence(known: Principal | undefined): KeyEvidence {
-    if (known === undefined) return NO_KEY
-    const { account, key, now } = known
-    const inGrace = isInGrace(key, now, gracePeriod)
-    return { ordinal: account.keys.indexOf(key) + 1, disabled: key.disabled, inGrace }
   }
 }
 
