@@ -32,7 +32,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   'node-test.ts': ['node:test'],
   'prepare.ts': ['node:fs/promises'],
   cli: ['node:fs', 'node:fs/promises', 'node:net', 'node:util', 'js-yaml', 'pino'],
-  start: ['node:events', 'node:http', 'node:util'],
+  start: ['node:events', 'node:http'],
   service: ['node:http', 'node:net'],
   admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],
   faults: ['node:http', 'node:net'],
@@ -47,7 +47,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
     ...['ajv', 'lowdb'],
   ],
-  ground: ['node:crypto', 'ajv'],
+  ground: ['node:crypto', 'node:util', 'ajv'],
 }
 /** To be removed with the object that all stages of a request share. */
 const KNOWN = [

@@ -5,6 +5,7 @@ import { timeOn } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { comparedName } from '../domain/groups.ts'
 import { recordOn } from '../figures/figures.ts'
+import { show } from '../ground/show.ts'
 import type { AccountRecord } from '../store/record.ts'
 
 /** The last time that JavaScript can represent, in milliseconds. */
@@ -25,7 +26,7 @@ export function validateAccount(account: AccountRecord, contract: Contract, real
   if (!(now >= 0 && now <= LAST_TIME)) return '/account/clock shows a time that does not exist'
   const { order } = contract.settings.plans
   if (!order.includes(account.plan)) {
-    return `/account/plan ${JSON.stringify(account.plan)} must be one of ${order.join(', ')}`
+    return `/account/plan ${show(account.plan)} must be one of ${order.join(', ')}`
   }
   return validateDomains(account, contract) ?? validatePins(account, contract, now) ?? validateGroups(account, contract)
 }
@@ -57,7 +58,7 @@ function validateGroups({ groups }: AccountRecord, contract: Contract): string |
   const names = new Set<string>()
   for (const [index, { name }] of groups.entries()) {
     const compared = comparedName(name, contract.settings.nameComparison)
-    if (names.has(compared)) return `/account/groups/${index}/name ${JSON.stringify(name)} is the name of another group`
+    if (names.has(compared)) return `/account/groups/${index}/name ${show(name)} is the name of another group`
     names.add(compared)
   }
   return undefined
@@ -69,8 +70,6 @@ function check({ operations }: Api, operationId: string, data: unknown): readonl
 }
 
 function describe(pointer: string, { message, pointer: original, value }: Violation): string {
-  const text = JSON.stringify(value) ?? 'undefined'
-  const shown = text.length <= 100 ? text : `${text.slice(0, 99)}…`
   const reason = message.startsWith(original) ? message.slice(original.length).trim().replace(/\.$/, '') : message
-  return `${pointer} ${shown} ${reason}`
+  return `${pointer} ${show(value)} ${reason}`
 }

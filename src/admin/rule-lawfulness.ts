@@ -2,6 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { FaultMatch, FaultRule, InjectedAnswer } from '../domain/faults.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
+import { writeJson } from '../ground/json.ts'
 import { type AdminRefusal, invalid } from './codes.ts'
 
 /** What the schema cannot say of a rule: that the service's contract lets it strike, and that there is room for it. */
@@ -80,12 +81,8 @@ function findTooLong({ body }: Extract<InjectedAnswer, { status: number }>, limi
   return size > limit ? invalid('/respond/body', undefined, 'too-long', { limit, count: size }) : undefined
 }
 
-/** Bytes of a body as it is sent; `undefined` for one that is nested too deeply to be written as JSON. */
+/** Bytes of a body as it is sent; `undefined` for a body that is nested too deeply to be written as JSON. */
 function sizeOf(body: unknown): number | undefined {
-  try {
-    return Buffer.byteLength(typeof body === 'string' ? body : JSON.stringify(body))
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
+  const text = typeof body === 'string' ? body : writeJson(body)
+  return text === undefined ? undefined : Buffer.byteLength(text)
 }

@@ -1,5 +1,6 @@
 import type { Problem, Problems } from '../domain/errors.ts'
 import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
+import { shorten, show } from '../ground/show.ts'
 import { ContractError } from './contract-error.ts'
 
 interface Reason {
@@ -96,22 +97,14 @@ export class Catalogue {
 function fillIn(template: string, { field, value, about }: Problem<string>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     if (name === 'field') return field === '' ? 'The body' : `\`${fieldName(field ?? '')}\``
-    if (name === 'value') return shorten(write(value))
+    if (name === 'value') return show(value)
     const text = String(about?.[name] ?? `{${name}}`)
     return HELP.has(name) ? text : shorten(text)
   })
 }
 
-/** What would be right is our own text, of which a reader needs all. */
+/** These say what would be right. They are this program's own texts, and a reader needs them whole. */
 const HELP = new Set(['allowed', 'expected'])
-
-function write(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? 'undefined'
-  } catch {
-    return 'a value that is nested too deeply to be shown'
-  }
-}
 
 /** `/domains/3` → `domains[3]`; what is no pointer is the name of a query parameter and stays as it is. */
 function fieldName(field: string): string {
@@ -119,10 +112,4 @@ function fieldName(field: string): string {
   return stepsOf(field)
     .map((step, index) => (index === 0 ? shorten(step) : /^\d+$/.test(step) ? `[${step}]` : `.${step}`))
     .join('')
-}
-
-/** Enough of what a client sent to recognise it; an error message is no place to send a megabyte back. */
-function shorten(text: string): string {
-  const characters = [...text.slice(0, 202)]
-  return characters.length <= 100 ? text : `${characters.slice(0, 99).join('')}…`
 }

@@ -6,7 +6,7 @@ import { isRefusedBy } from '../contract/rules.ts'
 import { type Planes, writeCurl } from '../coverage/curl.ts'
 import { Evidence } from '../coverage/evidence.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
-import { type Json, pointTo, valueAt } from '../ground/json.ts'
+import { type Json, pointTo, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, textOf } from '../http/content.ts'
 import { describeEntry, describeInjection, describeProblem, describeQuota, queryOf } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
@@ -145,7 +145,7 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
     reason: problems[0]?.reason,
     injected,
     query: firstOfEach(queryOf(entry.target)),
-    body: operation.readsBody && body !== undefined ? parse(textOf(body)) : undefined,
+    body: operation.readsBody && body !== undefined ? readJson(textOf(body)) : undefined,
     bodyBytes: body?.size ?? 0,
     allowance,
     now: at,
@@ -159,14 +159,6 @@ function firstOfEach(query: string): Record<string, string> {
   const parameters: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(query)) parameters[name] ??= value
   return parameters
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The settings that decide whether a request is refused for that reason. */

@@ -1,5 +1,7 @@
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
+import { pointTo } from './json.ts'
+import { show } from './show.ts'
 
 let shared: Promise<Ajv2020> | undefined
 
@@ -32,12 +34,12 @@ async function createAjv(): Promise<Ajv2020> {
 }
 
 function explain({ instancePath, keyword, params, message, data, parentSchema }: ErrorObject): Fault {
-  const value = parentSchema?.['writeOnly'] === true && data !== '' ? '"…"' : shorten(write(data))
+  const value = parentSchema?.['writeOnly'] === true && data !== '' ? '"…"' : show(data)
   const at = (reason: string, pointer = instancePath) => ({ pointer, reason })
   switch (keyword) {
     case 'additionalProperties': {
       const known = Object.keys(parentSchema?.['properties'] ?? {})
-      const pointer = `${instancePath}/${String(params['additionalProperty']).replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const pointer = pointTo(instancePath, params['additionalProperty'])
       return at(`is no field here${known.length > 0 ? `; there are ${known.join(', ')}` : ''}`, pointer)
     }
     case 'required':
@@ -57,16 +59,4 @@ function explain({ instancePath, keyword, params, message, data, parentSchema }:
     default:
       return at(`is ${value} but ${message}`)
   }
-}
-
-function write(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? 'undefined'
-  } catch {
-    return 'nested too deeply to be shown'
-  }
-}
-
-function shorten(text: string): string {
-  return text.length <= 100 ? text : `${text.slice(0, 99)}…`
 }

@@ -2,9 +2,14 @@ import type { Catalogue } from '../contract/catalogue.ts'
 import type { Problem } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import { writeJson } from '../ground/json.ts'
+import { outline, shorten } from '../ground/show.ts'
 import { type Content, isCut, textOf } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactField, redactQuery, redactWithin } from './redaction.ts'
+
+/** Characters of a received value that a problem shows. */
+const RECEIVED = 500
 
 /** An entry of the journal as the control plane tells it; its document describes every field. Without secrets. */
 export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact): Record<string, unknown> {
@@ -38,7 +43,7 @@ export function describeProblem(
   redact: Redact,
 ): { code: string; field: string | null; message: string; received: unknown } {
   const { code, field, value } = problem
-  const received = value === undefined ? undefined : shorten(redact(write(value)))
+  const received = value === undefined ? undefined : shorten(redact(writeJson(value) ?? outline(value)), RECEIVED)
   return { code, field: field ?? null, message: redact(catalogue.answer(problem).message), received: received ?? null }
 }
 
@@ -85,17 +90,4 @@ export function isUnread({ held, size }: Content): boolean {
 /** Of what was cut off, the ellipsis shows that the last characters may be those of a secret. */
 function text(body: Content, redact: Redact): string {
   return isCut(body) ? redact(`${textOf(body)}…`).slice(0, -1) : redact(textOf(body))
-}
-
-/** A value may be nested too deeply to be written. */
-function write(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? ''
-  } catch {
-    return Array.isArray(value) ? '[…]' : '{…}'
-  }
-}
-
-function shorten(text: string): string {
-  return text.length <= 500 ? text : `${text.slice(0, 499)}…`
 }

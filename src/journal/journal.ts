@@ -1,4 +1,5 @@
 import type { Problem } from '../domain/errors.ts'
+import { outline, shorten } from '../ground/show.ts'
 import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactorFor } from './redaction.ts'
@@ -226,8 +227,8 @@ function weightOf({ body, responseBody, target, headers, problems }: Entry): num
 function withShortValue(problem: Problem<string>): Problem<string> {
   const { value } = problem
   if (typeof value === 'string') {
-    return value.length <= VALUE ? problem : { ...problem, value: `${value.slice(0, VALUE)}…` }
+    return value.length <= VALUE ? problem : { ...problem, value: shorten(value, VALUE) }
   }
   if (typeof value !== 'object' || value === null) return problem
-  return { ...problem, value: Array.isArray(value) ? '[…]' : '{…}' }
+  return { ...problem, value: outline(value) }
 }

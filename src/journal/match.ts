@@ -1,4 +1,5 @@
-import { isObject } from '../ground/json.ts'
+import { isObject, readJson, writeJson } from '../ground/json.ts'
+import { outline, shorten } from '../ground/show.ts'
 import { textOf } from '../http/content.ts'
 import { isUnread, queryOf } from './description.ts'
 import type { Entry } from './entry.ts'
@@ -81,21 +82,16 @@ function fieldOf({ headers }: Entry, name: string): string | undefined {
 
 function bodyOf({ body }: Entry): unknown {
   if (body === undefined || isUnread(body)) return undefined
-  try {
-    return JSON.parse(textOf(body))
-  } catch {
-    return textOf(body)
-  }
+  const text = textOf(body)
+  const value = readJson(text)
+  return value === undefined ? text : value
 }
 
 /** As much of a body as helps to see what is wrong with it; one that is nested too deeply cannot be written at all. */
 function shown(body: unknown): unknown {
-  try {
-    const text = JSON.stringify(body) ?? ''
-    return text.length <= SHOWN ? body : `${text.slice(0, SHOWN)}…`
-  } catch {
-    return Array.isArray(body) ? '[…]' : '{…}'
-  }
+  const text = body === undefined ? '' : writeJson(body)
+  if (text === undefined) return outline(body)
+  return text.length <= SHOWN ? body : shorten(text, SHOWN)
 }
 
 /** Whether a value has everything that another has: objects may have more fields, all else is equal. */
