@@ -4,7 +4,8 @@ import type { Operation } from '../contract/api.ts'
 import type { Refusal } from '../domain/errors.ts'
 import { type BodySettings, ClientGone, readBody } from '../http/body.ts'
 import type { Log } from '../http/log.ts'
-import { createRouter, readTarget } from '../http/router.ts'
+import { createRouter } from '../http/router.ts'
+import { readTarget, splitTarget } from '../http/target.ts'
 import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
 import { createGuard } from './guard.ts'
@@ -93,7 +94,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     } catch (error) {
       if (error instanceof ClientGone) return
       if (!isReported(error))
-        deps.log.error({ method, path: url.split('?')[0], err: error }, 'The control plane failed to answer.')
+        deps.log.error({ method, path: splitTarget(url).path, err: error }, 'The control plane failed to answer.')
       if (response.headersSent) response.destroy()
       else send(request, response, 500, { 'Content-Type': 'application/json' }, FAILED)
     }

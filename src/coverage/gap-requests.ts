@@ -8,6 +8,7 @@ import { type Refusal, refuse } from '../domain/errors.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { deriveKey, hashKey } from '../ground/secrets.ts'
 import { type MediaFields, readText } from '../http/body.ts'
+import { writeQuery } from '../http/target.ts'
 import { type KeyEvidence, NO_KEY } from '../journal/entry.ts'
 import { Coverage } from './coverage.ts'
 import { deviationsOf } from './deviations.ts'
@@ -182,11 +183,10 @@ function perform(
   { refusal, key, headers: credentials, remaining, evidence = USUAL_KEY }: AtTheGate = {},
 ): Candidate {
   const headers = { ...own, ...credentials }
-  const search = new URLSearchParams(query).toString()
   rehearsal.plan({
     plane: 'service',
     method: operation.method,
-    path: search === '' ? operation.path : `${operation.path}?${search}`,
+    path: operation.path + writeQuery(Object.entries(query)),
     ...(key !== undefined && { key }),
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),

@@ -8,7 +8,8 @@ import { Evidence } from '../coverage/evidence.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
 import { type Json, pointTo, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, textOf } from '../http/content.ts'
-import { describeEntry, describeInjection, describeProblem, describeQuota, queryOf } from '../journal/description.ts'
+import { queryOf, readQuery } from '../http/target.ts'
+import { describeEntry, describeInjection, describeProblem, describeQuota } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
 import { correctRequest, type ReceivedRequest } from './correction.ts'
@@ -144,7 +145,7 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
     code,
     reason: problems[0]?.reason,
     injected,
-    query: firstOfEach(queryOf(entry.target)),
+    query: readQuery(queryOf(entry.target)),
     body: operation.readsBody && body !== undefined ? readJson(textOf(body)) : undefined,
     bodyBytes: body?.size ?? 0,
     allowance,
@@ -153,12 +154,6 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
     group,
   }
   return evidence
-}
-
-function firstOfEach(query: string): Record<string, string> {
-  const parameters: Record<string, string> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(query)) parameters[name] ??= value
-  return parameters
 }
 
 /** The settings that decide whether a request is refused for that reason. */

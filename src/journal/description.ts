@@ -5,6 +5,7 @@ import type { Allowance } from '../domain/quotas.ts'
 import { writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
 import { type Content, isCut, textOf } from '../http/content.ts'
+import { queryOf } from '../http/target.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactField, redactQuery, redactWithin } from './redaction.ts'
 
@@ -57,12 +58,6 @@ export function describeInjection(injection: Entry['injection']): object | null 
   if (injection === undefined) return null
   const { source, id, effect, rule } = injection
   return { source, id: id ?? null, effect: effect ?? null, rule }
-}
-
-/** The query of a request target. */
-export function queryOf(target: string): string {
-  const mark = target.indexOf('?')
-  return mark < 0 ? '' : target.slice(mark + 1)
 }
 
 function message(fields: readonly string[], body: Content | undefined, redact: Redact): object {

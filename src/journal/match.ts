@@ -1,7 +1,8 @@
 import { isObject, readJson, writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
 import { textOf } from '../http/content.ts'
-import { isUnread, queryOf } from './description.ts'
+import { queryOf, readQuery } from '../http/target.ts'
+import { isUnread } from './description.ts'
 import type { Entry } from './entry.ts'
 
 /** What a request must be like; all that is named must fit. */
@@ -51,8 +52,8 @@ export function differencesOf(entry: Entry, match: RequestMatch, basePath: strin
   demand('code', match.code, entry.code)
   demand('injected', match.injected, entry.injected)
   demand('violation', match.violation, violates(entry))
-  const parameters = new URLSearchParams(queryOf(entry.target))
-  for (const [name, value] of Object.entries(match.query ?? {})) demand(`query.${name}`, value, parameters.get(name))
+  const parameters = readQuery(queryOf(entry.target))
+  for (const [name, value] of Object.entries(match.query ?? {})) demand(`query.${name}`, value, parameters[name])
   for (const [name, value] of Object.entries(match.headers ?? {}))
     demand(`headers.${name}`, value, fieldOf(entry, name))
   if ('body' in match) {

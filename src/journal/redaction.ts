@@ -1,3 +1,4 @@
+import { queryOf, readParameters } from '../http/target.ts'
 import type { Entry } from './entry.ts'
 
 /** A function that hides what must not be shown, in any text of an exchange. */
@@ -78,9 +79,7 @@ function credentialsIn(headers: readonly string[], names: RegExp): string[] {
 }
 
 function credentialsInQuery(target: string): string[] {
-  const mark = target.indexOf('?')
-  const parameters = mark < 0 ? [] : [...new URLSearchParams(target.slice(mark + 1))]
-  return parameters.flatMap(([name, value]) => (CREDENTIAL.test(name) ? [value] : []))
+  return readParameters(queryOf(target)).flatMap(([name, value]) => (CREDENTIAL.test(name) ? [value] : []))
 }
 
 /** Whether a word is long enough that it would not be an ordinary one. */

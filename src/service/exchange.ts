@@ -4,7 +4,7 @@ import type { DomainGroup } from '../domain/account.ts'
 import type { Problem, Refusal } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Content } from '../http/content.ts'
-import { readTarget } from '../http/router.ts'
+import { readTarget } from '../http/target.ts'
 import type { Decided, Injection } from '../journal/entry.ts'
 import type { Caller } from './gate.ts'
 

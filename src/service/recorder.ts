@@ -8,7 +8,7 @@ import type { MalformedExchange } from '../http/engine/malformed.ts'
 import type { Headers } from '../http/engine/outbox.ts'
 import type { Log } from '../http/log.ts'
 import type { Reply } from '../http/reply.ts'
-import { readTarget } from '../http/router.ts'
+import { splitTarget } from '../http/target.ts'
 import { type Injection, type KeyEvidence, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { redactKeys } from '../journal/redaction.ts'
@@ -117,7 +117,7 @@ export function createMalformedRecorder({
       key: undefined,
       method,
       target,
-      path: readTarget(target).path,
+      path: splitTarget(target).path,
       headers: [],
       body: undefined,
       operation: undefined,
