@@ -45,7 +45,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   ],
   store: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
-    ...['ajv', 'lowdb'],
+    'lowdb',
   ],
   ground: ['node:crypto', 'node:util', 'ajv'],
 }

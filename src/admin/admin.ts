@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type ConformitySettings, conform } from '../behaviour/conformity.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Refusal } from '../domain/errors.ts'
+import { reportViolation } from '../ground/schema.ts'
 import { type BodySettings, ClientGone, readBody } from '../http/body.ts'
 import type { Log } from '../http/log.ts'
 import { createRouter } from '../http/router.ts'
@@ -197,7 +198,7 @@ function prove(operation: Operation | undefined, status: number, body: unknown):
   if (operation !== undefined && check === undefined) throw new Error(`${operation.id} documents no ${status}.`)
   if (violations.length > 0) {
     throw new Error(
-      `The ${status} of ${operation?.id} violates the document: ${violations.map(({ message }) => message).join(' ')}`,
+      `The ${status} of ${operation?.id} violates the document: ${violations.map((violation) => reportViolation(violation).message).join(' ')}`,
     )
   }
   return { status, body }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { FaultRule } from '../domain/faults.ts'
-import { findFault } from '../ground/schema.ts'
+import { findViolation } from '../ground/schema.ts'
 
 const READY_MADE = new URL('../../faults/ready-made.json', import.meta.url)
 
@@ -67,8 +67,8 @@ async function readSets(
   } catch (error) {
     throw new FaultSetError(`${path}: This is not valid JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}.`)
   }
-  const misshapen = await findFault(FILE_SCHEMA, sets)
-  if (misshapen) throw new FaultSetError(`${path}#${misshapen.pointer}: The value ${misshapen.reason}.`)
+  const violation = await findViolation(FILE_SCHEMA, sets)
+  if (violation) throw new FaultSetError(`${path}#${violation.pointer}: The value ${violation.reason}.`)
   check(path, sets as FaultSetFile)
   return sets as FaultSetFile
 }

@@ -3,14 +3,16 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 import type { Problem } from '../domain/errors.ts'
 import type { Quota } from '../domain/quotas.ts'
 import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
+import { type Violation, violationOf } from '../ground/schema.ts'
+import { show } from '../ground/show.ts'
 import { boundErrors, type Validate } from './bounded-check.ts'
 import type { Catalogue } from './catalogue.ts'
 import { METHODS } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import type { ApiDocument } from './document.ts'
+import { type CodeByKeyword, problemOf, problemsOf } from './problems.ts'
 import { compileRules, type Rule, type RulesText } from './rules.ts'
 import type { Detail, SchemaCompiler } from './schema-compiler.ts'
-import { type CodeByKeyword, problemOf, problemsOf, type Violation, violationOf } from './violations.ts'
 import { compileWriter, type Writer } from './writer.ts'
 
 const NONE: readonly never[] = []
@@ -309,6 +311,6 @@ function defaultsOf(data: unknown): Json | undefined {
 function undeclaredCode(body: unknown, codes: ReadonlySet<string>): Violation[] {
   const code = valueAt(body, '/error/code')
   if (typeof code !== 'string' || codes.has(code)) return []
-  const message = `/error/code must be one of ${[...codes].join(', ')} with this status.`
-  return [{ pointer: '/error/code', keyword: 'x-codes', message, value: code }]
+  const reason = `is ${show(code)} but must be one of ${[...codes].join(', ')} with this status`
+  return [{ pointer: '/error/code', keyword: 'x-codes', reason, value: code }]
 }

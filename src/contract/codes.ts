@@ -1,7 +1,7 @@
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
-import { type CodeByKeyword, codeFor } from './violations.ts'
+import { type CodeByKeyword, codeFor } from './problems.ts'
 
 /** The methods that operations may have. GET also serves HEAD, and OPTIONS is nobody's. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { violationOf } from '../ground/schema.ts'
 import { Catalogue } from './catalogue.ts'
 import { placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
@@ -134,8 +136,11 @@ async function prove(source: Json, file: string): Promise<void> {
   try {
     await SwaggerParser.validate(structuredClone(source) as never, { resolve: { external: false } })
   } catch (error) {
-    const [first] = (error as { details?: { instancePath: string; message: string }[] }).details ?? []
-    if (first) throw new ContractError(file, first.instancePath, `The value ${first.message}.`)
+    const [first] = (error as { details?: ErrorObject[] }).details ?? []
+    if (first) {
+      const { pointer, reason } = violationOf(first)
+      throw new ContractError(file, pointer, `The value ${reason}.`)
+    }
     throw new ContractError(file, '', `${(error as Error).message.split('\n')[0]?.replace(/\.$/, '')}.`)
   }
 }

@@ -1,5 +1,5 @@
 import { isObject, type Json, pointTo } from '../ground/json.ts'
-import { findFault } from '../ground/schema.ts'
+import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
 
 const text: Json = { type: 'string', minLength: 1 }
@@ -13,7 +13,11 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
     additionalProperties: false,
     required: ['id', 'spec', 'alternatives'],
     properties: {
-      id: { type: 'string', pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' },
+      id: {
+        type: 'string',
+        pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+        title: 'lower-case words and digits, joined by hyphens',
+      },
       spec: text,
       alternatives: { type: 'array', items: { type: 'object', minProperties: 1 } },
     },
@@ -59,7 +63,7 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-rule': {
     type: 'object',
     minProperties: 1,
-    propertyNames: { pattern: '^[a-z0-9-]+$' },
+    propertyNames: { pattern: '^[a-z0-9-]+$', title: 'lower-case letters, digits and hyphens' },
     // A sentence, or an object that says what shows the rule.
     additionalProperties: {
       type: ['string', 'object'],
@@ -71,7 +75,11 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
         refuses: {
           type: 'array',
           minItems: 1,
-          items: { type: 'string', pattern: '^([a-z_]+(/[A-Za-z-]+)?|/[A-Za-z-]+)$' },
+          items: {
+            type: 'string',
+            pattern: '^([a-z_]+(/[A-Za-z-]+)?|/[A-Za-z-]+)$',
+            title: 'code, code/reason or /reason',
+          },
         },
         when: { type: 'object', minProperties: 1 },
         unobservable: text,
@@ -135,8 +143,8 @@ export async function checkExtensions(extensions: readonly Extension[], file: st
       const known = Object.keys(EXTENSIONS).join(', ')
       throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
     }
-    const fault = await findFault(schema, value)
-    if (fault) throw new ContractError(file, `${pointer}${fault.pointer}`, `The value ${fault.reason}.`)
+    const violation = await findViolation(schema, value)
+    if (violation) throw new ContractError(file, pointer + violation.pointer, `The value ${violation.reason}.`)
   }
 }
 

@@ -1,6 +1,6 @@
 import { kebab, type Settings } from '../domain/settings.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
-import { findFault } from '../ground/schema.ts'
+import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
 import type { DocumentText } from './document.ts'
 
@@ -45,7 +45,7 @@ const SCHEMAS = {
   quotaScope: either('key', 'account'),
   quotaWindow: either('aligned', 'first-request'),
   rateLimitReset: either('unix-time', 'seconds-left'),
-  refresh: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' },
+  refresh: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', title: 'a time of day such as 04:00' },
   processingTime: seconds,
   unprocessedDomains: either('listed', 'absent'),
   countPeriod: { type: 'integer', minimum: 1, maximum: 366 },
@@ -74,8 +74,10 @@ export async function readSettings({ source: document, file, proved }: DocumentT
     if (!isObject(setting) || !Object.hasOwn(setting, 'value')) {
       throw new ContractError(file, pointer, `The setting ${key} needs a value.`)
     }
-    const fault = proved ? undefined : await findFault(schema, setting['value'])
-    if (fault) throw new ContractError(file, `${pointer}/value${fault.pointer}`, `The value ${fault.reason}.`)
+    const violation = proved ? undefined : await findViolation(schema, setting['value'])
+    if (violation) {
+      throw new ContractError(file, `${pointer}/value${violation.pointer}`, `The value ${violation.reason}.`)
+    }
     settings[name] = setting['value']
   }
   const checked = settings as unknown as Settings

@@ -1,9 +1,9 @@
 import type { Operation } from '../contract/api.ts'
-import type { Violation } from '../contract/violations.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import type { ViolationReport } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
 
 /** Something that made the answer other than the service's own. */
@@ -61,7 +61,7 @@ export interface Entry {
   responseHeaders: readonly (string | number)[]
   responseBody: Content | undefined
   /** Where the answer departed from the contract. */
-  violations: readonly Violation[]
+  violations: readonly ViolationReport[]
   injection: Omit<Injection, 'draw'> | undefined
   /** Whether the answer, or its absence, is no evidence of how the service behaves. */
   injected: boolean

@@ -9,9 +9,9 @@ const OPERATIONS =
   'listDmarc, listDomains, addDomains, deleteDomains, listDomainGroups, createDomainGroup, deleteDomainGroup, updateDomainGroup'
 const NEEDS = 'The body needs one of respond, connection, corrupt, delay_ms, jitter_ms.'
 const EXCLUDED =
-  'The body combines fields that exclude each other: one of respond, connection and corrupt; no answer is spoilt before there is one.'
+  'The body combines fields that exclude each other: a rule has one of respond, connection and corrupt, and an answer can only be spoilt after the request was executed.'
 const EXCLUDED_ANSWER =
-  '`respond` combines fields that exclude each other: an error brings its own headers and body; the statuses 204, 205 and 304 have no body.'
+  '`respond` combines fields that exclude each other: an error has its own headers and body, and the statuses 204, 205 and 304 have no body.'
 const DURATION = '`expires_after` must be an ISO 8601 duration such as PT1H, P1D or P2W, which'
 
 function withHeaders(headers: Record<string, unknown>): object {

@@ -255,7 +255,7 @@ describe('error codes', () => {
       {
         pointer: '/error/code',
         keyword: 'x-codes',
-        message: `/error/code must be one of ${[...response.codes].join(', ')} with this status.`,
+        reason: `is "${stranger}" but must be one of ${[...response.codes].join(', ')} with this status`,
         value: stranger,
       },
     ])

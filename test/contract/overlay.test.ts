@@ -554,12 +554,7 @@ describe('overlays of openapi.yaml', () => {
       '#/x-settings/head/x-assumption',
       /^The id routing is taken by /,
     ],
-    [
-      'no valid OpenAPI',
-      { target: '$.info.title', remove: true },
-      '#/info',
-      /^The value must have required property 'title'\.$/,
-    ],
+    ['no valid OpenAPI', { target: '$.info.title', remove: true }, '#/info/title', /^The value is missing\.$/],
     [
       'an unknown code',
       { target: '$.components.schemas.Hostname', update: { 'x-error': { format: 'no_such_code' } } },
