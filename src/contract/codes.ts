@@ -14,18 +14,16 @@ const ASSERTIONS = [
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'dependentRequired'],
 ]
 
+/** Setting → value → the error code that operations answer with while the setting has the value. */
+export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, string>>>>
+
 /**
- * A copy of the document in which each operation declares each of its codes, in `x-codes`, under the statuses of the
- * catalogue: what is declared, what its request schemas name, and `more` for an operationId. An overlay that changes a
- * status or a schema's code thereby moves the code to the right response.
- * @throws ContractError for an assertion in a request schema that no code stands for.
+ * A copy of the document in which each operation declares all of its codes, in `x-codes`, under the statuses of the
+ * catalogue. These are the codes that it declares itself, those that its request schemas name, and those that settings
+ * decide about. When an overlay changes a status or the code of a schema, the code thereby moves to the right response.
+ * @throws ContractError for an assertion of a request schema that has no code.
  */
-export function placeCodes(
-  source: Json,
-  catalogue: Catalogue,
-  file: string,
-  more: (operationId: string) => readonly string[] = () => [],
-): Json {
+export function placeCodes(source: Json, catalogue: Catalogue, file: string): Json {
   const document = structuredClone(source)
   const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
   for (const [path, item] of Object.entries((document['paths'] ?? {}) as Json)) {
@@ -44,12 +42,28 @@ export function placeCodes(
       const codes = new Set([
         ...declaredCodes(document, operation),
         ...schemaCodes(document, operation, pointer, defaults, file),
-        ...more(String(operation['operationId'])),
+        ...settingCodes(document, '', file),
+        ...settingCodes(document, pointer, file),
       ])
       operation['responses'] = arrange(document, operation['responses'], codes, catalogue)
     }
   }
   return document
+}
+
+/** The codes that the settings decide about in the `x-codes-by-setting` of the object at `pointer`. */
+function settingCodes(document: Json, pointer: string, file: string): string[] {
+  const bySetting = (valueAt(document, `${pointer}/x-codes-by-setting`) ?? {}) as CodesBySetting
+  return Object.entries(bySetting).flatMap(([setting, codes]) => {
+    const settingPointer = pointTo('/x-settings', setting)
+    if (valueAt(document, settingPointer) === undefined) {
+      const place = pointTo(`${pointer}/x-codes-by-setting`, setting)
+      throw new ContractError(file, place, `There is no setting ${setting}.`)
+    }
+    const value = String(valueAt(document, `${settingPointer}/value`))
+    const code = Object.hasOwn(codes, value) ? codes[value] : undefined
+    return code === undefined ? [] : [code]
+  })
 }
 
 function declaredCodes(document: Json, operation: Json): string[] {

@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from '../domain/errors.ts'
+import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
@@ -39,7 +39,7 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
 export async function compileContract(options: DocumentOptions, compilerFor = usualCompiler): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = await readSettings(text)
-  const document = await resolveDocument(text, (operationId) => codesOfSettings(settings, operationId))
+  const document = await resolveDocument(text)
   // A name is asked for several times on the way of one request, and again and again. Whoever keeps the answer keeps
   // one text for all that is said of that name.
   const canonical = memoize((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
@@ -77,13 +77,6 @@ function percentageStep(schema: Json | undefined, file: string): number {
     '/components/schemas/Percentage',
     'Percentages need a multipleOf that divides 1, such as 0.1.',
   )
-}
-
-/** Codes that a setting lets an operation answer with, beside those that its request schema names. */
-function codesOfSettings(settings: Settings, operationId: string): ErrorCode[] {
-  const codes: ErrorCode[] = settings.unknownQueryParameters === 'refused' ? ['unknown_field'] : []
-  const { unmonitoredDeletion } = settings
-  return operationId === 'deleteDomains' && unmonitoredDeletion !== 'ignored' ? [...codes, unmonitoredDeletion] : codes
 }
 
 /** The ids that a schema of `pattern` (over single characters) and `minLength` admits. */

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../domain/errors.ts'
-import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { violationOf } from '../ground/schema.ts'
 import { Catalogue } from './catalogue.ts'
-import { placeCodes } from './codes.ts'
+import { type CodesBySetting, placeCodes } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import { checkExtensions, type Extension, extensionsOf, visitFields } from './extensions.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
@@ -81,13 +81,10 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   }
 }
 
-/** `more` names codes of an operation beside those that it declares and its schemas name. @throws ContractError */
-export async function resolveDocument(
-  text: DocumentText,
-  more?: (operationId: string) => readonly string[],
-): Promise<ApiDocument> {
+/** @throws ContractError with the place of the first thing that is wrong. */
+export async function resolveDocument(text: DocumentText): Promise<ApiDocument> {
   const { prepared, catalogue, file, proved } = text
-  const source = prepared?.source ?? placeCodes(text.source, catalogue, file, more)
+  const source = prepared?.source ?? placeCodes(text.source, catalogue, file)
   if (!proved) await prove(source, file)
   const resolved = followReferences(source) as OpenAPIV3_1.Document
   // Not a copy: that would ask for the extensions.
@@ -163,6 +160,11 @@ function checkCodes(extensions: readonly Extension[], catalogue: Catalogue, file
 function namedCodes(key: string, value: unknown): { step: string; code: string }[] {
   if (['x-codes', 'x-error', 'x-error-defaults'].includes(key)) {
     return Object.entries(value as Record<string, string>).map(([step, code]) => ({ step, code }))
+  }
+  if (key === 'x-codes-by-setting') {
+    return Object.entries(value as CodesBySetting).flatMap(([setting, codes]) =>
+      Object.entries(codes).map(([given, code]) => ({ step: pointTo(setting, given), code })),
+    )
   }
   if (key !== 'x-rule') return []
   return readRules(value as RulesText, '').flatMap(({ id, refuses }) =>

@@ -4,7 +4,7 @@ import { ContractError } from './contract-error.ts'
 
 const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
-const codeByKeyword: Json = { type: 'object', additionalProperties: text }
+const codeByName: Json = { type: 'object', additionalProperties: text }
 
 /** Every `x-` key that openapi.yaml may carry, with the shape of its value. README.md says what each one means. */
 const EXTENSIONS: Readonly<Record<string, Json>> = {
@@ -23,8 +23,9 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
     },
   },
   'x-codes': { type: 'array', minItems: 1, uniqueItems: true, items: text },
-  'x-error': codeByKeyword,
-  'x-error-defaults': codeByKeyword,
+  'x-codes-by-setting': { type: 'object', minProperties: 1, additionalProperties: codeByName },
+  'x-error': codeByName,
+  'x-error-defaults': codeByName,
   'x-errors': {
     type: 'object',
     properties: { 'x-assumption': {} },

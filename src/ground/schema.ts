@@ -72,6 +72,8 @@ function reasonOf(error: ErrorObject): string {
       return `is not allowed here${allowed.length > 0 ? `; allowed fields are ${allowed.join(', ')}` : ''}`
     }
     default:
+      if (error.propertyName !== undefined)
+        return `has the field ${show(error.propertyName)}, whose name ${demandOf(error)}`
       return 'data' in error ? `is ${shownValue(error)} but ${demandOf(error)}` : demandOf(error)
   }
 }

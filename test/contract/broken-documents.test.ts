@@ -19,7 +19,7 @@ const change = (pointer: string, fields: Json) => (document: Json) => {
 }
 
 const KNOWN_EXTENSIONS =
-  'x-assumption, x-codes, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
+  'x-assumption, x-codes, x-codes-by-setting, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
 const SETTINGS =
   'body-limit, plans, authorization-scheme, gate-order, routing, path-matching, head, content-type, null-fields, unknown-query-parameters, final-dot, international-names, underscores, already-monitored, repeated-domains, unmonitored-deletion, deletion-of-members, repeated-members, name-comparison, grace-period, quota-scope, quota-window, rate-limit-reset, refresh, processing-time, unprocessed-domains, count-period'
 const CODES_OF_POST = ['invalid_request_body', 'no_such_code']
@@ -159,6 +159,24 @@ const EXTENSIONS: Breakage[] = [
     reason: 'The value is ["not_found","not_found"] but must not have the same item twice, as at 0 and 1.',
   },
   {
+    how: 'an x-codes-by-setting that names no values',
+    break: change('', { 'x-codes-by-setting': { head: 'not_found' } }),
+    place: '#/x-codes-by-setting/head',
+    reason: 'The value is "not_found" but must be of type object.',
+  },
+  {
+    how: 'an x-codes-by-setting of a setting that there is not',
+    break: change(GET, { 'x-codes-by-setting': { heads: { get: 'not_found' } } }),
+    place: '#/paths/~1domains/get/x-codes-by-setting/heads',
+    reason: 'There is no setting heads.',
+  },
+  {
+    how: 'an x-codes-by-setting with a code that there is not',
+    break: change(GET, { 'x-codes-by-setting': { head: { get: 'no_such_code' } } }),
+    place: '#/paths/~1domains/get/x-codes-by-setting/head/get',
+    reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
+  },
+  {
     how: 'an x-errors without a message',
     break: change(`${ERRORS}/not_found`, { message: undefined }),
     place: '#/components/x-errors/not_found/message',
@@ -192,7 +210,7 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-rule whose id is not in kebab-case',
     break: change(`${GET}/x-rule`, { All_Domains: 'All.' }),
     place: '#/paths/~1domains/get/x-rule',
-    reason: 'The value is "All_Domains" but must be lower-case letters, digits and hyphens.',
+    reason: 'The value has the field "All_Domains", whose name must be lower-case letters, digits and hyphens.',
   },
   {
     how: 'an x-rule that is an object without a sentence',
