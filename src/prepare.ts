@@ -7,8 +7,8 @@ import { writePrepared } from './contract/prepared.ts'
 import { compileStandalone } from './contract/standalone.ts'
 
 // The last step of the build: the documents of the package are read, checked and compiled, so that no start has to.
-const service = await compileStandalone((compilerFor) => compileContract({ proved: false }, compilerFor))
-const control = await compileStandalone((compilerFor) => compileControlApi({ proved: false }, compilerFor))
+const service = await compileStandalone((compilerFor) => compileContract({ validated: false }, compilerFor))
+const control = await compileStandalone((compilerFor) => compileControlApi({ validated: false }, compilerFor))
 await writePrepared([
   { text: await readFile(OWN_DOCUMENT), ...service },
   { text: await readFile(CONTROL_DOCUMENT), ...control },

@@ -1,6 +1,7 @@
 import { FixtureError } from '../accounts/fixture.ts'
 import { unknownParameters } from '../behaviour/conformity.ts'
-import { type Api, compileApi, type Operation } from '../contract/api.ts'
+import type { Api, Operation } from '../contract/api.ts'
+import { compileApi } from '../contract/api-compiler.ts'
 import { readDocument, resolveDocument } from '../contract/document.ts'
 import { compilerFor as usualCompiler } from '../contract/schema-compiler.ts'
 import { type Problem, type Refusal, refusalOf } from '../domain/errors.ts'
@@ -64,16 +65,19 @@ export const ACCOUNT_VERBS: Readonly<Record<string, AccountVerb>> = {
 
 let api: Promise<Api> | undefined
 
-/** The control plane's document, compiled once for all servers of the process; unless `proved`, held to OpenAPI anew. */
-export function loadControlApi({ proved = true }: { proved?: boolean } = {}): Promise<Api> {
-  if (!proved) return compileControlApi({ proved })
-  api ??= compileControlApi({ proved })
+/** The control plane's document, compiled once for all servers of the process; unless `validated`, held to OpenAPI anew. */
+export function loadControlApi({ validated = true }: { validated?: boolean } = {}): Promise<Api> {
+  if (!validated) return compileControlApi({ validated })
+  api ??= compileControlApi({ validated })
   return api
 }
 
 /** Compiles it anew. */
-export async function compileControlApi({ proved }: { proved: boolean }, compilerFor = usualCompiler): Promise<Api> {
-  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, proved })
+export async function compileControlApi(
+  { validated }: { validated: boolean },
+  compilerFor = usualCompiler,
+): Promise<Api> {
+  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, validated })
   const document = await resolveDocument(text)
   const compiler = await compilerFor(document, {
     'date-time': isInstant,

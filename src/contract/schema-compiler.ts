@@ -17,10 +17,10 @@ export type SchemaCompiler = (schema: Json, detail: Detail) => Validate
 export type CompilerSource = (document: ApiDocument, formats: Formats) => Promise<SchemaCompiler>
 
 /** Takes what the build has made of the schemas, if it has, and otherwise ajv. */
-export const compilerFor: CompilerSource = async ({ prepared, proved }, formats) => {
+export const compilerFor: CompilerSource = async ({ prepared, validated }, formats) => {
   if (prepared !== undefined) return preparedCompiler(prepared.validatorsPath, formats)
-  // To hold schemas to the schema of schemas, it would have to be compiled first: 50 ms that a proved one need not wait.
-  const ajv = await createAjv(formats, { validateSchema: !proved })
+  // To hold schemas to the schema of schemas, it would have to be compiled first: 50 ms that a validated one need not wait.
+  const ajv = await createAjv(formats, { validateSchema: !validated })
   return (schema, detail) => ajv[detail].compile(schema)
 }
 

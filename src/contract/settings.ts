@@ -52,10 +52,10 @@ const SCHEMAS = {
 } satisfies Record<keyof Settings, Json>
 
 /**
- * Reads `x-settings`; unless they are `proved`, each is held to its range.
+ * Reads `x-settings`; unless they are `validated`, each is held to its range.
  * @throws ContractError for a setting that is unknown, missing or out of its range.
  */
-export async function readSettings({ source: document, file, proved }: DocumentText): Promise<Settings> {
+export async function readSettings({ source: document, file, validated }: DocumentText): Promise<Settings> {
   const given = isObject(document['x-settings']) ? document['x-settings'] : {}
   const expected = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [kebab(name), { name, schema }]))
   const settings: Json = {}
@@ -74,7 +74,7 @@ export async function readSettings({ source: document, file, proved }: DocumentT
     if (!isObject(setting) || !Object.hasOwn(setting, 'value')) {
       throw new ContractError(file, pointer, `The setting ${key} needs a value.`)
     }
-    const violation = proved ? undefined : await findViolation(schema, setting['value'])
+    const violation = validated ? undefined : await findViolation(schema, setting['value'])
     if (violation) {
       throw new ContractError(file, `${pointer}/value${violation.pointer}`, `The value ${violation.reason}.`)
     }

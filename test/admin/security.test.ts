@@ -16,7 +16,7 @@ interface RawAnswer {
   status: number
   headers: Record<string, string>
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has validated
   body: any
 }
 

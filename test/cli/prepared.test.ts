@@ -18,8 +18,8 @@ const BUILT = pathToFileURL(join(ROOT, 'dist/index.js')).href
 
 describe('the build prepares', () => {
   it.each<[string, Parameters<typeof compileStandalone>[0]]>([
-    [OWN_DOCUMENT, (compilerFor) => compileContract({ proved: false }, compilerFor)],
-    [CONTROL_DOCUMENT, (compilerFor) => compileControlApi({ proved: false }, compilerFor)],
+    [OWN_DOCUMENT, (compilerFor) => compileContract({ validated: false }, compilerFor)],
+    [CONTROL_DOCUMENT, (compilerFor) => compileControlApi({ validated: false }, compilerFor)],
   ])('of %s what reading and compiling it anew gives', async (path, compile) => {
     const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
     const read = (ending: string) => readFileSync(join(PREPARED, digest + ending), 'utf8')

@@ -9,7 +9,7 @@ export interface ControlAnswer {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just validated
   body: any
 }
 

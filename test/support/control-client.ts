@@ -7,7 +7,7 @@ import type { TestService } from './service.ts'
 
 export interface ControlAnswer {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into data whose shape the document has just proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into data whose shape the document has just validated
   data: any
   error: { code: string; message: string; problems: { code: string; field: string | null; message: string }[] }
 }
