@@ -6,7 +6,7 @@ import { OWN_DOCUMENT } from './contract/document.ts'
 import { writePrepared } from './contract/prepared.ts'
 import { compileStandalone } from './contract/standalone.ts'
 
-// The last step of the build: the documents of the package are read, checked and compiled, so that no start has to.
+// The last step of the build reads, checks and compiles the documents of the package, so that no start has to.
 const service = await compileStandalone((compilerFor) => compileContract({ validated: false }, compilerFor))
 const control = await compileStandalone((compilerFor) => compileControlApi({ validated: false }, compilerFor))
 await writePrepared([

@@ -3,10 +3,12 @@ import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
 import { type CodeByKeyword, codeFor } from './problems.ts'
 
-/** The methods that operations may have. GET also serves HEAD, and OPTIONS is nobody's. */
+/** The methods that an operation can have. HEAD is answered by GET, and OPTIONS by nothing. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 const OTHER_METHODS = ['options', 'head', 'trace']
-/** JSON Schema's assertions, each of which needs a code where a request can violate it. */
+/**
+ * The keywords of JSON Schema that a value can violate. In the schema of a request, each of them needs an error code.
+ */
 const ASSERTIONS = [
   ...['type', 'enum', 'const', 'required', 'additionalProperties', 'minProperties', 'maxProperties', 'not', 'oneOf'],
   ...['propertyNames'],
@@ -70,7 +72,7 @@ function declaredCodes(document: Json, operation: Json): string[] {
   return Object.values(operation['responses'] as Json).flatMap((response) => codesOf(follow(document, response)))
 }
 
-/** Puts each code under its statuses, copying the response that carried it before, and drops what is left empty. */
+/** The responses with each code under its statuses. A new one is a copy of those that had its codes; empty ones go. */
 function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, catalogue: Catalogue): Json {
   const arranged = { ...responses }
   const errors = Object.entries(responses).flatMap(([status, reference]) => {
@@ -97,16 +99,16 @@ function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, ca
   return arranged
 }
 
-/** The model of a response that nobody wrote: one from behind the gate, where quotas have been charged. */
+/** The response that a new one is copied from when none has its codes: one with the headers of a charged quota. */
 function likeliest(errors: readonly { status: number; response: Json }[]): { status: number; response: Json } {
   const charged = ({ response: { headers } }: { response: Json }) =>
     isObject(headers) && Object.hasOwn(headers, 'X-RateLimit-Limit')
   const model = errors.find(charged) ?? errors[0]
-  if (model === undefined) throw new Error('An operation with codes has a response for one.')
+  if (model === undefined) throw new Error('An operation with error codes has no response with `x-codes`.')
   return model
 }
 
-/** A response that stands for both: a header that only one of them sends cannot be relied on. */
+/** A response that describes both. A header that only one of them has is optional. */
 function joinResponses(one: Json, other: Json): Json {
   const [first, second] = [one['headers'], other['headers']].map((headers) => (isObject(headers) ? headers : {}))
   const headers = Object.entries({ ...first, ...second }).map(([name, header]) => {
@@ -118,11 +120,11 @@ function joinResponses(one: Json, other: Json): Json {
 
 function optional(header: unknown): Json {
   if (!isObject(header) || typeof header['$ref'] !== 'string') return isObject(header) ? header : {}
-  // A reference has no room for `required`; of the headers that differ between errors only the schema matters.
+  // A reference cannot have `required` beside it.
   return { description: `See ${stepsOf(header['$ref']).at(-1)}.`, schema: { $ref: `${header['$ref']}/schema` } }
 }
 
-/** The codes that violations of the operation's parameters and body lead to. */
+/** The codes of the operation's parameters and body. */
 function schemaCodes(
   document: Json,
   operation: Json,
@@ -158,7 +160,7 @@ function schemaCodes(
     const parameter = follow(document, reference)
     if (!isObject(parameter) || parameter['in'] !== 'query') continue
     const at = pointTo(pointTo(pointer, 'parameters'), index)
-    // A query value is always a string, so its type cannot be wrong.
+    // A value in a query is always a string, so its type cannot be wrong.
     const given = follow(document, parameter['schema'])
     if (!isObject(given)) throw new ContractError(file, at, 'A parameter needs a schema.')
     const { type: _, ...schema } = given
@@ -175,7 +177,7 @@ function asserts(keyword: string, value: unknown): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
 }
 
-/** What a local reference refers to; anything else as it is. */
+/** What a local reference refers to. Any other value is returned as it is. */
 function follow(document: Json, value: unknown): unknown {
   const reference = isObject(value) ? value['$ref'] : undefined
   return typeof reference === 'string' && reference.startsWith('#/')

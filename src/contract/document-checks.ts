@@ -67,7 +67,9 @@ export function checkIds(extensions: readonly Extension[], file: string): void {
   }
 }
 
-/** Checks that every reference leads to a place in the document, and not to what it is part of. @throws ContractError */
+/**
+ * Checks that every reference leads to a place in the document, and not to what it is part of. @throws ContractError
+ */
 export function checkReferences(source: Json, file: string): void {
   const references: { pointer: string; target: string }[] = []
   visitFields(source, (key, value, holder) => {

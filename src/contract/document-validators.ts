@@ -22,8 +22,8 @@ export class DocumentValidators {
   }
 
   /**
-   * The validator of the schema at `pointer`. If the document has been validated before, the schema is compiled when the
-   * validator is called first, because a start needs none of them. @throws ContractError
+   * The validator of the schema at `pointer`. If the document has been validated before, the schema is compiled when
+   * the validator is called first, because a start needs none of them. @throws ContractError
    */
   validator(schema: unknown, pointer: string, detail: Detail = 'errors'): Validate {
     const compile = (): Validate => {

@@ -25,8 +25,9 @@ export interface DocumentText {
   extensions: readonly Extension[]
   catalogue: Catalogue
   /**
-   * Whether the document was validated before: it comes with the package, a test validates it, and no overlay has changed
-   * it. Checks that would only find mistakes in it are left out. They take two thirds of the time of loading it.
+   * Whether the document was validated before: it comes with the package, a test validates it, and no overlay has
+   * changed it. Checks that would only find mistakes in it are left out. They take two thirds of the time of loading
+   * it.
    */
   validated: boolean
   /** What the build has made of it. */
@@ -107,8 +108,8 @@ async function parseSource(text: string, file: string): Promise<Json> {
 
 /**
  * A copy in which each reference is replaced by what it refers to. Several references to one object lead to one copy.
- * `checkReferences` has found no reference that leads nowhere or back. Each start does this anew: to read a file with the
- * result would take longer, 1.5 ms of 15.
+ * `checkReferences` has found no reference that leads nowhere or back. Each start does this anew: to read a file with
+ * the result would take longer, 1.5 ms of 15.
  */
 function followReferences(document: Json): unknown {
   const followed = new Map<Json, unknown>()

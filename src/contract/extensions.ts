@@ -6,7 +6,7 @@ const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
 const codeByName: Json = { type: 'object', additionalProperties: text }
 
-/** Every `x-` key that openapi.yaml may carry, with the shape of its value. README.md says what each one means. */
+/** The schema of each `x-` key that openapi.yaml can have. README.md says what each key means. */
 const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-assumption': {
     type: 'object',
@@ -65,7 +65,7 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
     type: 'object',
     minProperties: 1,
     propertyNames: { pattern: '^[a-z0-9-]+$', title: 'lower-case letters, digits and hyphens' },
-    // A sentence, or an object that says what shows the rule.
+    // A sentence, or an object with the sentence and with what shows the rule.
     additionalProperties: {
       type: ['string', 'object'],
       minLength: 1,
@@ -98,9 +98,9 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
   },
 }
 
-/** Keys below which stands data, not description. `alternatives` are checked when one of them is chosen. */
+/** Keys whose values are data and no part of the description. An alternative is checked when an overlay chooses it. */
 const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
-/** Keys below which the keys are names that the document's author chose. */
+/** Keys whose values have names as keys, which the author of the document chose. */
 const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
 
 /** One extension at its place. */
@@ -111,7 +111,9 @@ export interface Extension {
   holder: string
 }
 
-/** Visits every field of the document that describes, in its order, with the JSON pointer of its holder. */
+/**
+ * Visits every field of the document in its order, except in data, with the JSON pointer of the object that holds it.
+ */
 export function visitFields(document: Json, visit: (key: string, value: unknown, holder: string) => void): void {
   function descend(value: unknown, pointer: string, keysAreNames: boolean): void {
     if (Array.isArray(value)) {
@@ -135,7 +137,7 @@ export function extensionsOf(document: Json): Extension[] {
   return found
 }
 
-/** Holds each to its shape. @throws ContractError for one that is unknown or misshapen. */
+/** Validates the value of each extension. @throws ContractError, also for an unknown extension. */
 export async function checkExtensions(extensions: readonly Extension[], file: string): Promise<void> {
   for (const { key, value, holder } of extensions) {
     const pointer = pointTo(holder, key)
@@ -149,5 +151,5 @@ export async function checkExtensions(extensions: readonly Extension[], file: st
   }
 }
 
-/** The extensions that may stand in a schema; ajv is told to let them pass. */
+/** The extensions that a schema can have. ajv must ignore them. */
 export const SCHEMA_EXTENSIONS = Object.keys(EXTENSIONS)

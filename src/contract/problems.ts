@@ -17,8 +17,8 @@ export function problemsOf(errors: readonly ErrorObject[], defaults: CodeByKeywo
 }
 
 /**
- * An ajv error (of `verbose` mode) in a request as a problem. `x-error` of the schema, or else `x-error-defaults`, gives
- * its keyword a code; `placeCodes` has checked that one of them does.
+ * An ajv error (of `verbose` mode) in a request as a problem. `x-error` of the schema, or else `x-error-defaults`,
+ * gives its keyword a code; `placeCodes` has checked that one of them does.
  */
 export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<string> {
   const { keyword, params, data, schema, parentSchema } = error

@@ -7,7 +7,7 @@ import type { DocumentText } from './document.ts'
 const either = (...values: string[]): Json => ({ enum: values })
 const seconds: Json = { type: 'integer', minimum: 0 }
 
-/** What each setting of `x-settings` may be; there it is written in kebab-case. */
+/** The schema of each setting of `x-settings`, where its name is in kebab-case. */
 const SCHEMAS = {
   bodyLimit: { type: 'integer', minimum: 1 },
   plans: {
@@ -52,8 +52,8 @@ const SCHEMAS = {
 } satisfies Record<keyof Settings, Json>
 
 /**
- * Reads `x-settings`; unless they are `validated`, each is held to its range.
- * @throws ContractError for a setting that is unknown, missing or out of its range.
+ * Reads `x-settings`. The values are checked unless the document was validated before.
+ * @throws ContractError for a setting that is unknown, missing or invalid.
  */
 export async function readSettings({ source: document, file, validated }: DocumentText): Promise<Settings> {
   const given = isObject(document['x-settings']) ? document['x-settings'] : {}

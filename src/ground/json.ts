@@ -47,7 +47,9 @@ export function valueAt(document: unknown, pointer: string): unknown {
   return value
 }
 
-/** Applies a JSON merge patch (RFC 7396): null removes, objects merge, anything else replaces. Changes neither argument. */
+/**
+ * Applies a JSON merge patch (RFC 7396): null removes, objects merge, anything else replaces. Changes neither argument.
+ */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const merged: Json = isObject(target) ? { ...target } : {}

@@ -113,7 +113,7 @@ function demandOf({ keyword, params, message, parentSchema }: ErrorObject): stri
     case 'maxProperties':
       return `must have at most ${counted(limit, 'field')}`
     case 'uniqueItems':
-      return `must not have the same item twice, as at ${Math.min(params['i'], params['j'])} and ${Math.max(params['i'], params['j'])}`
+      return `must not have the same item twice, as at ${params['i']} and ${params['j']}`
     case 'pattern':
       return title === undefined ? `must match the pattern ${params['pattern']}` : `must be ${title}`
     case 'format':
