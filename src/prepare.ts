@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { compileControlApi } from './admin/control.ts'
-import { CONTROL_DOCUMENT } from './admin/document.ts'
+import { CONTROL_DOCUMENT, compileControlApi } from './admin/document.ts'
 import { compileContract } from './contract/contract.ts'
 import { OWN_DOCUMENT } from './contract/document.ts'
 import { writePrepared } from './contract/prepared.ts'

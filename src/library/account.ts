@@ -1,27 +1,27 @@
 import { FIXTURE_NAMES, loadFixture } from '../accounts/fixture.ts'
 import type { ControlRequest } from '../admin/control.ts'
-import type { CoverageReport } from '../coverage/report.ts'
-import type { RecordPin } from '../domain/dmarc.ts'
-import type { Fixture } from '../domain/fixture.ts'
-import type { ProfileName } from '../domain/profile.ts'
-import { isObject } from '../ground/json.ts'
-import type { Caller } from './caller.ts'
-import { ControlError } from './control-error.ts'
-import { type Span, writeDuration } from './duration.ts'
 import type {
   AccountReport,
   ClockReport,
   DomainReport,
-  ExplanationReport,
   FaultReport,
-  FaultRule,
   KeyReport,
   QuotaReport,
-  RequestMatch,
-  RequestReport,
   SnapshotReport,
   VerificationReport,
-} from './reports.ts'
+} from '../admin/reports.ts'
+import type { CoverageReport } from '../coverage/report.ts'
+import type { RecordPin } from '../domain/dmarc.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import type { Fixture } from '../domain/fixture.ts'
+import type { ProfileName } from '../domain/profile.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
+import { isObject } from '../ground/json.ts'
+import type { RequestReport } from '../journal/description.ts'
+import type { RequestMatch } from '../journal/match.ts'
+import type { ControlClient } from './control-client.ts'
+import { ControlError } from './control-error.ts'
+import { type Span, writeDuration } from './duration.ts'
 
 /** What a new account is to be like; the rest is as the server was started. */
 export interface AccountOptions {
@@ -65,13 +65,13 @@ export class Account {
   readonly baseUrl: string
   /** Its first key; unknown for one that was made elsewhere with a key of its own, of which only the hash is kept. */
   readonly apiKey: string | undefined
-  readonly #call: Caller
+  readonly #client: ControlClient
 
-  constructor(id: string, baseUrl: string, apiKey: string | undefined, call: Caller) {
+  constructor(id: string, baseUrl: string, apiKey: string | undefined, client: ControlClient) {
     this.id = id
     this.baseUrl = baseUrl
     this.apiKey = apiKey
-    this.#call = call
+    this.#client = client
   }
 
   /** Header fields of a request with the account's key: `fetch(url, { headers: account.headers })`. */
@@ -225,7 +225,7 @@ export class Account {
 
   /** Everything behind one answer, by its X-Request-Id. */
   explain(requestId: string): Promise<ExplanationReport> {
-    return this.#call('explainRequest', { parameters: { 'request-id': requestId } })
+    return this.#client.call('explainRequest', { parameters: { 'request-id': requestId } })
   }
 
   /** All of it, for good; the `default` account stays, reset it instead. */
@@ -251,7 +251,7 @@ export class Account {
   }
 
   #ask<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
-    return this.#call(operationId, { ...request, parameters: { account: this.id, ...request.parameters } })
+    return this.#client.call(operationId, { ...request, parameters: { account: this.id, ...request.parameters } })
   }
 }
 

@@ -1,12 +1,14 @@
 import { DEFAULT_SEED } from '../accounts/creation.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
+import type { AccountReport, FaultSetReport } from '../admin/reports.ts'
 import type { CoverageReport } from '../coverage/report.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
 import { deriveKey, hashKey } from '../ground/secrets.ts'
+import type { RequestReport } from '../journal/description.ts'
 import { Account, type AccountOptions, queryOf, type RequestFilter, withFixture } from './account.ts'
-import { createCaller } from './caller.ts'
+import { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
-import type { AccountReport, ExplanationReport, FaultSetReport, RequestReport } from './reports.ts'
 
 /** What an Understudy offers beside being there. A method rejects with a `ControlError` that says what would be right. */
 export interface Library {
@@ -35,34 +37,35 @@ export function openLibrary(
   load: () => Promise<Control>,
   { baseUrl, apiKey, stopping }: { baseUrl: string; apiKey: string | undefined; stopping: AbortSignal },
 ): Library {
-  const call = createCaller(load, stopping)
-  const handle = (id: string, key?: string) => new Account(id, baseUrl, key, call)
+  const client = new ControlClient(load, stopping)
+  const handle = (id: string, key?: string) => new Account(id, baseUrl, key, client)
   return {
     apiKey,
     account: handle(DEFAULT_ACCOUNT, apiKey),
     requests: {
       async list(filter = {}) {
-        return (await call<{ requests: RequestReport[] }>('listAllRequests', { query: queryOf(filter) })).requests
+        return (await client.call<{ requests: RequestReport[] }>('listAllRequests', { query: queryOf(filter) }))
+          .requests
       },
     },
     async createAccount(options = {}) {
       const body = await withFixture(options).then(inSnakeCase)
-      const created = call<{ account: AccountReport; api_key: string }>('createAccount', { body })
+      const created = client.call<{ account: AccountReport; api_key: string }>('createAccount', { body })
       const { account, api_key } = await created.catch(speakOfApiKey)
       return handle(account.id, api_key)
     },
     async findAccount(id) {
-      await call('getAccount', { parameters: { account: id } })
+      await client.call('getAccount', { parameters: { account: id } })
       return handle(id, id === DEFAULT_ACCOUNT && apiKey !== undefined ? apiKey : await findKey(await load(), id))
     },
     async listAccounts() {
-      return (await call<{ accounts: AccountReport[] }>('listAccounts')).accounts
+      return (await client.call<{ accounts: AccountReport[] }>('listAccounts')).accounts
     },
     async listFaultSets() {
-      return (await call<{ sets: FaultSetReport[] }>('listFaultSets')).sets
+      return (await client.call<{ sets: FaultSetReport[] }>('listFaultSets')).sets
     },
-    explain: (requestId) => call('explainRequest', { parameters: { 'request-id': requestId } }),
-    coverage: () => call('getOverallCoverage'),
+    explain: (requestId) => client.call('explainRequest', { parameters: { 'request-id': requestId } }),
+    coverage: () => client.call('getOverallCoverage'),
   }
 }
 

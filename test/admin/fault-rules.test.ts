@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { loadControlApi, readLimits } from '../../src/admin/control.ts'
+import { loadControlApi, readLimits } from '../../src/admin/document.ts'
 import { addFault, control, faultsOf } from '../support/control-client.ts'
 import { startService } from '../support/service.ts'
 

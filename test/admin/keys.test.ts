@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readLimits } from '../../src/admin/control.ts'
+import { readLimits } from '../../src/admin/document.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
 import { controlApi, startControlPlane } from '../support/control-plane.ts'
 

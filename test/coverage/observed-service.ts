@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
-import { loadControlApi } from '../../src/admin/control.ts'
+import { loadControlApi } from '../../src/admin/document.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import type { ExplanationReport, RequestReport } from '../../src/library/reports.ts'
+import type { ExplanationReport } from '../../src/explain/explanation.ts'
+import type { RequestReport } from '../../src/journal/description.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startService, type TestService } from '../support/service.ts'
 

@@ -383,7 +383,7 @@ describe('a call that cannot be', () => {
       'what no JSON can say',
       (u) => u.account.faults.add({ delay_ms: 1n }),
       'invalid_json',
-      'What is given must be JSON: Do not know how to serialize a BigInt.',
+      'The argument must be JSON: Do not know how to serialize a BigInt.',
     ],
   ])('is refused for %s, and says what would be right', async (_, call, code, message) => {
     const error: unknown = await call(await start()).catch((thrown: unknown) => thrown)

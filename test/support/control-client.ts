@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
-import { loadControlApi } from '../../src/admin/control.ts'
+import { loadControlApi } from '../../src/admin/document.ts'
+import type { FaultReport } from '../../src/admin/reports.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import { createRouter } from '../../src/http/router.ts'
-import type { FaultReport, RequestReport } from '../../src/library/reports.ts'
+import type { RequestReport } from '../../src/journal/description.ts'
 import type { TestService } from './service.ts'
 
 export interface ControlAnswer {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import { ADMIN_CODES } from '../../src/admin/codes.ts'
-import { loadControlApi } from '../../src/admin/control.ts'
+import { loadControlApi } from '../../src/admin/document.ts'
 import type { Api, Operation } from '../../src/contract/api.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
