@@ -3,7 +3,7 @@ import { explainEntry } from '../explain/explanation.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { type Difference, demandsOf, differencesOf, type RequestMatch } from '../journal/match.ts'
+import { countConditions, type Difference, differencesOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction.ts'
 import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler } from './handler.ts'
 import { notFound } from './refusals.ts'
@@ -35,10 +35,10 @@ export const verifyRequests: AccountHandler = ({ account, worlds, contract, body
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
   const passed = matched >= lowest && matched <= highest
-  const demands = demandsOf(match)
+  const conditions = countConditions(match)
   const nearest = compared
-    // A request that meets none of several demands is no near miss. With only one demand, any request may be meant.
-    .filter(({ differences }) => differences.length > 0 && (demands === 1 || differences.length < demands))
+    // A request that meets none of several conditions is no near miss. With one condition, any request may be meant.
+    .filter(({ differences }) => differences.length > 0 && (conditions === 1 || differences.length < conditions))
     .sort((one, other) => one.differences.length - other.differences.length || other.entry.ordinal - one.entry.ordinal)
   const misses = passed || matched > highest ? [] : nearest.slice(0, NEAR_MISSES)
   const report: VerificationReport = {
