@@ -134,7 +134,7 @@ describe('without a token, the control plane answers', () => {
     const answer = await sendTo(plane, 'POST', '/__admin/accounts', [`Origin: ${make(origin)}`])
     expect(answer.status).toBe(status === 200 ? 201 : status)
     expect((await plane.get('/accounts')).data.count).toBe(status === 200 ? 2 : 1)
-    if (status === 403) expect(answer.body.error.message).toContain('pages of other sites')
+    if (status === 403) expect(answer.body.error.message).toContain('pages of another site')
   })
 
   it('nothing that lets a page of another site read it', async () => {
