@@ -1,14 +1,30 @@
 export { FixtureError } from './accounts/fixture.ts'
 export { FaultSetError } from './admin/fault-sets.ts'
+export type {
+  AccountReport,
+  ClockReport,
+  DomainReport,
+  FaultReport,
+  FaultSetReport,
+  KeyReport,
+  QuotaReport,
+  SnapshotReport,
+  VerificationReport,
+} from './admin/reports.ts'
 export type { Contract } from './contract/contract.ts'
 export { ContractError } from './contract/contract-error.ts'
 export type { CoverageReport } from './coverage/report.ts'
+export type { DmarcRecord, RecordPin } from './domain/dmarc.ts'
 export type { Fixture } from './domain/fixture.ts'
+export type { ProfileName } from './domain/profile.ts'
+export type { ExplanationReport } from './explain/explanation.ts'
+export type { ConnectionFault, Corruption, KnownFaultRule as FaultRule } from './faults/kinds.ts'
 export { type Clock, systemClock } from './ground/clock.ts'
+export type { MessageReport, ProblemReport, RequestReport } from './journal/description.ts'
+export type { RequestMatch } from './journal/match.ts'
 export type { Account, AccountOptions, RequestFilter, ResetOptions } from './library/account.ts'
 export { ControlError, type ControlProblem } from './library/control-error.ts'
 export type { Span } from './library/duration.ts'
-export type * from './library/reports.ts'
 export { OptionError } from './start/option-error.ts'
 export type { ServerOptions } from './start/options.ts'
 export { startUnderstudy, type Understudy } from './start/server.ts'

@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import { compileControlApi } from './admin/control.ts'
-import { CONTROL_DOCUMENT } from './admin/document.ts'
+import { CONTROL_DOCUMENT, compileControlApi } from './admin/document.ts'
 import { compileContract } from './contract/contract.ts'
 import { OWN_DOCUMENT } from './contract/document.ts'
 import { writePrepared } from './contract/prepared.ts'
 import { compileStandalone } from './contract/standalone.ts'
 
-// The last step of the build: the documents of the package are read, checked and compiled, so that no start has to.
-const service = await compileStandalone((compilerFor) => compileContract({ proved: false }, compilerFor))
-const control = await compileStandalone((compilerFor) => compileControlApi({ proved: false }, compilerFor))
+// The last step of the build reads, checks and compiles the documents of the package, so that no start has to.
+const service = await compileStandalone((compilerFor) => compileContract({ validated: false }, compilerFor))
+const control = await compileStandalone((compilerFor) => compileControlApi({ validated: false }, compilerFor))
 await writePrepared([
   { text: await readFile(OWN_DOCUMENT), ...service },
   { text: await readFile(CONTROL_DOCUMENT), ...control },

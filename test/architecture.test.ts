@@ -34,7 +34,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   'node-test.ts': ['node:test'],
   'prepare.ts': ['node:fs/promises'],
   cli: ['node:fs', 'node:fs/promises', 'node:net', 'node:util', 'js-yaml', 'pino'],
-  start: ['node:events', 'node:http', 'node:util'],
+  start: ['node:events', 'node:http'],
   service: ['node:http', 'node:net'],
   admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],
   faults: ['node:http', 'node:net'],
@@ -47,9 +47,9 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   ],
   store: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
-    ...['ajv', 'lowdb'],
+    'lowdb',
   ],
-  ground: ['node:crypto', 'ajv'],
+  ground: ['node:crypto', 'node:util', 'ajv'],
 }
 /** Packages that cost time at the start and are not needed by every command. */
 const LAZY = ['ajv', 'prom-client', '@faker-js/faker', '@apidevtools/swagger-parser', 'pino', 'js-yaml', 'json-p3']

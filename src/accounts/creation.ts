@@ -9,6 +9,7 @@ import { createGroup } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
+import { show } from '../ground/show.ts'
 import { errorIn, type LoadedFixture, loadFixture, readMoment } from './fixture.ts'
 import { type CanonicalHostname, type FixtureContents, readContents } from './fixture-contents.ts'
 import { createKeys } from './fixture-keys.ts'
@@ -140,7 +141,7 @@ function addGroups(
     const { id } = group
     if (id !== undefined && !isGroupId(id, groupIds)) {
       const remedy = `must be ${groupIds.length} characters of ${groupIds.alphabet}`
-      throw errorIn(fixture, `/groups/${index}/id`, `${JSON.stringify(id)} ${remedy}.`)
+      throw errorIn(fixture, `/groups/${index}/id`, `${show(id)} ${remedy}.`)
     }
     if (id !== undefined && state.groups.has(id)) {
       throw errorIn(fixture, `/groups/${index}/id`, `"${id}" is the id of a group before it.`)
@@ -148,7 +149,7 @@ function addGroups(
     const decision = createGroup(state, group, groupIds, settings)
     if (!decision.ok) {
       const [{ code, field, value }] = decision.problems
-      throw errorIn(fixture, `/groups/${index}${field}`, `${JSON.stringify(value)} ${GROUP_PROBLEMS[code] ?? code}.`)
+      throw errorIn(fixture, `/groups/${index}${field}`, `${show(value)} ${GROUP_PROBLEMS[code] ?? code}.`)
     }
     state = decision.state
   }

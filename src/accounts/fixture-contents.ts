@@ -1,6 +1,7 @@
 import type { AccountOrigin } from '../domain/account.ts'
 import { contradictionIn } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import { show } from '../ground/show.ts'
 import { errorIn, type LoadedFixture } from './fixture.ts'
 import { withoutSecret } from './fixture-keys.ts'
 
@@ -49,8 +50,7 @@ function readDomains(fixture: LoadedFixture, canonicalHostname: CanonicalHostnam
     const pointer = `/domains/${index}`
     const namePointer = typeof entry === 'string' ? pointer : `${pointer}/name`
     const name = canonicalHostname(domain.name)
-    if (name === undefined)
-      throw errorIn(fixture, namePointer, `${JSON.stringify(domain.name)} is not a valid hostname.`)
+    if (name === undefined) throw errorIn(fixture, namePointer, `${show(domain.name)} is not a valid hostname.`)
     if (names.has(name)) throw errorIn(fixture, namePointer, `${name} is named more than once.`)
     names.add(name)
     const contradiction = contradictionIn(domain.record ?? {})

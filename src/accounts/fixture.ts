@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
-import { findFault } from '../ground/schema.ts'
+import { findViolation } from '../ground/schema.ts'
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/')
 
@@ -89,7 +89,7 @@ function readSource(path: string, file: string): string {
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
   // Read once, so that it is also compiled only once, which costs more than all the rest of a start.
   fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
-  const fault = await findFault(await fixtureSchema, fixture)
-  if (fault) throw new FixtureError(file, fault.pointer, `The value ${fault.reason}.`)
+  const violation = await findViolation(await fixtureSchema, fixture)
+  if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
 }

@@ -1,10 +1,11 @@
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { Violation } from '../contract/violations.ts'
 import { timeOn } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { comparedName } from '../domain/groups.ts'
 import { recordOn } from '../figures/figures.ts'
+import type { Violation } from '../ground/schema.ts'
+import { show } from '../ground/show.ts'
 import type { AccountRecord } from '../store/record.ts'
 
 /** The last time that JavaScript can represent, in milliseconds. */
@@ -25,7 +26,7 @@ export function validateAccount(account: AccountRecord, contract: Contract, real
   if (!(now >= 0 && now <= LAST_TIME)) return '/account/clock shows a time that does not exist'
   const { order } = contract.settings.plans
   if (!order.includes(account.plan)) {
-    return `/account/plan ${JSON.stringify(account.plan)} must be one of ${order.join(', ')}`
+    return `/account/plan ${show(account.plan)} must be one of ${order.join(', ')}`
   }
   return validateDomains(account, contract) ?? validatePins(account, contract, now) ?? validateGroups(account, contract)
 }
@@ -34,7 +35,7 @@ function validateDomains({ domains }: AccountRecord, contract: Contract): string
   const names = domains.map(({ name }) => name)
   const [violation] = check(contract, READERS.domains, { domains: names })
   if (violation === undefined) return undefined
-  return describe(violation.pointer.replace(/^\/data\/domains\/(\d+)/, '/account/domains/$1/name'), violation)
+  return `${violation.pointer.replace(/^\/data\/domains\/(\d+)/, '/account/domains/$1/name')} ${violation.reason}`
 }
 
 /** All other fields of DMARC records are computed, hence valid. */
@@ -46,18 +47,18 @@ function validatePins({ domains, seed }: AccountRecord, contract: Contract, now:
     if (contradiction !== undefined) return `/account/domains/${index}/pin ${contradiction}`
     const [violation] = check(contract, READERS.records, [recordOn(seed, domain, day, contract)])
     if (violation === undefined) continue
-    return describe(violation.pointer.replace('/data/0', `/account/domains/${index}/pin`), violation)
+    return `${violation.pointer.replace('/data/0', `/account/domains/${index}/pin`)} ${violation.reason}`
   }
   return undefined
 }
 
 function validateGroups({ groups }: AccountRecord, contract: Contract): string | undefined {
   const [violation] = groups.length === 0 ? [] : check(contract, READERS.groups, { groups, count: groups.length })
-  if (violation !== undefined) return describe(violation.pointer.replace('/data', '/account'), violation)
+  if (violation !== undefined) return `${violation.pointer.replace('/data', '/account')} ${violation.reason}`
   const names = new Set<string>()
   for (const [index, { name }] of groups.entries()) {
     const compared = comparedName(name, contract.settings.nameComparison)
-    if (names.has(compared)) return `/account/groups/${index}/name ${JSON.stringify(name)} is the name of another group`
+    if (names.has(compared)) return `/account/groups/${index}/name ${show(name)} is the name of another group`
     names.add(compared)
   }
   return undefined
@@ -66,11 +67,4 @@ function validateGroups({ groups }: AccountRecord, contract: Contract): string |
 function check({ operations }: Api, operationId: string, data: unknown): readonly Violation[] {
   const operation = operations.find(({ id }) => id === operationId)
   return operation?.success.check({ success: true, data }) ?? []
-}
-
-function describe(pointer: string, { message, pointer: original, value }: Violation): string {
-  const text = JSON.stringify(value) ?? 'undefined'
-  const shown = text.length <= 100 ? text : `${text.slice(0, 99)}…`
-  const reason = message.startsWith(original) ? message.slice(original.length).trim().replace(/\.$/, '') : message
-  return `${pointer} ${shown} ${reason}`
 }

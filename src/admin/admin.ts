@@ -1,66 +1,49 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ConformitySettings, conform } from '../behaviour/conformity.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Refusal } from '../domain/errors.ts'
-import { type BodySettings, ClientGone, readBody } from '../http/body.ts'
+import { reportViolation } from '../ground/schema.ts'
+import { ClientGone, readBody } from '../http/body.ts'
 import { errorEnvelope } from '../http/envelope.ts'
 import type { Log } from '../http/log.ts'
-import { createRouter, readTarget } from '../http/router.ts'
+import { createRouter } from '../http/router.ts'
+import { readTarget, splitTarget } from '../http/target.ts'
 import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
 import { createGuard } from './guard.ts'
-import { describeRefusal } from './refusal.ts'
-import type { ControlDeps } from './verb.ts'
+import { HEALTH, PAGES, type Page } from './pages.ts'
+import { describeRefusal, notFound } from './refusals.ts'
 
-/** The path below which the control plane lives, beside the service's own. */
+/** The path of the control plane. All of its paths are below it. */
 export const ADMIN_PATH = '/__admin'
 
 export interface AdminDeps {
   control: () => Promise<Control>
-  /** Without one, only this machine may use the control plane. */
+  /** Without a token, only this machine can use the control plane. */
   token: string | undefined
   host: string
   log: Log
   stopping: AbortSignal
 }
 
-const HEALTHY = Buffer.from(JSON.stringify({ success: true, data: { status: 'ok' } }))
+type Router = ReturnType<typeof createRouter>
 
-// Of what failed it could be the document that is asked for the words of every other refusal.
-const message = 'The server failed to answer; its log has the reason.'
-const failure = { code: 'internal_error', message }
-const FAILED = Buffer.from(JSON.stringify(errorEnvelope({ ...failure, problems: [{ ...failure, field: null }] })))
-
-/** An answer that is no envelope. */
-interface Page {
-  type: string
-  text: string
-  headers?: Readonly<Record<string, string>>
+/** A response with the envelope. */
+interface Answer {
+  status: number
+  headers?: Record<string, string>
+  body: unknown
 }
 
-type Answer = { status: number; headers?: Record<string, string>; body: unknown } | Page | undefined
+const JSON_TYPE = 'application/json'
 
-/** Loads the control plane; not before somebody asks for it, because a start should not wait for it. */
-export function createControl(deps: ControlDeps): () => Promise<Control> {
-  let control: Promise<Control> | undefined
-  async function load(): Promise<Control> {
-    const { Control, loadControlApi } = await import('./control.ts')
-    return new Control(await loadControlApi(), deps)
-  }
-  return () => {
-    control ??= load().catch((error) => {
-      // What kept it from being loaded, such as too many open files, may go.
-      control = undefined
-      throw error
-    })
-    return control
-  }
-}
+// Written here, because the document with the other messages may be what could not be loaded.
+const failure = { code: 'internal_error', message: 'The server failed to answer; its log has the reason.' }
+const FAILED = JSON.stringify(errorEnvelope({ ...failure, problems: [{ ...failure, field: null }] }))
 
-/** Answers what is asked of the control plane, except whether it is up, through its own document. */
+/** A request handler for the control plane: it checks who asks, routes, validates, and answers. */
 export function createAdmin(deps: AdminDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
-  let routing: Promise<{ control: Control; route: ReturnType<typeof createRouter> }> | undefined
+  let routing: Promise<{ control: Control; route: Router }> | undefined
 
   async function load() {
     const control = await deps.control()
@@ -69,9 +52,9 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
 
   return async function serveAdmin(request, response) {
     const { method = '', url = '' } = request
-    // Asked every second by those who wait for a start: no need to load anything for it.
+    // Clients ask this every second while they wait for a start, so nothing is loaded for it.
     if (url === `${ADMIN_PATH}/health` && (method === 'GET' || method === 'HEAD')) {
-      send(request, response, 200, { 'Content-Type': 'application/json' }, HEALTHY)
+      sendPage(request, response, HEALTH)
       return
     }
     try {
@@ -80,101 +63,68 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
         throw error
       })
       const { control, route } = await routing
-      const answer = await decide(request, response, control, route)
-      if (answer === undefined) return
-      if ('type' in answer) {
-        const headers = { 'Content-Type': answer.type, ...answer.headers }
-        send(request, response, 200, headers, Buffer.from(answer.text))
-      } else {
-        const headers = { 'Content-Type': 'application/json', ...answer.headers }
-        send(request, response, answer.status, headers, Buffer.from(JSON.stringify(answer.body)))
-      }
+      await serve(request, response, control, route)
     } catch (error) {
       if (error instanceof ClientGone) return
       if (!isReported(error))
-        deps.log.error({ method, path: url.split('?')[0], err: error }, 'The control plane failed to answer.')
+        deps.log.error({ method, path: splitTarget(url).path, err: error }, 'The control plane failed to answer.')
       if (response.headersSent) response.destroy()
-      else send(request, response, 500, { 'Content-Type': 'application/json' }, FAILED)
+      else send(request, response, 500, { 'Content-Type': JSON_TYPE }, FAILED)
     }
   }
 
-  async function decide(
+  async function serve(
     request: IncomingMessage,
     response: ServerResponse,
     control: Control,
-    route: ReturnType<typeof createRouter>,
-  ): Promise<Answer> {
+    route: Router,
+  ): Promise<void> {
     const { path, query } = readTarget(request.url ?? '')
-    // Whether it is up is no secret. A browser that opens the page can send no token; the page itself asks for it, and
-    // shows nothing without.
-    const isPage = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
-    const open = path === `${ADMIN_PATH}/health` || (deps.token !== undefined && isPage)
-    const barred = open ? undefined : guard(request)
-    if (barred) return refuse(control, undefined, barred)
+    const rejected = isOpen(path, deps.token !== undefined) ? undefined : guard(request)
+    if (rejected) return sendAnswer(request, response, answerRefusal(control, undefined, rejected))
     const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
-    if (!routed.ok) return refuse(control, undefined, routed, routed.allow)
+    if (!routed.ok) return sendAnswer(request, response, answerRefusal(control, undefined, routed, routed.allow))
     const { operation, parameters } = routed
-    const settings: BodySettings & ConformitySettings = {
-      bodyLimit: control.limits.bodyLimit,
-      contentType: 'required',
-      nullFields: 'wrong-type',
-      unknownQueryParameters: 'refused',
+    const body = await readBody(request, operation, { bodyLimit: control.limits.bodyLimit, contentType: 'required' })
+    const conforming = control.conform({ operation, query, body })
+    if (!conforming.ok) return sendAnswer(request, response, answerRefusal(control, operation, conforming))
+    const page = PAGES[operation.id]
+    if (page !== undefined) return sendPage(request, response, await page(control))
+    if (operation.id === 'streamAllEvents') return stream(request, response, control, undefined)
+    if (operation.id === 'streamEvents') {
+      const { account = '' } = parameters
+      if (await control.deps.store.has(account)) return stream(request, response, control, account)
+      return sendAnswer(request, response, answerRefusal(control, operation, notFound('account', account)))
     }
-    const body = await readBody(request, operation, settings)
-    const conforming = conform({ operation, query, body }, settings, control.api.catalogue)
-    if (!conforming.ok) return refuse(control, operation, conforming)
-    const page = await serveOther(request, response, operation, parameters, control)
-    if (page !== 'none') return page
     const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body })
-    if (!outcome.ok) return refuse(control, operation, outcome)
-    return prove(operation, operation.success.status, { success: true, data: outcome.data })
+    if (!outcome.ok) return sendAnswer(request, response, answerRefusal(control, operation, outcome))
+    const success = { success: true, data: outcome.data }
+    sendAnswer(request, response, validated(operation, { status: operation.success.status, body: success }))
   }
 
-  /** What answers with something else than the envelope. */
-  async function serveOther(
+  async function stream(
     request: IncomingMessage,
     response: ServerResponse,
-    operation: Operation,
-    { account }: Readonly<Record<string, string>>,
-    control: Control,
-  ): Promise<Answer | 'none'> {
-    const { worlds, store, contract } = control.deps
-    async function stream(of: string | undefined): Promise<Answer> {
-      // Without a body there is nothing to wait for.
-      if (request.method === 'HEAD') return { type: 'text/event-stream', text: '' }
-      const { streamEntries } = await import('./events.ts')
-      streamEntries(request, response, worlds.journal, of, contract.catalogue, deps.stopping)
-      return undefined
-    }
-    switch (operation.id) {
-      case 'getHealth':
-        return { type: 'application/json', text: HEALTHY.toString() }
-      case 'getDocument':
-        return { type: 'application/json', text: JSON.stringify(control.api.document.source) }
-      case 'getMetrics': {
-        const { writeMetrics } = await import('./metrics.ts')
-        return writeMetrics(control.deps)
-      }
-      case 'getDashboard': {
-        const { readDashboard } = await import('./dashboard.ts')
-        return { type: 'text/html; charset=utf-8', ...(await readDashboard(contract, control.api)) }
-      }
-      case 'streamEvents':
-        if (account === undefined || !(await store.has(account))) {
-          const problem = { code: 'not_found', value: account, about: { what: 'account' } }
-          return refuse(control, operation, { ok: false, problems: [problem] })
-        }
-        return stream(account)
-      case 'streamAllEvents':
-        return stream(undefined)
-      default:
-        return 'none'
-    }
+    { deps: { worlds, contract } }: Control,
+    account: string | undefined,
+  ): Promise<void> {
+    // A stream of events has no end, so HEAD is answered without opening one.
+    if (request.method === 'HEAD') return sendPage(request, response, { type: 'text/event-stream', text: '' })
+    const { streamEntries } = await import('./event-stream.ts')
+    streamEntries(request, response, worlds.journal, account, contract.catalogue, deps.stopping)
   }
 }
 
-/** The refusal in the envelope, with every problem; the catalogue says which of them is answered. */
-function refuse(
+/**
+ * Whether anybody may read the path. Everybody may know that the server is up. A browser cannot send a token when it
+ * opens the dashboard, so the page itself is open: it holds no data and asks for the token.
+ */
+function isOpen(path: string, hasToken: boolean): boolean {
+  const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
+  return path === `${ADMIN_PATH}/health` || (hasToken && isDashboard)
+}
+
+function answerRefusal(
   { api }: Control,
   operation: Operation | undefined,
   { problems }: Refusal<string>,
@@ -185,20 +135,26 @@ function refuse(
     ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
     ...(allow !== undefined && { Allow: allow }),
   }
-  return { ...prove(operation, status, body), headers }
+  return { ...validated(operation, { status, body }), headers }
 }
 
-/** Holds an answer to the document; one that departs from it is a bug. */
-function prove(operation: Operation | undefined, status: number, body: unknown): { status: number; body: unknown } {
-  const check = operation?.responses.get(status)?.check
-  const violations = check?.(body) ?? []
-  if (operation !== undefined && check === undefined) throw new Error(`${operation.id} documents no ${status}.`)
-  if (violations.length > 0) {
-    throw new Error(
-      `The ${status} of ${operation?.id} violates the document: ${violations.map(({ message }) => message).join(' ')}`,
-    )
-  }
-  return { status, body }
+/** The answer, if the document permits it. @throws Error for any other answer, which is a bug */
+function validated(operation: Operation | undefined, answer: Answer): Answer {
+  if (operation === undefined) return answer
+  const response = operation.responses.get(answer.status)
+  if (response === undefined) throw new Error(`${operation.id} documents no ${answer.status}.`)
+  const violations = response.check(answer.body).map(reportViolation)
+  if (violations.length === 0) return answer
+  const messages = violations.map(({ message }) => message).join(' ')
+  throw new Error(`The ${answer.status} of ${operation.id} violates the document: ${messages}`)
+}
+
+function sendAnswer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
+  send(request, response, status, { 'Content-Type': JSON_TYPE, ...headers }, JSON.stringify(body))
+}
+
+function sendPage(request: IncomingMessage, response: ServerResponse, { type, text, headers }: Page): void {
+  send(request, response, 200, { 'Content-Type': type, ...headers }, text)
 }
 
 function send(
@@ -206,8 +162,9 @@ function send(
   response: ServerResponse,
   status: number,
   headers: Record<string, string>,
-  body: Buffer,
+  text: string,
 ): void {
+  const body = Buffer.from(text)
   response.writeHead(status, {
     ...headers,
     'Content-Length': body.length,

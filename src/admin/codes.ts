@@ -1,6 +1,8 @@
 import type { Problem, Refusal } from '../domain/errors.ts'
 
-/** Every error code of the control plane; its document gives each its status and words, and a test holds them together. */
+/**
+ * The error codes of the control plane. Its document gives each a status and a message; a test compares the two lists.
+ */
 export const ADMIN_CODES = [
   'unauthorized',
   'forbidden',
@@ -23,25 +25,3 @@ export const ADMIN_CODES = [
 export type AdminCode = (typeof ADMIN_CODES)[number]
 export type AdminProblem = Problem<AdminCode>
 export type AdminRefusal = Refusal<AdminCode>
-
-export function notFound(what: string, value: string): AdminRefusal {
-  return { ok: false, problems: [{ code: 'not_found', value, about: { what } }] }
-}
-
-/** A value that the schema lets pass and the situation does not. */
-export function invalid(
-  field: string,
-  value: unknown,
-  reason: string,
-  about: Readonly<Record<string, string | number>> = {},
-): AdminRefusal {
-  return { ok: false, problems: [{ code: 'invalid_value', reason, field, value, about }] }
-}
-
-export function tooMany(limit: number, what: string): AdminRefusal {
-  return { ok: false, problems: [{ code: 'too_many', about: { limit, what } }] }
-}
-
-export function taken(what: string, value: string): AdminRefusal {
-  return { ok: false, problems: [{ code: 'taken', value, about: { what } }] }
-}

@@ -1,4 +1,59 @@
 import { fileURLToPath } from 'node:url'
+import type { Api } from '../contract/api.ts'
+import { compileApi } from '../contract/api-compiler.ts'
+import { readDocument, resolveDocument } from '../contract/document.ts'
+import { compilerFor as usualCompiler } from '../contract/schema-compiler.ts'
+import { isInstant, parseDuration } from '../domain/iso-8601.ts'
+import { kebab } from '../domain/settings.ts'
+import { isObject, valueAt } from '../ground/json.ts'
+import { ADMIN_CODES } from './codes.ts'
+import type { ControlLimits } from './handler.ts'
 
 /** Path of the control plane's OpenAPI document. */
 export const CONTROL_DOCUMENT = fileURLToPath(new URL('../../src/admin/openapi.yaml', import.meta.url))
+
+let api: Promise<Api> | undefined
+
+/**
+ * The compiled document of the control plane. All servers of the process share it. With `validated: false`, it is
+ * validated and compiled anew.
+ */
+export function loadControlApi({ validated = true }: { validated?: boolean } = {}): Promise<Api> {
+  if (!validated) return compileControlApi({ validated })
+  api ??= compileControlApi({ validated })
+  return api
+}
+
+/** Compiles the document anew. `validated` says that a test has validated it, so that no start has to. */
+export async function compileControlApi(
+  { validated }: { validated: boolean },
+  compilerFor = usualCompiler,
+): Promise<Api> {
+  const text = await readDocument({ path: CONTROL_DOCUMENT, codes: ADMIN_CODES, validated })
+  const document = await resolveDocument(text)
+  const compiler = await compilerFor(document, {
+    'date-time': isInstant,
+    duration: (given: string) => parseDuration(given) !== undefined,
+  })
+  return compileApi(document, compiler)
+}
+
+const LIMITS: readonly (keyof ControlLimits)[] = [
+  'bodyLimit',
+  'nestingLimit',
+  'faultsPerAccount',
+  'snapshotsPerAccount',
+  'keysPerAccount',
+  'answerLimit',
+]
+
+/** The limits that the settings of the document give. */
+export function readLimits({ document }: Api): ControlLimits {
+  const settings = document.source['x-settings']
+  const read = (name: keyof ControlLimits) => {
+    const value = valueAt(isObject(settings) ? settings : {}, `/${kebab(name)}/value`)
+    if (typeof value !== 'number') throw new Error(`The control plane's document needs the setting ${kebab(name)}.`)
+    return value
+  }
+  return Object.fromEntries(LIMITS.map((name) => [name, read(name)])) as unknown as ControlLimits
+}

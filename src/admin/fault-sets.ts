@@ -1,35 +1,35 @@
 import { readFile } from 'node:fs/promises'
 import type { FaultRule } from '../domain/faults.ts'
-import { findFault } from '../ground/schema.ts'
+import { findViolation } from '../ground/schema.ts'
 
 const READY_MADE = new URL('../../faults/ready-made.json', import.meta.url)
 
-/** Fault rules that belong together, under a name. */
+/** Named fault rules that belong together. */
 export interface FaultSet {
   name: string
   description: string
   rules: readonly FaultRule[]
 }
 
-/** What a file of fault sets holds: name → set. */
+/** The content of a file of fault sets: name → set. */
 export type FaultSetFile = Readonly<Record<string, { description?: string; rules: readonly FaultRule[] }>>
 
-/** A file of fault sets, or a name of one, that cannot be used. */
+/** A file of fault sets, or the name of a set, cannot be used. */
 export class FaultSetError extends Error {
   override name = 'FaultSetError'
 }
 
 let readyMade: Promise<FaultSet[]> | undefined
 
-/** The sets that come with the program. */
+/** The fault sets that come with the program. */
 export function readyMadeSets(): Promise<FaultSet[]> {
   readyMade ??= readFile(READY_MADE, 'utf8').then((text) => setsOf(JSON.parse(text) as FaultSetFile))
   return readyMade
 }
 
 /**
- * The sets of a source: the name of a ready-made one, the path of a file, or the path, `#` and the name of one set in
- * it. `check` holds the rules of a file to what fault rules may be. @throws FaultSetError
+ * The fault sets of a source. The source is the name of a ready-made set, the path of a file, or a path with `#` and
+ * the name of one set in the file. `check` checks the rules of a file. @throws FaultSetError
  */
 export async function loadFaultSets(
   source: string,
@@ -67,8 +67,8 @@ async function readSets(
   } catch (error) {
     throw new FaultSetError(`${path}: This is not valid JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}.`)
   }
-  const misshapen = await findFault(FILE_SCHEMA, sets)
-  if (misshapen) throw new FaultSetError(`${path}#${misshapen.pointer}: The value ${misshapen.reason}.`)
+  const violation = await findViolation(FILE_SCHEMA, sets)
+  if (violation) throw new FaultSetError(`${path}#${violation.pointer}: The value ${violation.reason}.`)
   check(path, sets as FaultSetFile)
   return sets as FaultSetFile
 }

@@ -2,15 +2,24 @@ import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { type Fault, type FaultRule, faultId, isExpired, NO_TALLY } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
-import { phaseOf } from '../faults/kinds.ts'
-import { type AdminCode, notFound, tooMany } from './codes.ts'
+import { type KnownFaultRule, phaseOf } from '../faults/kinds.ts'
+import type { AdminCode } from './codes.ts'
+import { checkFaultRule } from './fault-rule-check.ts'
 import { type FaultSet, readyMadeSets } from './fault-sets.ts'
-import { findUnlawfulness } from './rule-lawfulness.ts'
-import { type AccountCall, type AccountVerb, type ControlCall, type ControlOutcome, done, type Verb } from './verb.ts'
+import {
+  type AccountCall,
+  type AccountHandler,
+  type ControlCall,
+  type ControlOutcome,
+  done,
+  type Handler,
+} from './handler.ts'
+import { notFound, tooMany } from './refusals.ts'
+import type { FaultReport } from './reports.ts'
 
-export const listFaultSets: Verb = async (call) => done({ sets: structuredClone(await setsOf(call)) })
+export const listFaultSets: Handler = async (call) => done({ sets: structuredClone(await setsOf(call)) })
 
-export const addFaultSet: AccountVerb = async (call) => {
+export const addFaultSet: AccountHandler = async (call) => {
   const name = call.parameters['set'] ?? ''
   const set = (await setsOf(call)).find((each) => each.name === name)
   if (set === undefined) return notFound('fault set', name)
@@ -21,26 +30,26 @@ export const addFaultSet: AccountVerb = async (call) => {
   return added.ok ? listFaults({ ...call, account: added.state }) : added
 }
 
-export const listFaults: AccountVerb = async (call) => {
+export const listFaults: AccountHandler = async (call) => {
   const { tallies } = await call.store.counters(call.account.id)
-  return done({ faults: call.account.faults.map((fault) => describeFault(call, fault, tallies.get(fault.id))) })
+  return done({ faults: call.account.faults.map((fault) => reportFault(call, fault, tallies.get(fault.id))) })
 }
 
-export const addFault: AccountVerb = async (call) => {
+export const addFault: AccountHandler = async (call) => {
   const given = call.body as FaultRule
-  const refusal = findUnlawfulness(given, call.contract, call.limits.answerLimit)
+  const refusal = checkFaultRule(given, call.contract, call.limits.answerLimit)
   if (refusal) return refusal
-  // The account's own, as JSON keeps it: who calls from within the process may change theirs later.
+  // A copy, because a caller in the same process may change its own object later.
   const rule = JSON.parse(JSON.stringify(given)) as FaultRule
   const added = await addRules(call, [{ rule }])
   const fault = added.ok ? added.state.faults.at(-1) : undefined
   if (!added.ok) return added
-  return done(fault && { fault: describeFault(call, fault) })
+  return done(fault && { fault: reportFault(call, fault) })
 }
 
-export const clearFaults: AccountVerb = (call) => removeFaults(call, () => false)
+export const clearFaults: AccountHandler = (call) => removeFaults(call, () => false)
 
-export const deleteFault: AccountVerb = (call) => {
+export const deleteFault: AccountHandler = (call) => {
   const id = call.parameters['fault'] ?? ''
   return call.account.faults.some((fault) => fault.id === id)
     ? removeFaults(call, (fault) => fault.id !== id)
@@ -76,7 +85,7 @@ async function removeFaults(
   return decision.ok ? done() : decision
 }
 
-function describeFault({ now }: AccountCall, fault: Fault, { matched, hits } = NO_TALLY): object {
+function reportFault({ now }: AccountCall, fault: Fault, { matched, hits } = NO_TALLY): FaultReport {
   const { id, set, createdAt, rule } = fault
   const spent = hits >= (rule.times ?? Number.POSITIVE_INFINITY)
   return {
@@ -87,6 +96,7 @@ function describeFault({ now }: AccountCall, fault: Fault, { matched, hits } = N
     matched,
     hits,
     state: spent ? 'spent' : isExpired(fault, now) ? 'expired' : 'active',
-    rule: structuredClone(rule),
+    // The schema admits only rules of known kinds.
+    rule: structuredClone(rule) as KnownFaultRule,
   }
 }

@@ -1,13 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { refuse } from '../domain/errors.ts'
 import type { AdminRefusal } from './codes.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
 /**
- * Who may use the control plane: with a token, whoever knows it; without one, programs of this machine. A page of
- * another site, to which the browser lends the user's network, is told by its Origin; one that has had its own name
- * point to this machine (DNS rebinding), by the Host. `boundHost` is the address that the server listens on.
+ * Decides who may use the control plane. With a token, it is everybody who knows the token. Without one, it is the
+ * programs of this machine. A page of another site that uses the user's browser has another `Origin`. A page that made
+ * its own name point to this machine (DNS rebinding) has another `Host`. `boundHost` is the address that the server
+ * listens on.
  */
 export function createGuard(
   token: string | undefined,
@@ -17,7 +19,7 @@ export function createGuard(
   return function guard({ headers }) {
     if (expected !== undefined) {
       const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? ''
-      // Digests have one length, so that the comparison tells nothing by the time that it takes.
+      // All digests have the same length, so the time of the comparison tells nothing about the token.
       return timingSafeEqual(digest(given), expected) ? undefined : refuse({ code: 'unauthorized' })
     }
     const { host = '', origin } = headers
@@ -33,7 +35,7 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host) || host === '::1'
 }
 
-/** Whether a Host field names this machine. */
+/** Whether the header field Host names this machine. */
 function isOurs(field: string, boundHost: string): boolean {
   const name = field.replace(/:\d+$/, '')
   const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost
@@ -42,8 +44,4 @@ function isOurs(field: string, boundHost: string): boolean {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
-}
-
-function refuse(problem: AdminRefusal['problems'][0]): AdminRefusal {
-  return { ok: false, problems: [problem] }
 }

@@ -3,12 +3,13 @@ import { accept } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
-import { invalid, notFound, taken, tooMany } from './codes.ts'
-import { type AccountCall, type AccountVerb, done } from './verb.ts'
+import { type AccountCall, type AccountHandler, done } from './handler.ts'
+import { invalid, notFound, taken, tooMany } from './refusals.ts'
+import type { KeyReport } from './reports.ts'
 
-export const listKeys: AccountVerb = (call) => done({ keys: call.account.keys.map((key) => describeKey(call, key)) })
+export const listKeys: AccountHandler = (call) => done({ keys: call.account.keys.map((key) => reportKey(call, key)) })
 
-export const createKey: AccountVerb = async (call) => {
+export const createKey: AccountHandler = async (call) => {
   const { account, store, now, limits } = call
   const { label, key, created_at } = call.body as { label?: string; key?: string; created_at?: string }
   const createdAt = created_at === undefined ? now : Date.parse(created_at)
@@ -20,22 +21,22 @@ export const createKey: AccountVerb = async (call) => {
     const ids = new Set(state.keys.map(({ id }) => id))
     let keysCreated = state.keysCreated + 1
     const derive = () => deriveKey(state.seed, `${state.id} ${keysCreated}`)
-    // Somebody may have given the account the very key that would come next.
+    // The account may already have the next derived key, because somebody gave it that one.
     while (key === undefined && ids.has(identityOf(derive()).id)) keysCreated++
     secret = key ?? derive()
     const created = { ...identityOf(secret), createdAt, disabled: false, ...(label !== undefined && { label }) }
     if (ids.has(created.id)) return taken('a key', created.id)
     return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)
   })
-  return decision.ok ? done({ key: describeKey(call, decision.value), api_key: secret }) : decision
+  return decision.ok ? done({ key: reportKey(call, decision.value), api_key: secret }) : decision
 }
 
-export const updateKey: AccountVerb = (call) => {
+export const updateKey: AccountHandler = (call) => {
   const disabled = call.body['disabled'] === true
   return changeKey(call, (state, key) => state.keys.map((each) => (each === key ? { ...each, disabled } : each)))
 }
 
-export const deleteKey: AccountVerb = async (call) => {
+export const deleteKey: AccountHandler = async (call) => {
   const outcome = await changeKey(call, (state, key) => state.keys.filter((each) => each !== key))
   return outcome.ok ? done() : outcome
 }
@@ -49,10 +50,10 @@ async function changeKey(call: AccountCall, change: (state: AccountState, key: A
     const keys = change(state, key)
     return accept({ ...state, keys }, keys.find((each) => each.id === id) ?? key)
   })
-  return decision.ok ? done({ key: describeKey(call, decision.value) }) : decision
+  return decision.ok ? done({ key: reportKey(call, decision.value) }) : decision
 }
 
-function describeKey({ now, contract }: AccountCall, key: ApiKey): object {
+function reportKey({ now, contract }: AccountCall, key: ApiKey): KeyReport {
   const { id, label, createdAt, disabled } = key
   return {
     id,

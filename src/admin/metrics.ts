@@ -1,17 +1,17 @@
 import type { Registry } from 'prom-client'
 import { reportCoverage } from '../coverage/report.ts'
-import type { ControlDeps } from './verb.ts'
+import type { ControlDeps } from './handler.ts'
 
 let ofProcess: Registry | undefined
 
 /**
- * The metrics of the server in the text format of Prometheus. They are counted elsewhere and only written here, since
- * the start: neither a reset nor the end of an account takes anything from them.
+ * The metrics of the server in the text format of Prometheus. They count since the start: they do not decrease when an
+ * account is reset or deleted.
  */
 export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ type: string; text: string }> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
   if (ofProcess === undefined) {
-    // Watched from the first time on that somebody asks, and once: each time would start another observer.
+    // Once for the process, at the first request for metrics: each call would start another observer.
     ofProcess = new Registry()
     collectDefaultMetrics({ register: ofProcess })
   }
@@ -21,7 +21,7 @@ export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ ty
   }
   const requests = new Counter({
     name: 'dmarc_understudy_requests_total',
-    help: 'Answers of the service; those of faults and simulations are injected.',
+    help: 'Responses of the service. Those of faults and simulations are injected.',
     labelNames: ['operation', 'status', 'code', 'injected'] as const,
     registers: [registry],
   })
@@ -35,12 +35,12 @@ export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ ty
     if (genuine > 0) requests.inc({ ...labels, injected: 'false' }, genuine)
     if (injected > 0) requests.inc({ ...labels, injected: 'true' }, injected)
   }
-  count('exchanges_total', 'Requests to the service, those without an answer included.', worlds.journal.recorded)
-  count('request_seconds_total', 'Time from the arrival of requests to their answers.', worlds.journal.seconds)
+  count('exchanges_total', 'Requests to the service, including those without a response.', worlds.journal.recorded)
+  count('request_seconds_total', 'Time from the arrival of requests to their responses.', worlds.journal.seconds)
   count('fault_hits_total', 'Requests on which fault rules acted.', worlds.faultHits)
   new Gauge({
     name: 'dmarc_understudy_accounts',
-    help: 'Accounts, sandboxes included.',
+    help: 'Accounts, including sandboxes.',
     registers: [registry],
   }).set((await store.list()).length)
   return { type: registry.contentType, text: `${await ofProcess.metrics()}\n${await registry.metrics()}` }

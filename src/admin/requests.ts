@@ -1,27 +1,27 @@
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import { explainEntry } from '../explain/explanation.ts'
-import type { Json } from '../ground/json.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { type Difference, demandsOf, differencesOf, type RequestMatch } from '../journal/match.ts'
+import { countConditions, type Difference, differencesOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction.ts'
-import { notFound } from './codes.ts'
-import { type AccountVerb, type ControlCall, type ControlOutcome, done, type Verb } from './verb.ts'
+import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler } from './handler.ts'
+import { notFound } from './refusals.ts'
+import type { VerificationReport } from './reports.ts'
 
-/** How many requests that nearly matched are named. */
+/** How many requests that nearly matched are listed. */
 const NEAR_MISSES = 3
 
-export const listAllRequests: Verb = (call) => select(call, call.worlds.journal.list())
+export const listAllRequests: Handler = (call) => select(call, call.worlds.journal.list())
 
-export const listRequests: AccountVerb = (call) => select(call, call.worlds.journal.list(call.account.id))
+export const listRequests: AccountHandler = (call) => select(call, call.worlds.journal.list(call.account.id))
 
-export const clearRequests: AccountVerb = ({ account, worlds }) => {
+export const clearRequests: AccountHandler = ({ account, worlds }) => {
   worlds.journal.clear(account.id)
   return done()
 }
 
-export const verifyRequests: AccountVerb = ({ account, worlds, contract, body }) => {
+export const verifyRequests: AccountHandler = ({ account, worlds, contract, body }) => {
   const { match, count, at_least, at_most } = body as {
     match: RequestMatch
     count?: number
@@ -35,30 +35,31 @@ export const verifyRequests: AccountVerb = ({ account, worlds, contract, body })
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
   const passed = matched >= lowest && matched <= highest
-  const demands = demandsOf(match)
+  const conditions = countConditions(match)
   const nearest = compared
-    // What fits in nothing is no near miss; where only one thing is asked for, anything may have been meant.
-    .filter(({ differences }) => differences.length > 0 && (demands === 1 || differences.length < demands))
+    // A request that meets none of several conditions is no near miss. With one condition, any request may be meant.
+    .filter(({ differences }) => differences.length > 0 && (conditions === 1 || differences.length < conditions))
     .sort((one, other) => one.differences.length - other.differences.length || other.entry.ordinal - one.entry.ordinal)
   const misses = passed || matched > highest ? [] : nearest.slice(0, NEAR_MISSES)
-  return done({
+  const report: VerificationReport = {
     passed,
     matched,
-    near_misses: misses.map(({ entry, differences }) => describeMiss(entry, differences, worlds.journal)),
-  })
+    near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, worlds.journal)),
+  }
+  return done(report)
 }
 
-export const explainRequest: Verb = async (call) => {
+export const explainRequest: Handler = async (call) => {
   const { worlds, store, contract, parameters } = call
   const id = parameters['request-id'] ?? ''
   const entry = worlds.journal.find(id.toLowerCase())
   if (entry === undefined) return notFound('request', id)
-  // Whose request it was may be unknown; then it is corrected for the account that everybody has.
+  // If the account of the request is unknown, it is corrected for the default account.
   const accountId = entry.account ?? DEFAULT_ACCOUNT
-  // A request under way when its account was deleted is recorded after it.
+  // The account may have been deleted while the request was processed.
   if (!(await store.has(accountId))) return notFound('request', id)
   const account = await store.read(accountId)
-  return done(explainEntry(entry, account, contract, call.planes(), worlds.journal.redactorFor(entry)))
+  return done(explainEntry(entry, account, contract, call.urls(), worlds.journal.redactorFor(entry)))
 }
 
 function select({ query, contract, worlds: { journal } }: ControlCall, entries: readonly Entry[]): ControlOutcome {
@@ -71,11 +72,15 @@ function select({ query, contract, worlds: { journal } }: ControlCall, entries: 
   }
   const matching = entries.filter((entry) => differencesOf(entry, wanted, contract.basePath).length === 0)
   const newest = limit === undefined ? matching : matching.slice(Math.max(0, matching.length - Number(limit)))
-  const requests: Json[] = newest.map((entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry)))
+  const requests = newest.map((entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry)))
   return done({ requests, count: matching.length })
 }
 
-function describeMiss(entry: Entry, differences: readonly Difference[], journal: Journal): object {
+function reportMiss(
+  entry: Entry,
+  differences: Difference[],
+  journal: Journal,
+): VerificationReport['near_misses'][number] {
   const { requestId, method, path } = entry
   return redactWithin({ request_id: requestId, method, path, differences }, journal.redactorFor(entry))
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { shorten } from '../ground/show.ts'
 import {
   commandLineDefaultOf,
   commandLineHelpOf,
@@ -11,7 +12,6 @@ import {
   type Values,
   variableOf,
 } from '../start/option.ts'
-import { shorten } from '../start/show.ts'
 import { UsageError } from './errors.ts'
 
 /** What a person gave to a command. */

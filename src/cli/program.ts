@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { shorten } from '../start/show.ts'
+import { shorten } from '../ground/show.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
 import { describeOptions } from './options.ts'

@@ -2,16 +2,16 @@ import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../ground/jso
 import type { Extension } from './extensions.ts'
 import type { Overlay } from './overlay.ts'
 
-/** A choice that the specification leaves open. */
+/** A choice that was made because the specification leaves it open. */
 export interface Assumption {
   id: string
   /** JSON pointer of the object that the choice is part of. */
   place: string
-  /** What the specification says, or does not. */
+  /** What the specification says about it, or that it says nothing. */
   spec: string
-  /** What the document says now, of the keys that the alternatives touch. */
+  /** The values that the document has now for the keys that the alternatives change. */
   choice: Json
-  /** Other admissible values, each a merge patch of the object at `place`. None: any other value is as good. */
+  /** Other values that the specification permits. Each is a merge patch of the object at `place`. Can be empty. */
   alternatives: readonly Json[]
 }
 
@@ -30,7 +30,7 @@ export function assumptionsOf(document: Json, extensions: readonly Extension[]):
     })
 }
 
-/** An overlay that makes the choice `alternative` instead. */
+/** An overlay that replaces our choice by `alternative`. */
 export function overlayFor(
   { id, place }: Assumption,
   alternative: Json,
@@ -54,7 +54,7 @@ function choiceOf(holder: Json, alternatives: readonly Json[]): Json {
   return Object.fromEntries(Object.entries(holder).filter(([key, value]) => key !== 'x-assumption' && !isObject(value)))
 }
 
-/** What `holder` says now where `patch` would change it; null where it says nothing. */
+/** The values of `holder` that `patch` would change; null for a key that it does not have. */
 function touched(holder: Json, patch: Json): Json {
   return Object.fromEntries(
     Object.entries(patch).map(([key, change]) => {

@@ -1,10 +1,10 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { define, isObject, type Json, pointTo } from '../ground/json.ts'
 
-/** Items or fields of one value that are held to the schema at once. */
+/** A body with a longer array or with more fields is checked piece by piece. */
 const MANY = 1_000
-/** Of an array or object with more, so many errors are told; beyond them, one of each kind that was not told yet. */
-const TOLD = 100
+/** So many errors of such an array or object are listed. Beyond them, one of each kind that is not listed yet. */
+const LISTED = 100
 
 const NONE: readonly never[] = []
 
@@ -14,9 +14,10 @@ export interface Validate {
 }
 
 /**
- * A check for all that is wrong with a body, whose cost in memory is bounded: a megabyte can be wrong in half a million
- * places, and ajv would make an object of each. Of every kind of error at least one is told, so that it makes no
- * difference to the code which of them are not. `compile` takes a part of the schema and the JSON pointer to it.
+ * A check that finds what is wrong with a body and needs little memory. A megabyte can have half a million errors, and
+ * ajv would make an object for each of them. At least one error of every kind is listed, so the error code that is
+ * answered does not depend on the errors that are left out. `compile` takes a part of the schema and the JSON pointer
+ * to it.
  */
 export function boundErrors(
   schema: Json,
@@ -40,7 +41,7 @@ function isLong(body: Json): boolean {
   return false
 }
 
-/** The same as one validation, but item by item: first what is wrong with the whole, then with the items of each array. */
+/** Finds the errors of the body without its items first, and then those of each item. */
 function checkPiecewise(
   schema: Json,
   properties: Json,
@@ -63,28 +64,28 @@ function checkPiecewise(
 }
 
 function errorsOfItems(array: readonly unknown[], name: string, validate: Validate): ErrorObject[] {
-  const told: ErrorObject[] = []
+  const listed: ErrorObject[] = []
   const kinds = new Set<string>()
   for (const [index, item] of array.entries()) {
     if (validate(item)) continue
     for (const error of validate.errors ?? []) {
-      if (told.length >= TOLD && kinds.has(error.schemaPath)) continue
+      if (listed.length >= LISTED && kinds.has(error.schemaPath)) continue
       kinds.add(error.schemaPath)
       const instancePath = pointTo(pointTo('', name), index) + error.instancePath
       const schemaPath = error.schemaPath.replace('#', `#${pointTo('/properties', name)}/items`)
-      told.push({ ...error, instancePath, schemaPath })
+      listed.push({ ...error, instancePath, schemaPath })
     }
   }
-  return told
+  return listed
 }
 
-/** The body without most of the fields that must not be there; enough of them are left to be refused alike. */
+/** The body without most of its unknown fields. As many are left as are listed. */
 function withFewUnknown(body: Json, { additionalProperties }: Json, properties: Json): Json {
   if (additionalProperties !== false) return body
   const few: Json = {}
   let unknown = 0
   for (const name of Object.keys(body)) {
-    if (Object.hasOwn(properties, name) || ++unknown <= TOLD) define(few, name, body[name])
+    if (Object.hasOwn(properties, name) || ++unknown <= LISTED) define(few, name, body[name])
   }
   return few
 }

@@ -1,11 +1,12 @@
 import type { Problem, Problems } from '../domain/errors.ts'
 import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
+import { shorten, show } from '../ground/show.ts'
 import { ContractError } from './contract-error.ts'
 
 interface Reason {
   status?: number
   message: string
-  /** Whether it happens before an operation is known, so that no operation declares it. */
+  /** Whether it occurs before the operation is known, so that no operation declares it. */
   outside?: boolean
 }
 
@@ -14,14 +15,16 @@ interface Entry extends Reason {
   reasons: Readonly<Record<string, Reason>>
 }
 
-/** What goes on the wire for a refused request. */
-export interface Answer {
+/** The status and the error object of a refusal. */
+export interface ErrorAnswer {
   status: number
   code: string
   message: string
 }
 
-/** The `x-errors` of the document: which of several problems is answered, with which status and words. */
+/**
+ * The `x-errors` of the document. They decide which of several problems is answered, and with which status and message.
+ */
 export class Catalogue {
   /** In order of precedence. */
   readonly codes: readonly string[]
@@ -34,7 +37,7 @@ export class Catalogue {
     this.#ranks = new Map(this.codes.map((code, rank) => [code, rank]))
   }
 
-  /** `expected` are the codes that behaviour answers with. @throws ContractError for one too many or too few. */
+  /** `expected` are the codes that the code can answer with. @throws ContractError if a code is missing or unknown. */
   static read(document: Json, expected: readonly string[], file: string): Catalogue {
     const pointer = '/components/x-errors'
     const components = isObject(document['components']) ? document['components'] : {}
@@ -62,7 +65,7 @@ export class Catalogue {
     return new Set([status, ...inside.map((reason) => reason.status ?? status)])
   }
 
-  /** A way to the code that is answered with the status, if there is one: a problem with its reason. */
+  /** A problem with this code, and with a reason if it needs one, that is answered with the status. */
   problemWith(code: string, status: number): Problem<string> | undefined {
     const entry = this.#entry(code)
     if (entry.status === status) return { code }
@@ -70,13 +73,13 @@ export class Catalogue {
     return reason === undefined ? undefined : { code, reason }
   }
 
-  /** The problem that is answered: the first of those whose code ranks highest. */
+  /** The problem that is answered: the first one with the code of the highest precedence. */
   foremost([first, ...rest]: Problems<string>): Problem<string> {
     const rank = ({ code }: Problem<string>) => this.#ranks.get(code) ?? Number.POSITIVE_INFINITY
     return rest.reduce((foremost, problem) => (rank(problem) < rank(foremost) ? problem : foremost), first)
   }
 
-  answer(problem: Problem<string>): Answer {
+  answer(problem: Problem<string>): ErrorAnswer {
     const entry = this.#entry(problem.code)
     const reason = Object.hasOwn(entry.reasons, problem.reason ?? '') ? entry.reasons[problem.reason ?? ''] : undefined
     return {
@@ -96,33 +99,19 @@ export class Catalogue {
 function fillIn(template: string, { field, value, about }: Problem<string>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     if (name === 'field') return field === '' ? 'The body' : `\`${fieldName(field ?? '')}\``
-    if (name === 'value') return shorten(write(value))
+    if (name === 'value') return show(value)
     const text = String(about?.[name] ?? `{${name}}`)
     return HELP.has(name) ? text : shorten(text)
   })
 }
 
-/** What would be right is our own text, of which a reader needs all. */
+/** These say what would be right. They are this program's own texts, and a reader needs them whole. */
 const HELP = new Set(['allowed', 'expected'])
 
-function write(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? 'undefined'
-  } catch {
-    return 'a value that is nested too deeply to be shown'
-  }
-}
-
-/** `/domains/3` → `domains[3]`; what is no pointer is the name of a query parameter and stays as it is. */
+/** `/domains/3` → `domains[3]`. Anything that is not a pointer is the name of a query parameter and stays as it is. */
 function fieldName(field: string): string {
   if (!field.startsWith('/')) return shorten(field)
   return stepsOf(field)
     .map((step, index) => (index === 0 ? shorten(step) : /^\d+$/.test(step) ? `[${step}]` : `.${step}`))
     .join('')
-}
-
-/** Enough of what a client sent to recognise it; an error message is no place to send a megabyte back. */
-function shorten(text: string): string {
-  const characters = [...text.slice(0, 202)]
-  return characters.length <= 100 ? text : `${characters.slice(0, 99).join('')}…`
 }

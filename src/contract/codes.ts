@@ -1,12 +1,14 @@
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ContractError } from './contract-error.ts'
-import { type CodeByKeyword, codeFor } from './violations.ts'
+import { type CodeByKeyword, codeFor } from './problems.ts'
 
-/** The methods that operations may have. GET also serves HEAD, and OPTIONS is nobody's. */
+/** The methods that an operation can have. HEAD is answered by GET, and OPTIONS by nothing. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 const OTHER_METHODS = ['options', 'head', 'trace']
-/** JSON Schema's assertions, each of which needs a code where a request can violate it. */
+/**
+ * The keywords of JSON Schema that a value can violate. In the schema of a request, each of them needs an error code.
+ */
 const ASSERTIONS = [
   ...['type', 'enum', 'const', 'required', 'additionalProperties', 'minProperties', 'maxProperties', 'not', 'oneOf'],
   ...['propertyNames'],
@@ -14,18 +16,16 @@ const ASSERTIONS = [
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'dependentRequired'],
 ]
 
+/** Setting → value → the error code that operations answer with while the setting has the value. */
+export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, string>>>>
+
 /**
- * A copy of the document in which each operation declares each of its codes, in `x-codes`, under the statuses of the
- * catalogue: what is declared, what its request schemas name, and `more` for an operationId. An overlay that changes a
- * status or a schema's code thereby moves the code to the right response.
- * @throws ContractError for an assertion in a request schema that no code stands for.
+ * A copy of the document in which each operation declares all of its codes, in `x-codes`, under the statuses of the
+ * catalogue. These are the codes that it declares itself, those that its request schemas name, and those that settings
+ * decide about. When an overlay changes a status or the code of a schema, the code thereby moves to the right response.
+ * @throws ContractError for an assertion of a request schema that has no code.
  */
-export function placeCodes(
-  source: Json,
-  catalogue: Catalogue,
-  file: string,
-  more: (operationId: string) => readonly string[] = () => [],
-): Json {
+export function placeCodes(source: Json, catalogue: Catalogue, file: string): Json {
   const document = structuredClone(source)
   const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
   for (const [path, item] of Object.entries((document['paths'] ?? {}) as Json)) {
@@ -44,7 +44,8 @@ export function placeCodes(
       const codes = new Set([
         ...declaredCodes(document, operation),
         ...schemaCodes(document, operation, pointer, defaults, file),
-        ...more(String(operation['operationId'])),
+        ...settingCodes(document, '', file),
+        ...settingCodes(document, pointer, file),
       ])
       operation['responses'] = arrange(document, operation['responses'], codes, catalogue)
     }
@@ -52,11 +53,26 @@ export function placeCodes(
   return document
 }
 
+/** The codes that the settings decide about in the `x-codes-by-setting` of the object at `pointer`. */
+function settingCodes(document: Json, pointer: string, file: string): string[] {
+  const bySetting = (valueAt(document, `${pointer}/x-codes-by-setting`) ?? {}) as CodesBySetting
+  return Object.entries(bySetting).flatMap(([setting, codes]) => {
+    const settingPointer = pointTo('/x-settings', setting)
+    if (valueAt(document, settingPointer) === undefined) {
+      const place = pointTo(`${pointer}/x-codes-by-setting`, setting)
+      throw new ContractError(file, place, `There is no setting ${setting}.`)
+    }
+    const value = String(valueAt(document, `${settingPointer}/value`))
+    const code = Object.hasOwn(codes, value) ? codes[value] : undefined
+    return code === undefined ? [] : [code]
+  })
+}
+
 function declaredCodes(document: Json, operation: Json): string[] {
   return Object.values(operation['responses'] as Json).flatMap((response) => codesOf(follow(document, response)))
 }
 
-/** Puts each code under its statuses, copying the response that carried it before, and drops what is left empty. */
+/** The responses with each code under its statuses. A new one is a copy of those that had its codes; empty ones go. */
 function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, catalogue: Catalogue): Json {
   const arranged = { ...responses }
   const errors = Object.entries(responses).flatMap(([status, reference]) => {
@@ -83,16 +99,16 @@ function arrange(document: Json, responses: Json, codes: ReadonlySet<string>, ca
   return arranged
 }
 
-/** The model of a response that nobody wrote: one from behind the gate, where quotas have been charged. */
+/** The response that a new one is copied from when none has its codes: one with the headers of a charged quota. */
 function likeliest(errors: readonly { status: number; response: Json }[]): { status: number; response: Json } {
   const charged = ({ response: { headers } }: { response: Json }) =>
     isObject(headers) && Object.hasOwn(headers, 'X-RateLimit-Limit')
   const model = errors.find(charged) ?? errors[0]
-  if (model === undefined) throw new Error('An operation with codes has a response for one.')
+  if (model === undefined) throw new Error('An operation with error codes has no response with `x-codes`.')
   return model
 }
 
-/** A response that stands for both: a header that only one of them sends cannot be relied on. */
+/** A response that describes both. A header that only one of them has is optional. */
 function joinResponses(one: Json, other: Json): Json {
   const [first, second] = [one['headers'], other['headers']].map((headers) => (isObject(headers) ? headers : {}))
   const headers = Object.entries({ ...first, ...second }).map(([name, header]) => {
@@ -104,11 +120,11 @@ function joinResponses(one: Json, other: Json): Json {
 
 function optional(header: unknown): Json {
   if (!isObject(header) || typeof header['$ref'] !== 'string') return isObject(header) ? header : {}
-  // A reference has no room for `required`; of the headers that differ between errors only the schema matters.
+  // A reference cannot have `required` beside it.
   return { description: `See ${stepsOf(header['$ref']).at(-1)}.`, schema: { $ref: `${header['$ref']}/schema` } }
 }
 
-/** The codes that violations of the operation's parameters and body lead to. */
+/** The codes of the operation's parameters and body. */
 function schemaCodes(
   document: Json,
   operation: Json,
@@ -144,7 +160,7 @@ function schemaCodes(
     const parameter = follow(document, reference)
     if (!isObject(parameter) || parameter['in'] !== 'query') continue
     const at = pointTo(pointTo(pointer, 'parameters'), index)
-    // A query value is always a string, so its type cannot be wrong.
+    // A value in a query is always a string, so its type cannot be wrong.
     const given = follow(document, parameter['schema'])
     if (!isObject(given)) throw new ContractError(file, at, 'A parameter needs a schema.')
     const { type: _, ...schema } = given
@@ -161,7 +177,7 @@ function asserts(keyword: string, value: unknown): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
 }
 
-/** What a local reference refers to; anything else as it is. */
+/** What a local reference refers to. Any other value is returned as it is. */
 function follow(document: Json, value: unknown): unknown {
   const reference = isObject(value) ? value['$ref'] : undefined
   return typeof reference === 'string' && reference.startsWith('#/')

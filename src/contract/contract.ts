@@ -1,19 +1,20 @@
-import { ERROR_CODES, type ErrorCode } from '../domain/errors.ts'
+import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
-import { type Api, compileApi } from './api.ts'
+import type { Api } from './api.ts'
+import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
 import { canonicalHostname } from './hostname.ts'
 import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 
-/** openapi.yaml, ready to be run, with what behaviour reads from it. */
+/** The compiled openapi.yaml, with what behaviour reads from it. */
 export interface Contract extends Api {
   settings: Settings
-  /** The form in which a hostname is kept and compared; `undefined` when the text is no hostname. */
+  /** The form in which a hostname is stored and compared; `undefined` if the text is no hostname. */
   canonicalHostname(text: string): string | undefined
   groupIds: GroupIds
   requestIds: 'uuid' | 'hex'
@@ -26,8 +27,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 let own: Promise<Contract> | undefined
 
 /**
- * Loads and compiles the contract. That of the package's own document, which holds no state, is shared by all servers
- * of the process. @throws ContractError for anything that would not work later.
+ * Loads and compiles the contract. All servers of the process share the one of the package's own document, because it
+ * has no state. @throws ContractError for anything that would not work later.
  */
 export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
   if (options.path !== undefined || (options.overlays ?? []).length > 0) return compileContract(options)
@@ -35,13 +36,13 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
   return own
 }
 
-/** Compiles a contract, each time anew. @throws ContractError */
+/** The same, compiled anew each time. */
 export async function compileContract(options: DocumentOptions, compilerFor = usualCompiler): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = await readSettings(text)
-  const document = await resolveDocument(text, (operationId) => codesOfSettings(settings, operationId))
-  // A name is asked for several times on the way of one request, and again and again. Whoever keeps the answer keeps
-  // one text for all that is said of that name.
+  const document = await resolveDocument(text)
+  // One request asks for the same name several times, and so do later requests. The remembered text also takes the
+  // place of the many equal ones that accounts would otherwise store.
   const canonical = memoize((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
   const compiler = await compilerFor(document, {
     hostname: (name: string) => canonical(name) === name,
@@ -68,7 +69,7 @@ function requestIdFormat(schema: unknown, file: string): Contract['requestIds'] 
   throw new ContractError(file, REQUEST_ID_SCHEMA, 'Request ids are made as format uuid or as pattern ^[0-9a-f]{32}$.')
 }
 
-/** Shares are rounded to the schema's `multipleOf`, which must divide 1 for all of 0 to 100 to be among them. */
+/** Percentages are rounded to the schema's `multipleOf`. It must divide 1, so that 100 is a multiple too. */
 function percentageStep(schema: Json | undefined, file: string): number {
   const step = schema?.['multipleOf']
   if (typeof step === 'number' && Number.isInteger(Math.round(1e9 / step) / 1e9)) return step
@@ -79,14 +80,7 @@ function percentageStep(schema: Json | undefined, file: string): number {
   )
 }
 
-/** Codes that a setting lets an operation answer with, beside those that its request schema names. */
-function codesOfSettings(settings: Settings, operationId: string): ErrorCode[] {
-  const codes: ErrorCode[] = settings.unknownQueryParameters === 'refused' ? ['unknown_field'] : []
-  const { unmonitoredDeletion } = settings
-  return operationId === 'deleteDomains' && unmonitoredDeletion !== 'ignored' ? [...codes, unmonitoredDeletion] : codes
-}
-
-/** The ids that a schema of `pattern` (over single characters) and `minLength` admits. */
+/** The ids that fit a schema with `minLength` and with a `pattern` that each single character must match. */
 function idFormat(schema: Json | undefined, file: string): IdFormat {
   const { pattern, minLength } = schema ?? {}
   const pointer = '/components/schemas/DomainGroupId'

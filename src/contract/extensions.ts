@@ -1,26 +1,31 @@
 import { isObject, type Json, pointTo } from '../ground/json.ts'
-import { findFault } from '../ground/schema.ts'
+import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
 
 const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
-const codeByKeyword: Json = { type: 'object', additionalProperties: text }
+const codeByName: Json = { type: 'object', additionalProperties: text }
 
-/** Every `x-` key that openapi.yaml may carry, with the shape of its value. README.md says what each one means. */
+/** The schema of each `x-` key that openapi.yaml can have. README.md says what each key means. */
 const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-assumption': {
     type: 'object',
     additionalProperties: false,
     required: ['id', 'spec', 'alternatives'],
     properties: {
-      id: { type: 'string', pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' },
+      id: {
+        type: 'string',
+        pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+        title: 'lower-case words and digits, joined by hyphens',
+      },
       spec: text,
       alternatives: { type: 'array', items: { type: 'object', minProperties: 1 } },
     },
   },
   'x-codes': { type: 'array', minItems: 1, uniqueItems: true, items: text },
-  'x-error': codeByKeyword,
-  'x-error-defaults': codeByKeyword,
+  'x-codes-by-setting': { type: 'object', minProperties: 1, additionalProperties: codeByName },
+  'x-error': codeByName,
+  'x-error-defaults': codeByName,
   'x-errors': {
     type: 'object',
     properties: { 'x-assumption': {} },
@@ -59,8 +64,8 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-rule': {
     type: 'object',
     minProperties: 1,
-    propertyNames: { pattern: '^[a-z0-9-]+$' },
-    // A sentence, or an object that says what shows the rule.
+    propertyNames: { pattern: '^[a-z0-9-]+$', title: 'lower-case letters, digits and hyphens' },
+    // A sentence, or an object with the sentence and with what shows the rule.
     additionalProperties: {
       type: ['string', 'object'],
       minLength: 1,
@@ -71,7 +76,11 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
         refuses: {
           type: 'array',
           minItems: 1,
-          items: { type: 'string', pattern: '^([a-z_]+(/[A-Za-z-]+)?|/[A-Za-z-]+)$' },
+          items: {
+            type: 'string',
+            pattern: '^([a-z_]+(/[A-Za-z-]+)?|/[A-Za-z-]+)$',
+            title: 'code, code/reason or /reason',
+          },
         },
         when: { type: 'object', minProperties: 1 },
         unobservable: text,
@@ -89,9 +98,9 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
   },
 }
 
-/** Keys below which stands data, not description. `alternatives` are checked when one of them is chosen. */
+/** Keys whose values are data and no part of the description. An alternative is checked when an overlay chooses it. */
 const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
-/** Keys below which the keys are names that the document's author chose. */
+/** Keys whose values have names as keys, which the author of the document chose. */
 const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
 
 /** One extension at its place. */
@@ -102,7 +111,9 @@ export interface Extension {
   holder: string
 }
 
-/** Visits every field of the document that describes, in its order, with the JSON pointer of its holder. */
+/**
+ * Visits every field of the document in its order, except in data, with the JSON pointer of the object that holds it.
+ */
 export function visitFields(document: Json, visit: (key: string, value: unknown, holder: string) => void): void {
   function descend(value: unknown, pointer: string, keysAreNames: boolean): void {
     if (Array.isArray(value)) {
@@ -126,7 +137,7 @@ export function extensionsOf(document: Json): Extension[] {
   return found
 }
 
-/** Holds each to its shape. @throws ContractError for one that is unknown or misshapen. */
+/** Validates the value of each extension. @throws ContractError, also for an unknown extension. */
 export async function checkExtensions(extensions: readonly Extension[], file: string): Promise<void> {
   for (const { key, value, holder } of extensions) {
     const pointer = pointTo(holder, key)
@@ -135,10 +146,10 @@ export async function checkExtensions(extensions: readonly Extension[], file: st
       const known = Object.keys(EXTENSIONS).join(', ')
       throw new ContractError(file, pointer, `The extension ${key} is unknown; known are ${known}.`)
     }
-    const fault = await findFault(schema, value)
-    if (fault) throw new ContractError(file, `${pointer}${fault.pointer}`, `The value ${fault.reason}.`)
+    const violation = await findViolation(schema, value)
+    if (violation) throw new ContractError(file, pointer + violation.pointer, `The value ${violation.reason}.`)
   }
 }
 
-/** The extensions that may stand in a schema; ajv is told to let them pass. */
+/** The extensions that a schema can have. ajv must ignore them. */
 export const SCHEMA_EXTENSIONS = Object.keys(EXTENSIONS)

@@ -9,7 +9,7 @@ interface Action {
   remove?: boolean
 }
 
-/** An OpenAPI Overlay 1.0 with the name under which errors speak of it. */
+/** An OpenAPI Overlay 1.0. Error messages call it by its name. */
 export interface Overlay {
   name: string
   actions: readonly Action[]
@@ -25,11 +25,11 @@ export async function readOverlay(path: string): Promise<Overlay> {
   return asOverlay(await parseYaml(text, path), path)
 }
 
-/** Checks that `document` is an Overlay of a version that is understood here. */
+/** Checks that `document` is an Overlay of a supported version. @throws ContractError */
 export function asOverlay(document: unknown, name: string): Overlay {
   const fail = (pointer: string, reason: string) => new ContractError(name, pointer, reason)
   if (!isObject(document) || typeof document['overlay'] !== 'string') {
-    throw fail('', 'This is no OpenAPI Overlay: the field `overlay` with its version, 1.0.0, is missing.')
+    throw fail('', 'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.')
   }
   if (!/^1\.0\.\d+$/.test(document['overlay'])) {
     throw fail('/overlay', `Overlay ${document['overlay']} is not supported; 1.0.0 is.`)
@@ -48,7 +48,7 @@ export function asOverlay(document: unknown, name: string): Overlay {
     }
     for (const key of Object.keys(action)) {
       if (!['target', 'description', 'update', 'remove'].includes(key) && !key.startsWith('x-')) {
-        throw fail(`${at}/${key}`, 'Overlay 1.0 knows no such field of an action.')
+        throw fail(`${at}/${key}`, 'An action of Overlay 1.0 does not have this field.')
       }
     }
   }
@@ -56,8 +56,8 @@ export function asOverlay(document: unknown, name: string): Overlay {
 }
 
 /**
- * Applies the actions in order and returns a changed copy. A target that selects nothing is refused, although the
- * Overlay Specification lets it pass: here it is a misspelt choice that would silently not be made.
+ * Applies the actions in order and returns a changed copy. A target that selects nothing is refused. The Overlay
+ * Specification permits it, but here it is a misspelt choice that would silently have no effect. @throws ContractError
  */
 export async function applyOverlay(document: Json, { name, actions }: Overlay): Promise<Json> {
   const { query } = await import('json-p3')
@@ -100,7 +100,7 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
   return root['$'] as Json
 }
 
-/** Overlay 1.0 §4.4.3: objects merge, arrays are concatenated, all else is replaced. */
+/** Overlay 1.0 §4.4.3: objects are merged, arrays are concatenated, anything else is replaced. */
 function merge(target: unknown, update: unknown): unknown {
   if (Array.isArray(target) && Array.isArray(update)) return [...target, ...structuredClone(update)]
   if (!isObject(target) || !isObject(update)) return structuredClone(update)
@@ -111,7 +111,7 @@ function merge(target: unknown, update: unknown): unknown {
   return merged
 }
 
-/** Each place once, and of two entries of one array the later first, so that removing it does not move the other. */
+/** Each place once. A later entry of an array comes first, so that its removal does not move an earlier one. */
 function lastFirst(locations: readonly (string | number)[][]): (string | number)[][] {
   const different = new Map(locations.map((location) => [JSON.stringify(location), location]))
   return [...different.values()].toSorted((one, other) => {

@@ -5,32 +5,32 @@ import { join } from 'node:path'
 import type { Json } from '../ground/json.ts'
 
 /**
- * Made by the build, so that a start need neither parse YAML and check what it says, nor load ajv and compile schemas
- * for its first answer; the latter alone takes 50 ms.
+ * The build writes this folder. A start then neither parses nor checks YAML, and the first request neither loads ajv
+ * nor compiles schemas, which alone takes 50 ms.
  */
 const FOLDER = join(import.meta.dirname, '../prepared/')
 
-/** What a document of the package is when it has been read. */
+/** A document of the package as the build has read it. */
 export interface PreparedDocument {
   source: Json
   /** Path of the module of its validators. */
   validatorsPath: string
 }
 
-/** What the build has made of a document with exactly this text, if it has. */
+/** What the build has made of the document with exactly this text; `undefined` if it has not seen this text. */
 export function readPrepared(text: Buffer): PreparedDocument | undefined {
   const path = pathFor(text)
   try {
     const source = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as Json
     return { source, validatorsPath: `${path}.cjs` }
   } catch (error) {
-    // The program runs from its sources, or the document was changed since the build.
+    // The program runs from its sources, or the document has changed since the build.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** Writes what `readPrepared` finds, in place of all that was there. */
+/** Writes what `readPrepared` reads. Anything else in the folder is removed. */
 export async function writePrepared(
   documents: readonly { text: Buffer; source: Json; validators: string }[],
 ): Promise<void> {

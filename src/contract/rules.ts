@@ -1,26 +1,26 @@
 import { type Json, pointTo } from '../ground/json.ts'
 
-/** A rule of the specification, and what shows that it holds. */
+/** A rule of the specification, and what shows it. */
 export interface Rule extends RuleText {
-  /** Whether what is known of a request is what the rule asks for; true where it asks for nothing. */
+  /** Whether a request with this evidence can show the rule; always true if the rule has no `when`. */
   matches(evidence: object): boolean
 }
 
 export interface RuleText {
   id: string
-  /** What the specification demands, in one sentence. */
+  /** The demand of the specification in one sentence. */
   says: string
-  /** JSON pointer of the operation, the path or the security scheme that it holds for. */
+  /** JSON pointer to the operation, the path or the security scheme that has the rule. */
   place: string
-  /** Refusals, of which any shows the rule. Where there are none, a success does. */
+  /** Each of these refusals shows the rule. If there are none, a success shows it. */
   refuses: readonly RefusalPattern[]
-  /** JSON Schema of what must be known of a request so that it shows the rule. */
+  /** JSON Schema for the evidence of a request that shows the rule. */
   when: Json | undefined
-  /** Why no request shows it, where none does. */
+  /** Why no request can show it. */
   unobservable: string | undefined
 }
 
-/** Refusals with this code, for this reason; either may be left open. */
+/** Refusals with this code and this reason. `undefined` stands for any. */
 export interface RefusalPattern {
   code: string | undefined
   reason: string | undefined

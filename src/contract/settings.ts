@@ -1,13 +1,13 @@
 import { kebab, type Settings } from '../domain/settings.ts'
 import { isObject, type Json, pointTo } from '../ground/json.ts'
-import { findFault } from '../ground/schema.ts'
+import { findViolation } from '../ground/schema.ts'
 import { ContractError } from './contract-error.ts'
 import type { DocumentText } from './document.ts'
 
 const either = (...values: string[]): Json => ({ enum: values })
 const seconds: Json = { type: 'integer', minimum: 0 }
 
-/** What each setting of `x-settings` may be; there it is written in kebab-case. */
+/** The schema of each setting of `x-settings`, where its name is in kebab-case. */
 const SCHEMAS = {
   bodyLimit: { type: 'integer', minimum: 1 },
   plans: {
@@ -45,17 +45,17 @@ const SCHEMAS = {
   quotaScope: either('key', 'account'),
   quotaWindow: either('aligned', 'first-request'),
   rateLimitReset: either('unix-time', 'seconds-left'),
-  refresh: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' },
+  refresh: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', title: 'a time of day such as 04:00' },
   processingTime: seconds,
   unprocessedDomains: either('listed', 'absent'),
   countPeriod: { type: 'integer', minimum: 1, maximum: 366 },
 } satisfies Record<keyof Settings, Json>
 
 /**
- * Reads `x-settings`; unless they are `proved`, each is held to its range.
- * @throws ContractError for a setting that is unknown, missing or out of its range.
+ * Reads `x-settings`. The values are checked unless the document was validated before.
+ * @throws ContractError for a setting that is unknown, missing or invalid.
  */
-export async function readSettings({ source: document, file, proved }: DocumentText): Promise<Settings> {
+export async function readSettings({ source: document, file, validated }: DocumentText): Promise<Settings> {
   const given = isObject(document['x-settings']) ? document['x-settings'] : {}
   const expected = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [kebab(name), { name, schema }]))
   const settings: Json = {}
@@ -74,8 +74,10 @@ export async function readSettings({ source: document, file, proved }: DocumentT
     if (!isObject(setting) || !Object.hasOwn(setting, 'value')) {
       throw new ContractError(file, pointer, `The setting ${key} needs a value.`)
     }
-    const fault = proved ? undefined : await findFault(schema, setting['value'])
-    if (fault) throw new ContractError(file, `${pointer}/value${fault.pointer}`, `The value ${fault.reason}.`)
+    const violation = validated ? undefined : await findViolation(schema, setting['value'])
+    if (violation) {
+      throw new ContractError(file, `${pointer}/value${violation.pointer}`, `The value ${violation.reason}.`)
+    }
     settings[name] = setting['value']
   }
   const checked = settings as unknown as Settings

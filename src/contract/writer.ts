@@ -4,8 +4,8 @@ import { isObject, type Json } from '../ground/json.ts'
 export type Writer = (value: unknown) => string
 
 /**
- * Writes JSON as the schema wants it: a number whose `multipleOf` is a fraction keeps its decimals, `100.0` and not
- * `100`. Where no number needs that, it is `JSON.stringify`.
+ * A function that writes JSON as the schema asks for: a number whose `multipleOf` is a fraction keeps its decimals, so
+ * it writes `100.0` and not `100`. If the schema has no such number, the function is `JSON.stringify`.
  */
 export function compileWriter(schema: unknown): Writer {
   return writerFor(schema) ?? JSON.stringify

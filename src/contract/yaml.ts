@@ -1,6 +1,6 @@
 import { ContractError } from './contract-error.ts'
 
-/** Parses YAML 1.2, hence also JSON; a syntax error names file, line and column. */
+/** Parses YAML 1.2, and so JSON too. @throws ContractError with file, line and column of a syntax error */
 export async function parseYaml(text: string, file: string): Promise<unknown> {
   const { load, YAMLException } = await import('js-yaml')
   try {
@@ -16,7 +16,7 @@ export async function parseYaml(text: string, file: string): Promise<unknown> {
 
 const MOST_VALUES = 1_000_000
 
-/** Aliases can make a small text stand for a tree without end, which nothing that walks it would survive. */
+/** With aliases, a small text can stand for a huge or an endless tree. */
 function checkExtent(root: unknown, file: string): void {
   let values = 0
   const path = new Set<unknown>()

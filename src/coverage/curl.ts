@@ -1,7 +1,7 @@
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
 
-/** Where requests are sent. */
-export interface Planes {
+/** The base URLs of the service and of the control plane. */
+export interface ServerUrls {
   baseUrl: string
   adminUrl: string
 }
@@ -10,7 +10,7 @@ export interface Planes {
  * The command that sends a request, for a POSIX shell. It contains no key: a valid one comes from the
  * variable `API_KEY`.
  */
-export function writeCurl(request: PlannedRequest, { baseUrl, adminUrl }: Planes): string {
+export function writeCurl(request: PlannedRequest, { baseUrl, adminUrl }: ServerUrls): string {
   const { plane, method, path, key = 'valid', headers = {}, body, padTo, times = 1 } = request
   const words = ['curl', '-sS']
   if (method === 'HEAD') words.push('-I')

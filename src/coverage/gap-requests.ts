@@ -7,6 +7,7 @@ import type { AccountState } from '../domain/account.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
 import { type MediaFields, readText } from '../http/body.ts'
+import { writeQuery } from '../http/target.ts'
 import { keyEvidenceOf } from '../journal/entry.ts'
 import { Coverage } from './coverage.ts'
 import { deviationsOf } from './deviations.ts'
@@ -176,11 +177,10 @@ function perform(
   { hash, request: credentials }: Credentials = usualCredentials(rehearsal.state),
 ): Candidate {
   const headers = { ...own, ...credentials.headers }
-  const search = new URLSearchParams(query).toString()
   rehearsal.plan({
     plane: 'service',
     method: operation.method,
-    path: search === '' ? operation.path : `${operation.path}?${search}`,
+    path: operation.path + writeQuery(Object.entries(query)),
     ...(credentials.key !== undefined && { key: credentials.key }),
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),

@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { type CodeByKeyword, codeFor } from '../contract/violations.ts'
+import { type CodeByKeyword, codeFor } from '../contract/problems.ts'
 import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
 import type { Observation } from './observation.ts'
 

@@ -8,10 +8,11 @@ import type { Problem } from '../domain/errors.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import type { Json } from '../ground/json.ts'
 import { tooLarge } from '../http/body.ts'
+import { firstOfEach, type Parameters } from '../http/target.ts'
 import { correctBody } from './body-correction.ts'
 import { BodyDraft } from './body-draft.ts'
 import { type RecoveredBody, recoverBody } from './body-recovery.ts'
-import { correctQuery, type Parameters } from './query-correction.ts'
+import { correctQuery } from './query-correction.ts'
 
 /** A query and a body that the operation accepts. */
 export interface Content {
@@ -105,12 +106,6 @@ function domainsIn(parameters: Parameters, rest: string | undefined, { bodySchem
   if (!required.includes('domains')) return []
   const named = parameters.filter(([name]) => nearestName(name, ['domains']) !== undefined).map(([, value]) => value)
   return [...(rest === undefined ? [] : [rest]), ...named]
-}
-
-function firstOfEach(parameters: Parameters): Record<string, string> {
-  const query: Record<string, string> = Object.create(null)
-  for (const [name, value] of parameters) query[name] ??= value
-  return query
 }
 
 function dropNulls(draft: BodyDraft): void {

@@ -5,8 +5,8 @@ import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import { includesApiAccess } from '../domain/plans.ts'
+import { writeQuery } from '../http/target.ts'
 import { correctContent, exampleContent } from './content-correction.ts'
-import { spellQuery } from './query-correction.ts'
 import { type CorrectedRoute, correctRoute } from './route-correction.ts'
 
 /** A request as it was received. */
@@ -44,7 +44,7 @@ export function correctRequest(
   const route = correctRoute({ method: request.method, target: request.target, hasBody }, contract)
   const { rehearsal, parameters, body, changes } =
     correctContent({ ...request, ...route }, account, contract) ?? exampleContent(route.operation, account, contract)
-  const { plane, path } = { plane: 'service' as const, path: route.operation.path + spellQuery(parameters) }
+  const { plane, path } = { plane: 'service' as const, path: route.operation.path + writeQuery(parameters) }
   const all = [...admission.changes, ...route.changes, ...changes]
   return {
     before: [...admission.steps, ...quota(problems, route, rehearsal, account), ...rehearsal.steps.map(withValidKey)],

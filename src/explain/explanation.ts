@@ -3,26 +3,52 @@ import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { isRefusedBy } from '../contract/rules.ts'
-import { type Planes, writeCurl } from '../coverage/curl.ts'
+import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import { Evidence } from '../coverage/evidence.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
-import { type Json, pointTo, valueAt } from '../ground/json.ts'
+import { pointTo, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, textOf } from '../http/content.ts'
-import { describeEntry, describeInjection, describeProblem, describeQuota, queryOf } from '../journal/description.ts'
+import { queryOf, readQuery } from '../http/target.ts'
+import {
+  describeEntry,
+  describeInjection,
+  describeProblem,
+  describeQuota,
+  type ProblemReport,
+  type RequestReport,
+} from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
 import { correctRequest, type ReceivedRequest } from './correction.ts'
 
-/**
- * Everything behind one response; the document of the control plane describes every field. `account` is as it is now.
- */
+/** Everything behind one response. The control plane's document describes every field. */
+export interface ExplanationReport {
+  request_id: string
+  account: string | null
+  operation: string | null
+  status: number | null
+  code: string | null
+  summary: string
+  documented: boolean
+  assumptions: { id: string; spec: string }[]
+  rules: { id: string; says: string }[]
+  problems: ProblemReport[]
+  quota: RequestReport['quota']
+  clock: string
+  fault: RequestReport['fault']
+  failure: string | null
+  correction: { changes: string[]; before: string[]; curl: string; requests: object[] } | null
+  exchange: RequestReport
+}
+
+/** `account` is as it is now. */
 export function explainEntry(
   entry: Entry,
   account: AccountState,
   contract: ServiceContract,
-  planes: Planes,
+  urls: ServerUrls,
   redact: Redact,
-): Json {
+): ExplanationReport {
   const problems = entry.problems.map((problem) => describeProblem(problem, contract.catalogue, redact))
   const assumptions = assumptionsBehind(entry, contract)
   const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
@@ -39,10 +65,10 @@ export function explainEntry(
     rules: rulesBehind(entry, contract),
     problems,
     quota: describeQuota(entry.allowance),
-    clock: described['at'],
+    clock: described.at,
     fault: describeInjection(entry.injection),
     failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
-    correction: refused ? correct(entry, account, contract, planes, redact) : null,
+    correction: refused ? correct(entry, account, contract, urls, redact) : null,
     exchange: described,
   }
 }
@@ -51,16 +77,16 @@ function correct(
   entry: Entry,
   account: AccountState,
   contract: ServiceContract,
-  planes: Planes,
+  urls: ServerUrls,
   redact: Redact,
-): object {
+): ExplanationReport['correction'] {
   // The correction is tried on a copy.
   const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)
   const { before, request } = { before: correction.before, request: withoutSecrets(correction.request, redact) }
   return {
     changes: correction.changes.map(redact),
-    before: before.map((each) => writeCurl(each, planes)),
-    curl: writeCurl(request, planes),
+    before: before.map((each) => writeCurl(each, urls)),
+    curl: writeCurl(request, urls),
     requests: [...before, request],
   }
 }
@@ -144,8 +170,8 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
     code,
     reason: problems[0]?.reason,
     injected,
-    query: firstOfEach(queryOf(entry.target)),
-    body: operation.readsBody && body !== undefined ? parse(textOf(body)) : undefined,
+    query: readQuery(queryOf(entry.target)),
+    body: operation.readsBody && body !== undefined ? readJson(textOf(body)) : undefined,
     bodyBytes: body?.size ?? 0,
     allowance,
     now: at,
@@ -153,20 +179,6 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
     group,
   }
   return evidence
-}
-
-function firstOfEach(query: string): Record<string, string> {
-  const parameters: Record<string, string> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(query)) parameters[name] ??= value
-  return parameters
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The settings that decide whether a request is refused for that reason. */

@@ -4,9 +4,8 @@ import type { AccountState, DomainGroup } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
+import { type Parameters, writeQuery } from '../http/target.ts'
 import { quoted, spelt } from './wording.ts'
-
-export type Parameters = readonly (readonly [name: string, value: string])[]
 
 export interface CorrectedQuery {
   parameters: Parameters
@@ -68,18 +67,12 @@ function placeParameters(parameters: Parameters, operation: Operation, settings:
       changes.push(`The query parameter ${spelt(name)} was left out: there is no parameter with this name.`)
     } else placed.push([name, value])
   }
-  if (spellQuery(placed).length <= LENGTH) return { parameters: placed, changes }
+  if (writeQuery(placed).length <= LENGTH) return { parameters: placed, changes }
   changes.push('Unknown parameters were left out, because the query was too long.')
   const known = placed.filter(([name], index) => {
     return operation.parameters.has(name) && placed.findIndex(([each]) => each === name) === index
   })
   return { parameters: known, changes }
-}
-
-/** The query as a part of the target. */
-export function spellQuery(parameters: Parameters): string {
-  const query = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value])).toString()
-  return query === '' ? '' : `?${query}`
 }
 
 /** The group that a text probably means: its id in another case or with white space around it, or its name. */

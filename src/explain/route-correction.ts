@@ -2,6 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Settings } from '../domain/settings.ts'
 import { editDistance, letters } from '../ground/edit-distance.ts'
+import { type Parameters, readParameters, splitTarget } from '../http/target.ts'
 import { spelt } from './wording.ts'
 
 /** Where a request was meant to go. */
@@ -10,7 +11,7 @@ export interface CorrectedRoute {
   /** The method of the operation, or HEAD. */
   method: string
   /** The parameters of the query as they were sent. */
-  parameters: readonly (readonly [name: string, value: string])[]
+  parameters: Parameters
   /** The segment that followed the path of the operation, as in `/domains/example.com`. */
   rest: string | undefined
   changes: readonly string[]
@@ -25,8 +26,9 @@ interface Sent {
 
 /** The operation that a request asked for or, if there is none, the nearest one. */
 export function correctRoute({ method, target, hasBody }: Sent, contract: Contract): CorrectedRoute {
-  const { path, search } = splitTarget(target)
-  const parameters = [...new URLSearchParams(search)]
+  const [withoutFragment = ''] = target.split('#')
+  const { path, query = '' } = splitTarget(withoutFragment)
+  const parameters = readParameters(query)
   const verb = method.toUpperCase()
   const known = routeOf(path, contract)
   const { route, rest } = known === undefined ? nearestRoute(path, verb, contract) : { route: known, rest: undefined }
@@ -39,12 +41,6 @@ export function correctRoute({ method, target, hasBody }: Sent, contract: Contra
   if (known === undefined) changes.push(`The path is \`${contract.basePath}${route}\` instead of ${sentAs(path)}.`)
   if (corrected !== method) changes.push(`The method is ${corrected} instead of ${sentAs(method)}.`)
   return { operation, method: corrected, parameters, rest, changes }
-}
-
-function splitTarget(target: string): { path: string; search: string } {
-  const [local = ''] = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').split('#')
-  const mark = local.indexOf('?')
-  return mark < 0 ? { path: local, search: '' } : { path: local.slice(0, mark), search: local.slice(mark + 1) }
 }
 
 /** The path of the contract that this path is, if any. */

@@ -1,3 +1,5 @@
+import { shorten } from '../ground/show.ts'
+
 /** A value as a sentence names it, however large and deep it is. */
 export function quoted(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(shorten(value))
@@ -13,9 +15,4 @@ export function spelt(text: string): string {
 /** `1 entry`, `2 entries`. */
 export function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
-}
-
-function shorten(text: string): string {
-  const characters = [...text.slice(0, 202)]
-  return characters.length <= 100 ? text : `${characters.slice(0, 99).join('')}…`
 }

@@ -108,6 +108,14 @@ export type ConnectionFault = NameIn<'connection'>
 /** The values of the field `corrupt` of a rule. With `compatible` a response stays lawful. */
 export type Corruption = NameIn<'corrupt'>
 
+/** A fault rule whose kinds are those of the table. A rule with any other does not pass its schema. */
+export interface KnownFaultRule extends Omit<FaultRule, 'connection' | 'corrupt'> {
+  /** How the connection fails. */
+  connection?: ConnectionFault
+  /** How the response is changed. */
+  corrupt?: Corruption
+}
+
 export const CONNECTION_FAULTS = namesIn('connection')
 export const CORRUPTIONS = namesIn('corrupt')
 

@@ -1,7 +1,7 @@
-/** What is there already, or will be. To wait for what is there costs a request more than most of what it waits for. */
+/** A value, or a promise of it. A request that awaited values that are there already would take much longer. */
 export type Awaitable<Value> = Value | Promise<Value>
 
-/** Goes on with a value: at once, where it is there. */
+/** Continues with a value: at once if it is there already. */
 export function whenReady<Value, Next>(
   value: Awaitable<Value>,
   next: (value: Value) => Awaitable<Next>,
@@ -9,7 +9,7 @@ export function whenReady<Value, Next>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Does something that may fail, now or later, and goes on with `recover` if it does. */
+/** Does something that may fail, at once or later. If it fails, `recover` decides the result. */
 export function attempt<Value>(
   act: () => Awaitable<Value>,
   recover: (error: unknown) => Awaitable<Value>,

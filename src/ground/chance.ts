@@ -1,11 +1,11 @@
 /**
- * Chance as arithmetic: the same words give the same numbers on every machine and Node version, because nothing here
- * goes beyond 32-bit integers.
+ * Pseudo-random numbers: the same words give the same numbers on every machine and every version of Node.js, because
+ * only 32-bit integers are used.
  */
 
 export type Words = readonly [number, number, number, number]
 
-/** Four 32-bit words from a text, each letter of which matters to all of them (after cyrb128, public domain). */
+/** Four 32-bit words from a text. Each letter changes all of them (after cyrb128, public domain). */
 export function wordsOf(text: string): Words {
   let [a, b, c, d] = [1779033703, 3144134277, 1013904242, 2773480762]
   for (let index = 0; index < text.length; index++) {
@@ -18,7 +18,7 @@ export function wordsOf(text: string): Words {
   return [scramble(a ^ c), scramble(b ^ d ^ a), scramble(c ^ b), scramble(d)]
 }
 
-/** A permutation of the 32-bit words under which neighbours look unrelated (the finalizer of MurmurHash3). */
+/** A permutation of the 32-bit words that makes neighbours look unrelated (the finalizer of MurmurHash3). */
 export function scramble(word: number): number {
   let mixed = word ^ (word >>> 16)
   mixed = Math.imul(mixed, 0x85ebca6b)

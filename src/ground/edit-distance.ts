@@ -1,4 +1,6 @@
-/** How many characters must be inserted, deleted, replaced or swapped with their neighbour to make one text the other. */
+/**
+ * How many characters must be inserted, deleted, replaced or swapped with a neighbour to turn one text into the other.
+ */
 export function editDistance(one: string, other: string): number {
   let before: number[] = []
   let above = Array.from({ length: other.length + 1 }, (_, column) => column)
@@ -22,10 +24,10 @@ export function editDistance(one: string, other: string): number {
   return at(above, other.length)
 }
 
-/** The most that a misspelt name may differ from the one that was meant. */
+/** The largest edit distance between a misspelt name and the name that was meant. */
 const MISSPELT = 2
 
-/** Which of `names` the text was probably meant to be, if any: a short name forgives less than a long one. */
+/** The one of `names` that the text was probably meant to be, if any. A short name may differ less than a long one. */
 export function nearestName(text: string, names: Iterable<string>): string | undefined {
   let nearest: string | undefined
   let least = Number.POSITIVE_INFINITY
@@ -40,7 +42,7 @@ export function nearestName(text: string, names: Iterable<string>): string | und
   return nearest
 }
 
-/** What a name consists of in any convention of spelling: `addDomains`, `add-domains` and `add_domains` are one. */
+/** The letters and digits of a name in lower case: the same for `addDomains`, `add-domains` and `add_domains`. */
 export function letters(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }

@@ -5,12 +5,31 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The value that a JSON text stands for; `undefined` for a text that is not JSON. */
+export function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The JSON of a value; `undefined` for a value that has none or that is nested too deeply to be written. */
+export function writeJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
 /** Appends one step to a JSON pointer (RFC 6901). */
 export function pointTo(pointer: string, step: string | number): string {
   return `${pointer}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-/** The steps of a JSON pointer. */
+/** The steps of a JSON pointer, unescaped. */
 export function stepsOf(pointer: string): string[] {
   return pointer
     .split('/')
@@ -18,6 +37,7 @@ export function stepsOf(pointer: string): string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
+/** The value that a JSON pointer points to; `undefined` when there is none. Inherited properties are none. */
 export function valueAt(document: unknown, pointer: string): unknown {
   let value = document
   for (const step of stepsOf(pointer)) {
@@ -27,7 +47,9 @@ export function valueAt(document: unknown, pointer: string): unknown {
   return value
 }
 
-/** Applies a JSON merge patch (RFC 7396): null removes, objects merge, all else replaces. Changes neither argument. */
+/**
+ * Applies a JSON merge patch (RFC 7396): null removes, objects merge, anything else replaces. Changes neither argument.
+ */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const merged: Json = isObject(target) ? { ...target } : {}
@@ -38,7 +60,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged
 }
 
-/** Sets a property that may be called `__proto__` without touching the prototype. */
+/** Sets a property. A property called `__proto__` does not change the prototype. */
 export function define(target: Json, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
 }

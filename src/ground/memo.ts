@@ -1,19 +1,20 @@
 /**
- * A pure function of a text whose last answers are remembered, `undefined` excepted. `limit` is how many at most; then all are forgotten,
- * which keeps what is asked for all the time nearly always there. Texts longer than `longest` are not remembered.
+ * A pure function of a text that remembers its results, except `undefined`. When there are `limit` results, it forgets
+ * all of them: the frequent ones are soon there again. It does not remember the result for a text longer than
+ * `longest`.
  */
 export function memoize<Value>(
   compute: (text: string) => Value,
   { limit, longest = Number.POSITIVE_INFINITY }: { limit: number; longest?: number },
 ): (text: string) => Value {
-  const answers = new Map<string, Value>()
+  const results = new Map<string, Value>()
   return (text) => {
-    const known = answers.get(text)
+    const known = results.get(text)
     if (known !== undefined) return known
-    const answer = compute(text)
-    if (answer === undefined || text.length > longest) return answer
-    if (answers.size >= limit) answers.clear()
-    answers.set(text, answer)
-    return answer
+    const result = compute(text)
+    if (result === undefined || text.length > longest) return result
+    if (results.size >= limit) results.clear()
+    results.set(text, result)
+    return result
   }
 }

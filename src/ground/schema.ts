@@ -1,22 +1,39 @@
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { isInstant, parseDuration } from '../domain/iso-8601.ts'
+import { type Json, pointTo } from './json.ts'
+import { show } from './show.ts'
+
+/** Where a value violates a JSON schema. */
+export interface Violation {
+  /** JSON pointer to the value, or to the field that is missing or not allowed. */
+  pointer: string
+  /** The JSON Schema keyword that is violated. */
+  keyword: string
+  /** The rest of a sentence about the value, such as `is 7 but must be of type string`. */
+  reason: string
+  /** The value; for a field that is missing or not allowed, the object that should or should not have it. */
+  value: unknown
+}
+
+/** A violation as logs and the control plane show it. The message is a sentence. */
+export interface ViolationReport extends Omit<Violation, 'reason'> {
+  message: string
+}
+
+export function reportViolation({ reason, ...violation }: Violation): ViolationReport {
+  return { ...violation, message: `${violation.pointer === '' ? 'The value' : violation.pointer} ${reason}.` }
+}
 
 let shared: Promise<Ajv2020> | undefined
 
-/** Where a value departs from its schema, as JSON pointer, and the rest of a sentence that names value and remedy. */
-export interface Fault {
-  pointer: string
-  reason: string
-}
-
-/** The first fault of `value`, or none. The schema is one of this program's own. */
-export async function findFault(schema: object, value: unknown): Promise<Fault | undefined> {
+/** The first violation of `value`, or none. `schema` must be one of this program's own: it is not validated itself. */
+export async function findViolation(schema: object, value: unknown): Promise<Violation | undefined> {
   shared ??= createAjv()
   const validate = (await shared).compile(schema)
   const errors = validate(value) ? [] : (validate.errors ?? [])
-  // Of alternatives that all fail, no single one is what would be right.
+  // When all alternatives fail, the errors of one of them would mislead.
   const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0]
-  return error && explain(error)
+  return error && violationOf(error)
 }
 
 async function createAjv(): Promise<Ajv2020> {
@@ -25,48 +42,89 @@ async function createAjv(): Promise<Ajv2020> {
     strictTypes: false,
     allowUnionTypes: true,
     verbose: true,
-    // Tests have proved them; compiling the schema of schemas first would take longer than all that is to be checked.
+    // Tests validate these schemas. To compile the schema of schemas would take longer than all the rest.
     validateSchema: false,
     formats: { 'date-time': isInstant, duration: (text: string) => parseDuration(text) !== undefined },
   })
 }
 
-function explain({ instancePath, keyword, params, message, data, parentSchema }: ErrorObject): Fault {
-  const value = parentSchema?.['writeOnly'] === true && data !== '' ? '"…"' : shorten(write(data))
-  const at = (reason: string, pointer = instancePath) => ({ pointer, reason })
-  switch (keyword) {
-    case 'additionalProperties': {
-      const known = Object.keys(parentSchema?.['properties'] ?? {})
-      const pointer = `${instancePath}/${String(params['additionalProperty']).replaceAll('~', '~0').replaceAll('/', '~1')}`
-      return at(`is no field here${known.length > 0 ? `; there are ${known.join(', ')}` : ''}`, pointer)
-    }
+/** An ajv error as a violation. Without ajv's option `verbose`, the reason cannot name the value. */
+export function violationOf(error: ErrorObject): Violation {
+  const { keyword, data } = error
+  return { pointer: pointerOf(error), keyword, reason: reasonOf(error), value: data }
+}
+
+/** The place of an ajv error: the field that is missing or not allowed, or else the value. */
+export function pointerOf({ instancePath, params }: ErrorObject): string {
+  const field = params['missingProperty'] ?? params['additionalProperty'] ?? params['unevaluatedProperty']
+  return field === undefined ? instancePath : pointTo(instancePath, field)
+}
+
+function reasonOf(error: ErrorObject): string {
+  switch (error.keyword) {
     case 'required':
-      return at(`needs the field ${params['missingProperty']}`)
-    case 'enum':
-      return at(
-        `is ${value} but must be one of ${params['allowedValues'].map((each: unknown) => JSON.stringify(each)).join(', ')}`,
-      )
-    case 'type':
-      return at(`is ${value} but must be of type ${[params['type']].flat().join(' or ')}`)
-    case 'pattern':
-    case 'format':
-    case 'anyOf': {
-      const description = parentSchema?.['description']
-      return at(description === undefined ? `is ${value} but ${message}` : `is ${value} but must be ${description}`)
+      return 'is missing'
+    case 'dependentRequired':
+      return `is missing, which the field ${error.params['property']} needs`
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const allowed = Object.keys((error.parentSchema?.['properties'] ?? {}) as Json)
+      return `is not allowed here${allowed.length > 0 ? `; allowed fields are ${allowed.join(', ')}` : ''}`
     }
     default:
-      return at(`is ${value} but ${message}`)
+      if (error.propertyName !== undefined)
+        return `has the field ${show(error.propertyName)}, whose name ${demandOf(error)}`
+      return 'data' in error ? `is ${shownValue(error)} but ${demandOf(error)}` : demandOf(error)
   }
 }
 
-function write(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? 'undefined'
-  } catch {
-    return 'nested too deeply to be shown'
+/** The value of an error; of a secret only whether there is one. */
+function shownValue({ data, parentSchema }: ErrorObject): string {
+  return parentSchema?.['writeOnly'] === true && data !== '' ? '"…"' : show(data)
+}
+
+/** What the value must be, in words. The `title` of a schema says it best. */
+function demandOf({ keyword, params, message, parentSchema }: ErrorObject): string {
+  const title = parentSchema?.['title']
+  const limit = Number(params['limit'])
+  switch (keyword) {
+    case 'type':
+      return `must be of type ${[params['type']].flat().join(' or ')}`
+    case 'enum':
+      return `must be one of ${params['allowedValues'].map((value: unknown) => JSON.stringify(value)).join(', ')}`
+    case 'const':
+      return `must be ${JSON.stringify(params['allowedValue'])}`
+    case 'minimum':
+      return `must be at least ${limit}`
+    case 'maximum':
+      return `must be at most ${limit}`
+    case 'multipleOf':
+      return `must be a multiple of ${params['multipleOf']}`
+    case 'minLength':
+      return `must have at least ${counted(limit, 'character')}`
+    case 'maxLength':
+      return `must have at most ${counted(limit, 'character')}`
+    case 'minItems':
+      return `must have at least ${counted(limit, 'item')}`
+    case 'maxItems':
+      return `must have at most ${counted(limit, 'item')}`
+    case 'minProperties':
+      return `must have at least ${counted(limit, 'field')}`
+    case 'maxProperties':
+      return `must have at most ${counted(limit, 'field')}`
+    case 'uniqueItems':
+      return `must not have the same item twice, as at ${params['i']} and ${params['j']}`
+    case 'pattern':
+      return title === undefined ? `must match the pattern ${params['pattern']}` : `must be ${title}`
+    case 'format':
+      return title === undefined ? `must have the format ${params['format']}` : `must be ${title}`
+    case 'anyOf':
+      return title === undefined ? 'must match one of the alternatives' : `must be ${title}`
+    default:
+      return message ?? `violates ${keyword}`
   }
 }
 
-function shorten(text: string): string {
-  return text.length <= 100 ? text : `${text.slice(0, 99)}…`
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

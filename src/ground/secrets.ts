@@ -9,18 +9,18 @@ export function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
 
-/** The key that an account of this seed has at every start: `key_`, 8 characters to know it by, a dot, 48 of secret. */
+/** The same key for an account of this seed at every start: `key_`, 8 public characters, a dot, and 48 secret ones. */
 export function deriveKey(seed: number, accountId: string): string {
   let letters = ''
   for (let block = 0; letters.length < 56; block++) {
     const bytes = createHash('sha256').update(`dmarc-understudy key ${seed} ${accountId} ${block}`).digest()
-    // 248 is the largest multiple of 62 in a byte; what lies above would favour the first letters.
+    // 248 is the largest multiple of 62 in a byte. Larger numbers would make the first letters more frequent.
     for (const byte of bytes) if (byte < 248) letters += ALPHABET[byte % 62]
   }
   return `key_${letters.slice(0, 8)}.${letters.slice(8, 56)}`
 }
 
-/** What is kept of a key in place of its secret. One of another shape has no public part; its hash lends it one. */
+/** What is stored of a key instead of its secret. A key of another form has no public part: its hash gives it an id. */
 export function identityOf(key: string): Pick<ApiKey, 'id' | 'hash'> {
   const publicPart = SHAPE.exec(key)?.[1]
   return identify(hashKey(key), publicPart === undefined ? undefined : `key_${publicPart}`)

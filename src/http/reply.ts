@@ -1,6 +1,6 @@
 import type { Api, Operation } from '../contract/api.ts'
-import type { Violation } from '../contract/violations.ts'
 import type { Problems } from '../domain/errors.ts'
+import { reportViolation, type Violation, type ViolationReport } from '../ground/schema.ts'
 import { type Content, contentOf } from './content.ts'
 import { errorEnvelope } from './envelope.ts'
 
@@ -31,11 +31,12 @@ export interface Reply {
 /** A response that must not be sent. */
 export class ContractBreach extends Error {
   override name = 'ContractBreach'
-  readonly violations: readonly Violation[]
+  readonly violations: readonly ViolationReport[]
 
   constructor(operation: string, status: number, violations: readonly Violation[]) {
-    super(`The ${status} of ${operation} violates the contract: ${violations.map(({ message }) => message).join(' ')}`)
-    this.violations = violations
+    const reports = violations.map(reportViolation)
+    super(`The ${status} of ${operation} violates the contract: ${reports.map(({ message }) => message).join(' ')}`)
+    this.violations = reports
   }
 }
 
@@ -100,5 +101,5 @@ export class Replier {
 }
 
 function undocumented(): Violation[] {
-  return [{ pointer: '', keyword: 'responses', message: 'The status is not documented.', value: undefined }]
+  return [{ pointer: '', keyword: 'responses', reason: 'has a status that is not documented', value: undefined }]
 }

@@ -2,34 +2,11 @@ import type { Api, Operation } from '../contract/api.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 
-/** A request target (RFC 9112 §3.2) taken apart; scheme and authority of the absolute form are dropped. */
-export interface Target {
-  path: string
-  /** The first value of each parameter. */
-  query: Record<string, string>
-}
-
 export type Route =
   | { ok: true; operation: Operation; parameters: Readonly<Record<string, string>> }
   | (Refusal & { allow?: string })
 
 type Methods = ReadonlyMap<string, Operation>
-
-export function readTarget(target: string): Target {
-  const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
-  const mark = local.indexOf('?')
-  if (mark < 0) return { path: local, query: {} }
-  return { path: local.slice(0, mark), query: readQuery(local.slice(mark + 1)) }
-}
-
-function readQuery(text: string): Record<string, string> {
-  const query: Record<string, string> = Object.create(null)
-  // Most queries are one plain parameter, for which the parser of URLs would take ten times as long.
-  const plain = /^([\w-]+)=([\w.-]*)$/.exec(text)
-  if (plain !== null) query[plain[1] ?? ''] = plain[2] ?? ''
-  else for (const [name, value] of new URLSearchParams(text)) query[name] ??= value
-  return query
-}
 
 /** Finds the operation of a request, and the values of the `{parameters}` of its path. */
 export function createRouter(

@@ -1,13 +1,58 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import type { Problem } from '../domain/errors.ts'
+import type { FaultRule } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import { writeJson } from '../ground/json.ts'
+import { outline, shorten } from '../ground/show.ts'
 import { type Content, isCut, textOf } from '../http/content.ts'
+import { queryOf } from '../http/target.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactField, redactQuery, redactWithin } from './redaction.ts'
 
-/** An entry of the journal as the control plane tells it; its document describes every field. Without secrets. */
-export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact): Record<string, unknown> {
+/** Characters of a received value that a problem shows. */
+const RECEIVED = 500
+
+/** A request or a response. A long body is cut off. */
+export interface MessageReport {
+  headers: Record<string, string>
+  body: string | null
+  body_size: number
+  truncated: boolean
+}
+
+/** One thing that was wrong with a request. */
+export interface ProblemReport {
+  code: string
+  field: string | null
+  message: string
+  received: unknown
+}
+
+/** A request to the service with its response, without secrets. The control plane's document describes every field. */
+export interface RequestReport {
+  ordinal: number
+  request_id: string
+  account: string | null
+  key: string | null
+  at: string
+  method: string
+  path: string
+  query: string
+  operation: string | null
+  status: number | null
+  code: string | null
+  injected: boolean
+  fault: { source: 'rule' | 'prefer' | 'simulator'; id: string | null; effect: string | null; rule: FaultRule } | null
+  problems: ProblemReport[]
+  violations: object[]
+  quota: { limit: number; remaining: number; resets_at: string } | null
+  duration_ms: number
+  request: MessageReport
+  response: MessageReport
+}
+
+export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact): RequestReport {
   const responseHeaders = entry.responseHeaders.map(String)
   return {
     ordinal: entry.ordinal,
@@ -24,43 +69,33 @@ export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact
     injected: entry.injected,
     fault: describeInjection(entry.injection),
     problems: entry.problems.map((problem) => describeProblem(problem, catalogue, redact)),
-    violations: entry.violations.length === 0 ? [] : redactWithin(entry.violations, redact),
+    violations: entry.violations.length === 0 ? [] : redactWithin([...entry.violations], redact),
     quota: describeQuota(entry.allowance),
     duration_ms: entry.duration,
-    request: message(entry.headers, entry.body, redact),
-    response: message(responseHeaders, entry.responseBody, redact),
+    request: describeMessage(entry.headers, entry.body, redact),
+    response: describeMessage(responseHeaders, entry.responseBody, redact),
   }
 }
 
-export function describeProblem(
-  problem: Problem<string>,
-  catalogue: Catalogue,
-  redact: Redact,
-): { code: string; field: string | null; message: string; received: unknown } {
+export function describeProblem(problem: Problem<string>, catalogue: Catalogue, redact: Redact): ProblemReport {
   const { code, field, value } = problem
-  const received = value === undefined ? undefined : shorten(redact(write(value)))
+  const received = value === undefined ? undefined : shorten(redact(writeJson(value) ?? outline(value)), RECEIVED)
   return { code, field: field ?? null, message: redact(catalogue.answer(problem).message), received: received ?? null }
 }
 
-export function describeQuota(allowance: Allowance | undefined): object | null {
+export function describeQuota(allowance: Allowance | undefined): RequestReport['quota'] {
   if (allowance === undefined) return null
   const { limit, remaining, resetAt } = allowance
   return { limit, remaining, resets_at: writeInstant(resetAt * 1000) }
 }
 
-export function describeInjection(injection: Entry['injection']): object | null {
+export function describeInjection(injection: Entry['injection']): RequestReport['fault'] {
   if (injection === undefined) return null
   const { source, id, effect, rule } = injection
   return { source, id: id ?? null, effect: effect ?? null, rule }
 }
 
-/** The query of a request target. */
-export function queryOf(target: string): string {
-  const mark = target.indexOf('?')
-  return mark < 0 ? '' : target.slice(mark + 1)
-}
-
-function message(fields: readonly string[], body: Content | undefined, redact: Redact): object {
+function describeMessage(fields: readonly string[], body: Content | undefined, redact: Redact): MessageReport {
   const headers: Record<string, string> = Object.create(null)
   for (let index = 0; index < fields.length; index += 2) {
     const name = (fields[index] ?? '').toLowerCase()
@@ -71,31 +106,18 @@ function message(fields: readonly string[], body: Content | undefined, redact: R
   const truncated = body !== undefined && isCut(body)
   return {
     headers: { ...headers },
-    body: body === undefined || isUnread(body) ? null : text(body, redact),
+    body: body === undefined || isUnread(body) ? null : readableBody(body, redact),
     body_size: size,
     truncated,
   }
 }
 
-/** Whether nothing is known of a body but its size. */
+/** Whether only the size of a body is known. */
 export function isUnread({ held, size }: Content): boolean {
   return held.length === 0 && size > 0
 }
 
-/** Of what was cut off, the ellipsis shows that the last characters may be those of a secret. */
-function text(body: Content, redact: Redact): string {
+/** The ellipsis after a body that was cut off tells `redact` that a secret may begin at its end. */
+function readableBody(body: Content, redact: Redact): string {
   return isCut(body) ? redact(`${textOf(body)}…`).slice(0, -1) : redact(textOf(body))
-}
-
-/** A value may be nested too deeply to be written. */
-function write(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? ''
-  } catch {
-    return Array.isArray(value) ? '[…]' : '{…}'
-  }
-}
-
-function shorten(text: string): string {
-  return text.length <= 500 ? text : `${text.slice(0, 499)}…`
 }

@@ -1,80 +1,82 @@
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
-import type { Violation } from '../contract/violations.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import type { ViolationReport } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
 
-/** What made the answer other than the service's own. */
+/** What made the response other than that of the service. */
 export interface InjectionRecord {
   source: 'rule' | 'prefer' | 'simulator'
-  /** Of the fault rule. */
+  /** The id of the fault rule. */
   id: string | undefined
   rule: FaultRule
-  /** What became of the answer, in sentences. */
+  /** What happened to the response, in sentences. */
   effect: string | undefined
 }
 
-/** An answer that was never sent as it was. */
+/** A response that was not sent as the service had made it. */
 export interface Decided {
   status: number
   code: string | undefined
 }
 
-/** One exchange as it happened. Texts are derived when somebody asks, not while a client waits. */
+/** One exchange: a request and its response. Texts about it are made when somebody asks for them. */
 export interface Entry {
   /** Counts all exchanges of the process. */
   ordinal: number
   requestId: string
-  /** Absent where nobody could tell whose request it was. */
+  /** Absent if the request has no valid key. */
   account: string | undefined
   /** Id of the key. */
   key: string | undefined
-  /** Milliseconds since the Unix epoch, on the account's clock, when the request came in. */
+  /** When the request came in: milliseconds since the Unix epoch on the account's clock. */
   at: number
   method: string
   target: string
-  /** Of the target, without scheme and authority. */
+  /** The path of the target, without scheme and authority. */
   path: string
-  /** Names and values in turns, as received. */
+  /** Names and values alternate, as received. */
   headers: readonly string[]
   body: Content | undefined
   operation: Operation | undefined
   allowance: Allowance | undefined
-  /** Absent where no answer was sent. */
+  /** Absent if no response was sent. */
   status: number | undefined
   code: string | undefined
-  /** What is wrong with the request, as much as is kept of it; the first is the one that was answered. */
+  /** What is wrong with the request, up to a limit. The first problem was answered. */
   problems: readonly Problem<string>[]
-  /** Whether the contract itself forbids the request, by its path, method, parameters or body, whatever the state is. */
+  /** Whether the contract forbids the request in every state, because of its path, method, parameters or body. */
   unlawful: boolean
-  /** What the service had decided, where a fault put something else, or nothing, in the place of its answer. */
+  /** The response of the service, if a fault replaced or prevented it. */
   decided: Decided | undefined
-  /** Names and values in turns, as sent. */
+  /** Names and values alternate, as sent. */
   responseHeaders: readonly (string | number)[]
   responseBody: Content | undefined
-  /** Where the answer departed from the contract. */
-  violations: readonly Violation[]
+  /** Where the response violates the contract. */
+  violations: readonly ViolationReport[]
   injection: InjectionRecord | undefined
-  /** Whether the answer, or its absence, is no evidence of how the service behaves. */
+  /** Whether the response, or its absence, does not show how the service behaves. */
   injected: boolean
   keyEvidence: KeyEvidence
-  /** The group that the query names, as it was before. */
+  /** The group that the query names, as it was before the request. */
   group: DomainGroup | undefined
-  /** Milliseconds of real time. */
+  /** In milliseconds of real time. */
   duration: number
-  /** About how many bytes it holds; set once, because to ask an old entry costs as much as to make a new one. */
+  /**
+   * Its approximate size in bytes. It is stored, because to read an old entry again costs as much as to make a new one.
+   */
   weight: number
-  /** What failed inside, when the answer is 500. */
+  /** The error behind a response with status 500. */
   failure: unknown
 }
 
-/** What is known of the key of a request. */
+/** What is known about the key of a request. */
 export interface KeyEvidence {
-  /** Its place among the account's keys, from 1; 0 where it is none of them. */
+  /** Its position among the account's keys, from 1; 0 if it is none of them. */
   ordinal: number
   disabled: boolean
   inGrace: boolean

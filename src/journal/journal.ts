@@ -1,31 +1,32 @@
 import type { Problem } from '../domain/errors.ts'
+import { outline, shorten } from '../ground/show.ts'
 import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactorFor } from './redaction.ts'
 
 export interface JournalLimits {
-  /** Entries kept of each account; 0 keeps none. */
+  /** How many entries are kept for each account; with 0, none. */
   entries: number
-  /** Bytes kept of each body. */
+  /** How many bytes are kept of each body. */
   body: number
-  /** Problems kept of each request. */
+  /** How many problems are kept of each request. */
   problems: number
-  /** Bytes that all entries together may hold, about. */
+  /** The approximate number of bytes that all entries together may have. */
   total: number
 }
 
 export const JOURNAL_LIMITS: JournalLimits = { entries: 1000, body: 10_240, problems: 100, total: 256 << 20 }
 
-/** About what an entry holds beside its bodies and texts, and what a header field and a problem hold beside theirs. */
+/** The approximate bytes of an entry, a header field and a problem without their texts and bodies. */
 const ENTRY_WEIGHT = 1_000
 const FIELD_WEIGHT = 32
 const PROBLEM_WEIGHT = 300
-/** Bytes of the memory that small buffers share; what lies in a larger one keeps all of that alive. */
+/** Bytes of the memory that Node.js shares among small buffers. A part of a larger buffer keeps all of it in memory. */
 const SHARED = 8_192
-/** Characters kept of a value that stood in a body too long to be kept. */
+/** How many characters are kept of a value from a body that is too long to be kept. */
 const VALUE = 500
 
-/** An exchange on its way into the journal. */
+/** An exchange before it is recorded. */
 export type NewEntry = Omit<Entry, 'ordinal' | 'weight'>
 
 /** The newest `limit` entries of one account. */
@@ -38,7 +39,7 @@ class Ring {
     this.#limit = limit
   }
 
-  /** Returns the entry that had to go for it. */
+  /** Returns the entry that it replaces. */
   push(entry: Entry): Entry | undefined {
     const last = this.#slots[(this.#next + this.#limit - 1) % this.#limit]
     if (last !== undefined) shareParts(entry, last)
@@ -58,13 +59,13 @@ class Ring {
   }
 }
 
-/** What came in and what went out, account by account, as far back as its bounds allow. */
+/** The newest exchanges of each account, within limits. */
 export class Journal {
   readonly limits: JournalLimits
   readonly #rings = new Map<string | undefined, Ring>()
   readonly #listeners = new Set<(entry: Entry) => void>()
   readonly #secrets = new Set<string>()
-  /** Answers that are sent again and again are cut once. */
+  /** A body that is sent again and again is cut once. */
   readonly #cut = new WeakMap<Content, Content>()
   #ordinal = 0
   #weight = 0
@@ -74,12 +75,12 @@ export class Journal {
     this.limits = { ...JOURNAL_LIMITS, ...limits }
   }
 
-  /** How many exchanges there ever were. */
+  /** How many exchanges there were since the start. */
   get recorded(): number {
     return this.#ordinal
   }
 
-  /** How long all of them took together. */
+  /** How long all of these took together. */
   get seconds(): number {
     return this.#duration / 1000
   }
@@ -92,7 +93,7 @@ export class Journal {
     for (const listener of this.#listeners) listener(entry)
   }
 
-  /** As much of a body as is kept; it is copied where it would keep more memory alive than it needs. */
+  /** The part of a body that is kept. It is copied if it would keep more memory in use than it needs. */
   keepBody(body: Content): Content {
     const { held, size } = body
     if (size > this.limits.body) return this.#cutBody(body)
@@ -101,14 +102,17 @@ export class Journal {
     return alone ? body : { held: Buffer.from(held), size }
   }
 
-  /** As many problems as are kept. Values out of a body that is too long to be kept would keep it after all. */
+  /**
+   * The problems that are kept. Values from a body that is too long are shortened, because they would keep it in
+   * memory.
+   */
   keepProblems(problems: readonly Problem<string>[], bodySize: number): readonly Problem<string>[] {
     if (problems.length === 0) return problems
     const kept = problems.length <= this.limits.problems ? problems : problems.slice(0, this.limits.problems)
     return bodySize <= this.limits.body ? kept : kept.map(withShortValue)
   }
 
-  /** Sees to it that a secret is never shown, wherever it stands. */
+  /** From now on, the redactors hide this secret everywhere. */
   hide(secret: string): void {
     this.#secrets.add(secret)
   }
@@ -117,13 +121,13 @@ export class Journal {
     return redactorFor(entry, this.#secrets)
   }
 
-  /** The entries of one account, or of all and of none, from the oldest to the newest. */
+  /** The entries of one account, or of all accounts and of none, from the oldest to the newest. */
   list(account?: string): Entry[] {
     if (account !== undefined) return this.#rings.get(account)?.list() ?? []
     return [...this.#rings.values()].flatMap((ring) => ring.list()).sort((one, other) => one.ordinal - other.ordinal)
   }
 
-  /** The newest entry with this request id: a reset account uses its ids again. */
+  /** The newest entry with this request id. An account that was reset uses its ids again. */
   find(requestId: string): Entry | undefined {
     const found = [...this.#rings.values()].flatMap((ring) =>
       ring.list().filter((entry) => entry.requestId === requestId),
@@ -168,7 +172,7 @@ export class Journal {
     if (this.#weight > this.limits.total) this.#thin()
   }
 
-  /** Lets go of the older half of every account's entries, so that thousands of busy accounts stay within bounds. */
+  /** Removes the older half of every account's entries, so that thousands of busy accounts stay within the limit. */
   #thin(): void {
     this.#weight = 0
     for (const [account, ring] of this.#rings) {
@@ -185,8 +189,9 @@ export class Journal {
 }
 
 /**
- * Lets an entry have the parts in which it is equal to the one before it from that one. A client says much the same each
- * time, and what lives as long as an entry is what it costs: it is moved by the garbage collector again and again.
+ * Replaces the parts of an entry that are equal to those of the entry before it. A client sends nearly the same header
+ * each time. An object that lives as long as an entry is expensive, because the garbage collector moves it several
+ * times.
  */
 function shareParts(entry: Entry, last: Entry): void {
   if (equalTexts(entry.headers, last.headers)) entry.headers = last.headers
@@ -205,7 +210,7 @@ function equalTexts(some: readonly string[], others: readonly string[]): boolean
   return true
 }
 
-/** The header that was weighed last: most entries share theirs with the one before. */
+/** The header that was weighed last. Most entries share the header of the entry before. */
 let weighed: { headers: readonly string[]; weight: number } = { headers: [], weight: 0 }
 
 function weightOfHeader(headers: readonly string[]): number {
@@ -222,12 +227,12 @@ function weightOf({ body, responseBody, target, headers, problems }: Entry): num
   return ENTRY_WEIGHT + bodies + texts + problems.length * PROBLEM_WEIGHT
 }
 
-/** An object may be as deep as a body is long, so that nothing that is written out is asked of it here. */
+/** An object is not written as JSON here, because it may be nested as deeply as a body is long. */
 function withShortValue(problem: Problem<string>): Problem<string> {
   const { value } = problem
   if (typeof value === 'string') {
-    return value.length <= VALUE ? problem : { ...problem, value: `${value.slice(0, VALUE)}…` }
+    return value.length <= VALUE ? problem : { ...problem, value: shorten(value, VALUE) }
   }
   if (typeof value !== 'object' || value === null) return problem
-  return { ...problem, value: Array.isArray(value) ? '[…]' : '{…}' }
+  return { ...problem, value: outline(value) }
 }

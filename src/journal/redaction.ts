@@ -1,25 +1,29 @@
+import { queryOf, readParameters } from '../http/target.ts'
 import type { Entry } from './entry.ts'
 
-/** A function that hides what must not be shown, in any text of an exchange. */
+/** A function that hides secrets in a text of an exchange. */
 export type Redact = (text: string) => string
 
-/** Names of header fields and of query parameters that hold secrets; of fields with a scheme, it stays. */
+/** Names of header fields and of query parameters with secrets. The scheme of such a field is shown. */
 const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
-/** Whatever looks like a key, be it whole or cut off, and names of sandboxes, which are keys. */
+/** Anything that looks like a key, whole or cut off. The id of a sandbox is a key. */
 const KEY = /key_[0-9A-Za-z]{8}\.[0-9A-Za-z]+|sandbox_[!#$%()*+./0-9:=?@A-Z^_`a-z{|}~-]+/g
 const HIDDEN = '[redacted]'
-/** Hiding every letter `x` because it is somebody's key would eat the text; up to `WORD` characters, only whole words are. */
+/**
+ * A secret of fewer characters is shown: to hide every `x` would destroy the text. Up to `WORD`, only whole words are
+ * hidden.
+ */
 const SHORTEST = 3
 const WORD = 7
-/** What stands in the place of the end of a text that was cut off. */
+/** Replaces the end of a text that was cut off. */
 const CUT = '…'
 
-/** Hides whatever looks like a key. */
+/** Hides everything that looks like a key. */
 export function redactKeys(text: string): string {
   return text.replaceAll(KEY, HIDDEN)
 }
 
-/** Hides the secrets that a request carried, those that are `known`, and whatever looks like a key. */
+/** Makes a function that hides the secrets of a request, the `known` ones, and everything that looks like a key. */
 export function redactorFor(
   { headers, key, target }: Pick<Entry, 'headers' | 'key' | 'target'>,
   known: Iterable<string>,
@@ -38,7 +42,7 @@ export function redactorFor(
   }
 }
 
-/** The value of a header field as it may be shown. */
+/** The value of a header field without secrets. */
 export function redactField(name: string, value: string, redact: Redact): string {
   if (!CREDENTIAL.test(name)) return redact(value)
   const [, scheme, secret] = /^(\S+)\s+(.+)$/.exec(value) ?? []
@@ -47,12 +51,12 @@ export function redactField(name: string, value: string, redact: Redact): string
   return `${redact(scheme)} ${shown.endsWith(`.${HIDDEN}`) ? shown : HIDDEN}`
 }
 
-/** A target for a command: in a URL, curl takes brackets for a pattern. */
+/** A redacted target for curl, which takes brackets in a URL for a pattern. */
 export function withoutBrackets(redacted: string): string {
   return redacted.replaceAll(HIDDEN, 'redacted')
 }
 
-/** A query as it may be shown. */
+/** A query without secrets. */
 export function redactQuery(query: string, redact: Redact): string {
   const hidden = query.replaceAll(/(^|&)([^&=]*)=([^&]+)/g, (parameter, before: string, name: string) =>
     CREDENTIAL.test(name) ? `${before}${name}=${HIDDEN}` : parameter,
@@ -60,7 +64,7 @@ export function redactQuery(query: string, redact: Redact): string {
   return redact(hidden)
 }
 
-/** All texts within a value, redacted. */
+/** A copy of a value with all of its texts redacted. */
 export function redactWithin<Value>(value: Value, redact: Redact): Value {
   return JSON.parse(JSON.stringify(value), (_, item: unknown) => (typeof item === 'string' ? redact(item) : item))
 }
@@ -71,29 +75,27 @@ function credentialsIn(headers: readonly string[], names: RegExp): string[] {
     if (!names.test(headers[index] ?? '')) continue
     const value = headers[index + 1] ?? ''
     const secret = /^\S+\s+(.+)$/.exec(value)?.[1]
-    // Without a scheme, the secret is all there is; with more than one word, each may be one.
-    secrets.push(value, ...(secret === undefined ? [] : [secret, ...secret.split(/[\s,;="]+/).filter(isTelling)]))
+    // Without a scheme, the whole value is the secret. If it has several words, each of them may be one.
+    secrets.push(value, ...(secret === undefined ? [] : [secret, ...secret.split(/[\s,;="]+/).filter(isLong)]))
   }
   return secrets
 }
 
 function credentialsInQuery(target: string): string[] {
-  const mark = target.indexOf('?')
-  const parameters = mark < 0 ? [] : [...new URLSearchParams(target.slice(mark + 1))]
-  return parameters.flatMap(([name, value]) => (CREDENTIAL.test(name) ? [value] : []))
+  return readParameters(queryOf(target)).flatMap(([name, value]) => (CREDENTIAL.test(name) ? [value] : []))
 }
 
-/** Whether a word is long enough that it would not be an ordinary one. */
-function isTelling({ length }: string): boolean {
+/** Whether a word is too long to be an ordinary one. */
+function isLong({ length }: string): boolean {
   return length > WORD
 }
 
-/** A secret as it stands in JSON and in a query. */
+/** A secret as it is written in a header, in JSON and in a query. */
 function spellings(secret: string): string[] {
   return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]
 }
 
-/** Of a text that was cut off, its end may be the beginning of a secret. */
+/** Hides the beginning of a secret at the end of a text that was cut off. */
 function hideBeginnings(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0 || !text.includes(CUT)) return text
   const [first = '', ...rest] = text.split(CUT)
@@ -105,7 +107,7 @@ function hideBeginnings(text: string, secrets: readonly string[]): string {
   return [...parts, ...(last === undefined ? [] : [last])].join(CUT)
 }
 
-/** How many characters of the beginning of a secret a text ends with. */
+/** How many characters at the end of a text are the beginning of a secret. */
 function overlap(text: string, secret: string): number {
   for (let length = Math.min(text.length, secret.length); length > WORD; length--) {
     if (text.endsWith(secret.slice(0, length))) return length

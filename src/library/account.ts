@@ -1,34 +1,34 @@
 import { FIXTURE_NAMES, loadFixture } from '../accounts/fixture.ts'
 import type { ControlRequest } from '../admin/control.ts'
-import type { CoverageReport } from '../coverage/report.ts'
-import type { RecordPin } from '../domain/dmarc.ts'
-import type { Fixture } from '../domain/fixture.ts'
-import type { ProfileName } from '../domain/profile.ts'
-import { isObject } from '../ground/json.ts'
-import type { Caller } from './caller.ts'
-import { ControlError } from './control-error.ts'
-import { type Span, writeDuration } from './duration.ts'
 import type {
   AccountReport,
   ClockReport,
   DomainReport,
-  ExplanationReport,
   FaultReport,
-  FaultRule,
   KeyReport,
   QuotaReport,
-  RequestMatch,
-  RequestReport,
   SnapshotReport,
   VerificationReport,
-} from './reports.ts'
+} from '../admin/reports.ts'
+import type { CoverageReport } from '../coverage/report.ts'
+import type { RecordPin } from '../domain/dmarc.ts'
+import type { Fixture } from '../domain/fixture.ts'
+import type { ProfileName } from '../domain/profile.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
+import type { KnownFaultRule } from '../faults/kinds.ts'
+import { isObject } from '../ground/json.ts'
+import type { RequestReport } from '../journal/description.ts'
+import type { RequestMatch } from '../journal/match.ts'
+import type { ControlClient } from './control-client.ts'
+import { ControlError } from './control-error.ts'
+import { type Span, writeDuration } from './duration.ts'
 
-/** What a new account is to be like; the rest is as the server was started. */
+/** What a new account is like. For everything else, the options of the server hold. */
 export interface AccountOptions {
-  /** By default one that is not taken. */
+  /** By default an id that is not taken. */
   id?: string
   plan?: string
-  /** A ready-made fixture by name, a file by path, or a fixture as it is. */
+  /** The name of a ready-made fixture, the path of a file, or a fixture. */
   fixture?: string | Fixture
   seed?: number
   /** RFC 3339. */
@@ -39,7 +39,7 @@ export interface AccountOptions {
 
 export type ResetOptions = Pick<AccountOptions, 'fixture' | 'seed' | 'now' | 'frozen'>
 
-/** Which requests are listed. */
+/** Which requests a list has. */
 export interface RequestFilter {
   operation?: string
   method?: string
@@ -47,108 +47,114 @@ export interface RequestFilter {
   path?: string
   status?: number
   code?: string
-  /** Whether the request, or its answer, violates the contract. */
+  /** Whether the request or its response violates the contract. */
   violation?: boolean
-  /** Whether a fault or a simulation answered. */
+  /** Whether a fault or a simulation made the response. */
   injected?: boolean
-  /** How many of the newest are listed. */
+  /** How many of the newest requests the list has. */
   limit?: number
 }
 
 /**
- * A world of its own: state, keys, clock, quotas, faults and journal that no other account sees. A method rejects with a
- * `ControlError` that says what would be right; those that read a fixture from a file, with a `FixtureError`.
+ * An account with its own state, keys, clock, quotas, faults and journal, which no other account sees. A method that
+ * fails rejects with a `ControlError` that says what would be right. A method that reads a fixture from a file can
+ * reject with a `FixtureError`.
  */
 export class Account {
   readonly id: string
-  /** What a client takes as its base URL, version segment included. */
+  /** The base URL for a client, with the version segment. */
   readonly baseUrl: string
-  /** Its first key; unknown for one that was made elsewhere with a key of its own, of which only the hash is kept. */
+  /**
+   * Its first key. It is unknown if the account was created elsewhere with a key of its own: only the hash is stored.
+   */
   readonly apiKey: string | undefined
-  readonly #call: Caller
+  readonly #client: ControlClient
 
-  constructor(id: string, baseUrl: string, apiKey: string | undefined, call: Caller) {
+  constructor(id: string, baseUrl: string, apiKey: string | undefined, client: ControlClient) {
     this.id = id
     this.baseUrl = baseUrl
     this.apiKey = apiKey
-    this.#call = call
+    this.#client = client
   }
 
-  /** Header fields of a request with the account's key: `fetch(url, { headers: account.headers })`. */
+  /** The header fields with the account's key, for `fetch(url, { headers: account.headers })`. */
   get headers(): { authorization: string } {
     if (this.apiKey === undefined) {
-      throw new Error(`The key of the account ${this.id} is not known here; make another with keys.create().`)
+      throw new Error(`The key of the account ${this.id} is not known here; create another one with keys.create().`)
     }
     return { authorization: `Bearer ${this.apiKey}` }
   }
 
-  /** Its own time: quotas, grace periods and the daily refresh follow it. It never goes back, but by a snapshot. */
+  /**
+   * The account's clock. Quotas, grace periods and the daily refresh follow it. Only a reset or a snapshot sets it
+   * back.
+   */
   readonly clock = {
-    /** What it shows, in RFC 3339. */
+    /** The time that it shows, in RFC 3339. */
     now: async (): Promise<string> => (await this.#ask<ClockReport>('getClock')).now,
-    /** Moves it forward: `{ hours: 1 }`, or an ISO 8601 duration such as `PT1H`. */
+    /** Moves it forward by `{ hours: 1 }` or by an ISO 8601 duration such as `PT1H`. */
     advance: async (span: Span | string): Promise<ClockReport> => {
       return this.#ask('updateClock', { body: { advance: typeof span === 'string' ? span : writeDuration(span) } })
     },
     /** Sets it to a later instant, in RFC 3339. */
     set: (now: string): Promise<ClockReport> => this.#ask('updateClock', { body: { now } }),
-    /** Lets it stand still; it can be moved all the same. */
+    /** Stops it. It can still be moved. */
     freeze: (): Promise<ClockReport> => this.#ask('updateClock', { body: { frozen: true } }),
-    /** Lets it go on from where it stands. */
+    /** Starts it again from the time that it shows. */
     unfreeze: (): Promise<ClockReport> => this.#ask('updateClock', { body: { frozen: false } }),
   }
 
   /** What goes wrong. The first rule in order of creation that acts on a request is the only one. */
   readonly faults = {
-    add: async (rule: FaultRule): Promise<FaultReport> => {
+    add: async (rule: KnownFaultRule): Promise<FaultReport> => {
       return (await this.#ask<{ fault: FaultReport }>('addFault', { body: rule })).fault
     },
-    /** Adds the rules of a set: `flaky`, `quota-storm`, `lossy-writes`, `slow`, or one of the server's own. */
+    /** Adds the rules of a set: `flaky`, `quota-storm`, `lossy-writes`, `slow`, or a set of this server. */
     addSet: async (set: string): Promise<FaultReport[]> => {
       return (await this.#ask<{ faults: FaultReport[] }>('addFaultSet', { parameters: { set } })).faults
     },
     /** The rules, with how often each has acted. */
     list: async (): Promise<FaultReport[]> => (await this.#ask<{ faults: FaultReport[] }>('listFaults')).faults,
-    /** Removes the rule of this id. */
+    /** Removes the rule with this id. */
     remove: async (fault: string): Promise<void> => void (await this.#ask('deleteFault', { parameters: { fault } })),
     /** Removes all rules. */
     clear: async (): Promise<void> => void (await this.#ask('clearFaults')),
   }
 
-  /** What its clients asked, and what they were answered. */
+  /** The requests of its clients with their responses. */
   readonly requests = {
-    /** From the oldest to the newest, as far back as the journal reaches. */
+    /** From the oldest request in the journal to the newest. */
     list: async (filter: RequestFilter = {}): Promise<RequestReport[]> => {
-      const query = queryOf(filter)
+      const query = filterParameters(filter)
       return (await this.#ask<{ requests: RequestReport[] }>('listRequests', { query })).requests
     },
-    /** Whether as many requests match as is said; without a number, whether any does. */
+    /** Whether the expected number of requests match. Without a number, one or more are expected. */
     verify: (
       match: RequestMatch,
       times: { count?: number; at_least?: number; at_most?: number } = {},
     ): Promise<VerificationReport> => this.#ask('verifyRequests', { body: { match, ...times } }),
-    /** Forgets them. */
+    /** Removes them from the journal. */
     clear: async (): Promise<void> => void (await this.#ask('clearRequests')),
   }
 
   readonly keys = {
     /** Without their secrets. */
     list: async (): Promise<KeyReport[]> => (await this.#ask<{ keys: KeyReport[] }>('listKeys')).keys,
-    /** A new key has a week of grace, unless `created_at` says that it is older. Its secret is told this once. */
+    /** A new key has a week of grace unless `created_at` says that it is older. Its secret is in this response only. */
     create: (
       options: { label?: string; key?: string; created_at?: string } = {},
     ): Promise<{ key: KeyReport; api_key: string }> => this.#ask('createKey', { body: options }),
-    /** The key of this id is refused from now on. */
+    /** From now on, the key with this id is refused. */
     disable: (key: string): Promise<KeyReport> => this.#changeKey(key, true),
     enable: (key: string): Promise<KeyReport> => this.#changeKey(key, false),
-    /** Forgets the key of this id. */
+    /** Deletes the key with this id. */
     delete: async (key: string): Promise<void> => void (await this.#ask('deleteKey', { parameters: { key } })),
   }
 
   readonly quotas = {
     /** What is left of each quota of each key in the current window. */
     list: async (): Promise<QuotaReport[]> => (await this.#ask<{ quotas: QuotaReport[] }>('getQuotas')).quotas,
-    /** Sets what is left in the current window, of one key or of all. */
+    /** Sets what is left in the current window, for one key or for all keys. */
     set: async (
       bucket: 'dmarc' | 'domains' | 'domaingroups',
       remaining: number,
@@ -161,11 +167,11 @@ export class Account {
 
   /** Named copies of state, keys, clock, quotas and faults. */
   readonly snapshots = {
-    /** With `replace`, in the place of one with the same name. */
+    /** With `replace`, it replaces a snapshot of the same name. */
     take: async (name: string, options: { replace?: boolean } = {}): Promise<SnapshotReport> => {
       return (await this.#ask<{ snapshot: SnapshotReport }>('takeSnapshot', { body: { name, ...options } })).snapshot
     },
-    /** Back to how it was, the clock included; what the journal holds stays. */
+    /** Restores the account, with its clock, as it was. The journal stays. */
     restore: (snapshot: string): Promise<AccountReport> => {
       return this.#askAccount('restoreSnapshot', { parameters: { snapshot } })
     },
@@ -177,17 +183,17 @@ export class Account {
     },
   }
 
-  /** What there is of it, in numbers. */
+  /** Its settings and how much it holds. */
   read(): Promise<AccountReport> {
     return this.#askAccount('getAccount')
   }
 
-  /** `below-stone`, `stone` or `above-stone`, unless an overlay says otherwise. */
+  /** `below-stone`, `stone` or `above-stone`, unless an overlay has other plans. */
   setPlan(plan: string): Promise<AccountReport> {
     return this.#askAccount('updateAccount', { body: { plan } })
   }
 
-  /** Back to the moment of its creation, or to another beginning; its snapshots stay. */
+  /** Sets it back to its creation, or to the options given. Its snapshots stay. */
   async reset(options: ResetOptions = {}): Promise<AccountReport> {
     return this.#askAccount('resetAccount', { body: await withFixture(options) })
   }
@@ -197,43 +203,42 @@ export class Account {
     return this.#ask('exportState')
   }
 
-  /** Puts a fixture in the place of the account's state. */
+  /** Replaces the account's state by a fixture. */
   async import(fixture: string | Fixture): Promise<AccountReport> {
-    const { file: _, origin: __, ...document } = await loadFixture(fixture)
-    return this.#askAccount('importState', { body: document })
+    return this.#askAccount('importState', { body: await readFixture(fixture) })
   }
 
-  /** Says which monitoring features use a domain, so that it cannot be removed; `[]` frees it. */
+  /** Sets the monitoring features that use a domain. While there are any, it cannot be removed. */
   setFeatures(domain: string, features: readonly string[]): Promise<DomainReport> {
     return this.#ask('setFeatures', { parameters: { domain }, body: { features } })
   }
 
-  /** Fixes fields of a domain's DMARC record, or chooses its profile. */
+  /** Sets fields of a domain's DMARC record to fixed values, or chooses the domain's profile. */
   pin(domain: string, fields: RecordPin & { profile?: ProfileName }): Promise<DomainReport> {
     return this.#ask('pinDmarc', { parameters: { domain }, body: fields })
   }
 
-  /** Lets a domain's record follow its figures again. */
+  /** Removes the fixed values and the chosen profile, so that the record follows the generated figures again. */
   unpin(domain: string): Promise<DomainReport> {
     return this.#ask('unpinDmarc', { parameters: { domain } })
   }
 
-  /** What of the contract its requests have shown, with commands that would show what is missing. */
+  /** Which parts of the contract its requests have shown, with commands that would show the others. */
   coverage(): Promise<CoverageReport> {
     return this.#ask('getCoverage')
   }
 
-  /** Everything behind one answer, by its X-Request-Id. */
+  /** Explains one response, by its X-Request-Id. */
   explain(requestId: string): Promise<ExplanationReport> {
-    return this.#call('explainRequest', { parameters: { 'request-id': requestId } })
+    return this.#client.call('explainRequest', { parameters: { 'request-id': requestId } })
   }
 
-  /** All of it, for good; the `default` account stays, reset it instead. */
+  /** Deletes it. The `default` account cannot be deleted; reset it instead. */
   async delete(): Promise<void> {
     await this.#ask('deleteAccount')
   }
 
-  /** `await using account = …` deletes it at the end of the block, unless it is gone already. */
+  /** `await using account = …` deletes it at the end of the block, unless it was deleted before. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.delete()
@@ -251,22 +256,29 @@ export class Account {
   }
 
   #ask<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
-    return this.#call(operationId, { ...request, parameters: { account: this.id, ...request.parameters } })
+    return this.#client.call(operationId, { ...request, parameters: { account: this.id, ...request.parameters } })
   }
 }
 
-/** A filter as the query that the control plane takes. */
-export function queryOf(filter: RequestFilter | null): Record<string, string> {
+/** A filter as query parameters of the control plane. */
+export function filterParameters(filter: RequestFilter | null): Record<string, string> {
   const given = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
 }
 
-/** The options as the control plane takes them, which reads no files. @throws FixtureError for a file */
+/**
+ * The options with the fixture of a file in place of its path: the control plane reads no files. @throws FixtureError
+ */
 export async function withFixture(options: { fixture?: string | Fixture }): Promise<Record<string, unknown>> {
-  // Those who do not write TypeScript may give anything; the control plane says what is wrong with it.
+  // JavaScript can pass any value. The control plane says what is wrong with it.
   if (!isObject(options)) return options
   const { fixture } = options
   if (typeof fixture !== 'string' || FIXTURE_NAMES.some((name) => name === fixture)) return { ...options }
+  return { ...options, fixture: await readFixture(fixture) }
+}
+
+/** A fixture as it is sent, without what was added when it was loaded. @throws FixtureError */
+async function readFixture(fixture: string | Fixture): Promise<Fixture> {
   const { file: _, origin: __, ...document } = await loadFixture(fixture)
-  return { ...options, fixture: document }
+  return document
 }

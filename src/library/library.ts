@@ -1,72 +1,80 @@
 import { DEFAULT_SEED } from '../accounts/creation.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
+import type { AccountReport, FaultSetReport } from '../admin/reports.ts'
 import type { CoverageReport } from '../coverage/report.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
 import { deriveKey, hashKey } from '../ground/secrets.ts'
-import { Account, type AccountOptions, queryOf, type RequestFilter, withFixture } from './account.ts'
-import { createCaller } from './caller.ts'
+import type { RequestReport } from '../journal/description.ts'
+import { Account, type AccountOptions, filterParameters, type RequestFilter, withFixture } from './account.ts'
+import { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
-import type { AccountReport, ExplanationReport, FaultSetReport, RequestReport } from './reports.ts'
 
-/** What an Understudy offers beside being there. A method rejects with a `ControlError` that says what would be right. */
+/**
+ * The methods of a running stand-in. A method that fails rejects with a `ControlError` that says what would be right.
+ */
 export interface Library {
-  /** Key of the `default` account; unknown when a kept account was made with a key of its own and none is given now. */
+  /**
+   * Key of the `default` account. It is unknown if a stored account was created with a key that was not given again.
+   */
   readonly apiKey: string | undefined
   /** The `default` account. */
   readonly account: Account
-  /** The requests of all accounts, and those that belong to none, such as one with a wrong key. */
+  /** The requests of all accounts, and those of no account, such as a request with a wrong key. */
   readonly requests: { list(filter?: RequestFilter): Promise<RequestReport[]> }
-  /** An account of its own, which no other sees. Rejects with a `FixtureError` for a file that cannot be used. */
+  /** Creates an account that shares nothing with others. Rejects with a `FixtureError` if a file cannot be used. */
   createAccount(options?: AccountOptions): Promise<Account>
-  /** The account of this id, such as `sandbox_checkout`; rejects when there is none. */
+  /** The account with this id, such as `sandbox_checkout`. Rejects if there is none. */
   findAccount(id: string): Promise<Account>
-  /** All accounts, `default` and sandboxes included. */
+  /** All accounts, including `default` and sandboxes. */
   listAccounts(): Promise<AccountReport[]>
-  /** The sets of fault rules that `faults.addSet` takes. */
+  /** The sets of fault rules for `faults.addSet`. */
   listFaultSets(): Promise<FaultSetReport[]>
-  /** Everything behind one answer, by its X-Request-Id. */
+  /** Explains one response, by its X-Request-Id. */
   explain(requestId: string): Promise<ExplanationReport>
-  /** What of the contract the requests of all accounts have shown. */
+  /** Which parts of the contract the requests of all accounts have shown. */
   coverage(): Promise<CoverageReport>
 }
 
-/** The verbs of the control plane for those who import them. */
+/** The operations of the control plane as methods. */
 export function openLibrary(
   load: () => Promise<Control>,
   { baseUrl, apiKey, stopping }: { baseUrl: string; apiKey: string | undefined; stopping: AbortSignal },
 ): Library {
-  const call = createCaller(load, stopping)
-  const handle = (id: string, key?: string) => new Account(id, baseUrl, key, call)
+  const client = new ControlClient(load, stopping)
+  const handle = (id: string, key?: string) => new Account(id, baseUrl, key, client)
   return {
     apiKey,
     account: handle(DEFAULT_ACCOUNT, apiKey),
     requests: {
       async list(filter = {}) {
-        return (await call<{ requests: RequestReport[] }>('listAllRequests', { query: queryOf(filter) })).requests
+        return (
+          await client.call<{ requests: RequestReport[] }>('listAllRequests', { query: filterParameters(filter) })
+        ).requests
       },
     },
     async createAccount(options = {}) {
       const body = await withFixture(options).then(inSnakeCase)
-      const created = call<{ account: AccountReport; api_key: string }>('createAccount', { body })
-      const { account, api_key } = await created.catch(speakOfApiKey)
+      const created = client.call<{ account: AccountReport; api_key: string }>('createAccount', { body })
+      const { account, api_key } = await created.catch(throwWithApiKey)
       return handle(account.id, api_key)
     },
     async findAccount(id) {
-      await call('getAccount', { parameters: { account: id } })
+      await client.call('getAccount', { parameters: { account: id } })
       return handle(id, id === DEFAULT_ACCOUNT && apiKey !== undefined ? apiKey : await findKey(await load(), id))
     },
     async listAccounts() {
-      return (await call<{ accounts: AccountReport[] }>('listAccounts')).accounts
+      return (await client.call<{ accounts: AccountReport[] }>('listAccounts')).accounts
     },
     async listFaultSets() {
-      return (await call<{ sets: FaultSetReport[] }>('listFaultSets')).sets
+      return (await client.call<{ sets: FaultSetReport[] }>('listFaultSets')).sets
     },
-    explain: (requestId) => call('explainRequest', { parameters: { 'request-id': requestId } }),
-    coverage: () => call('getOverallCoverage'),
+    explain: (requestId) => client.call('explainRequest', { parameters: { 'request-id': requestId } }),
+    coverage: () => client.call('getOverallCoverage'),
   }
 }
 
-/** The secret of a key that an account holds, where it can be told from the account's name or seed. */
+/** A key of the account, if it is the account's id or derives from its seed. Only the hashes of keys are stored. */
 async function findKey({ deps: { store } }: Control, id: string): Promise<string | undefined> {
   const { seed, keys } = await store.read(id)
   const guesses = [id, deriveKey(seed, id), deriveKey(DEFAULT_SEED, id)]
@@ -79,12 +87,12 @@ function inSnakeCase(options: Record<string, unknown>): unknown {
   return { ...rest, api_key: apiKey }
 }
 
-/** The refusal in the words of the library, where the control plane has another name for an option. */
-function speakOfApiKey(error: unknown): never {
+/** Throws the refusal with `apiKey`, the library's name of the option `api_key`. */
+function throwWithApiKey(error: unknown): never {
   if (!(error instanceof ControlError)) throw error
-  const speak = (text: string) => text.replaceAll('api_key', 'apiKey')
+  const rename = (text: string) => text.replaceAll('api_key', 'apiKey')
   const problems = error.problems.map(({ code, field, message }) => {
-    return { code, field: field && speak(field), message: speak(message) }
+    return { code, field: field && rename(field), message: rename(message) }
   })
-  throw new ControlError(error.code, speak(error.message), problems)
+  throw new ControlError(error.code, rename(error.message), problems)
 }

@@ -6,7 +6,7 @@ import type { Content } from '../http/content.ts'
 import type { MalformedExchange } from '../http/engine/malformed.ts'
 import type { Headers } from '../http/engine/outbox.ts'
 import type { Log } from '../http/log.ts'
-import { readTarget } from '../http/router.ts'
+import { splitTarget } from '../http/target.ts'
 import { keyEvidenceOf, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { redactKeys } from '../journal/redaction.ts'
@@ -105,7 +105,7 @@ export function createMalformedRecorder({
       key: undefined,
       method,
       target,
-      path: readTarget(target).path,
+      path: splitTarget(target).path,
       headers: [],
       body: undefined,
       operation: undefined,

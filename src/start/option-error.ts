@@ -1,5 +1,5 @@
+import { show } from '../ground/show.ts'
 import type { ServerOptions } from './options.ts'
-import { show } from './show.ts'
 
 /** How to write an option, or a switch that is to be turned off: `admin: false` in a program, `--no-admin` as a flag. */
 export type Spell = (option: keyof ServerOptions, value?: false) => string

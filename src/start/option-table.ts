@@ -4,6 +4,7 @@ import type { Fixture } from '../domain/fixture.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
+import { show } from '../ground/show.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import { JOURNAL_LIMITS } from '../journal/journal.ts'
 import type { Store } from '../store/store.ts'
@@ -23,7 +24,6 @@ import {
 } from './option.ts'
 import { OptionError } from './option-error.ts'
 import type { ServerOptions } from './options.ts'
-import { show } from './show.ts'
 
 const fixture: Kind<string | Fixture> = {
   type: 'string | Fixture',

@@ -4,7 +4,8 @@ import { DEFAULT_SEED } from '../accounts/creation.ts'
 import { loadFixture } from '../accounts/fixture.ts'
 import { establishedKey } from '../accounts/fixture-keys.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
-import { ADMIN_PATH, createAdmin, createControl } from '../admin/admin.ts'
+import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
+import { createControlLoader } from '../admin/control-loader.ts'
 import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
 import { isLoopback } from '../admin/guard.ts'
 import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
@@ -91,8 +92,8 @@ export async function startServer(
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
     // Names the requests that belong to no account.
     const seed = options.seed ?? DEFAULT_SEED
-    const planes = { baseUrl: '', adminUrl: '' }
-    const control = createControl({ contract, store, clock, worlds, faultSets, planes: () => planes })
+    const urls = { baseUrl: '', adminUrl: '' }
+    const control = createControlLoader({ contract, store, clock, worlds, faultSets, urls: () => urls })
     const service = createPipeline({
       contract,
       store,
@@ -117,7 +118,7 @@ export async function startServer(
       createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, clock })),
     )
     const origin = await listen(server, options.port, host)
-    Object.assign(planes, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
+    Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
     let stopped: Promise<void> | undefined
     async function stop(): Promise<void> {
       stopping.abort()
@@ -126,12 +127,12 @@ export async function startServer(
     }
     const stopOnce = () => (stopped ??= stop())
     return {
-      baseUrl: planes.baseUrl,
-      adminUrl: admin ? planes.adminUrl : undefined,
+      baseUrl: urls.baseUrl,
+      adminUrl: admin ? urls.adminUrl : undefined,
       kept,
       skipped,
       contract,
-      ...openLibrary(control, { baseUrl: planes.baseUrl, apiKey, stopping: stopping.signal }),
+      ...openLibrary(control, { baseUrl: urls.baseUrl, apiKey, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
     }
@@ -149,7 +150,7 @@ function isAdminTarget(url: string): boolean {
 
 async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
   if (sources.length === 0) return []
-  const { createSetCheck } = await import('../admin/rule-check.ts')
+  const { createSetCheck } = await import('../admin/fault-set-check.ts')
   const check = await createSetCheck(contract)
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
 }

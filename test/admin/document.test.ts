@@ -4,7 +4,8 @@ import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
 import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
 import type { AdminCode } from '../../src/admin/codes.ts'
-import { ACCOUNT_VERBS, loadControlApi, readLimits, VERBS } from '../../src/admin/control.ts'
+import { loadControlApi, readLimits } from '../../src/admin/document.ts'
+import { ACCOUNT_HANDLERS, HANDLERS } from '../../src/admin/handlers.ts'
 import { METHODS } from '../../src/contract/codes.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
@@ -16,8 +17,8 @@ import { ONE_SENTENCE, objectsIn } from '../support/own-document.ts'
 const source = load(readFileSync(CONTROL_DOCUMENT, 'utf8')) as Json
 const contract = await loadContract()
 const operations = controlApi.operations.map((operation) => [operation.id, operation] as const)
-/** What answers with something else than the envelope, so that no verb stands behind it. */
-const WITHOUT_VERB = ['getDashboard', 'getHealth', 'getDocument', 'getMetrics', 'streamAllEvents', 'streamEvents']
+/** Operations that answer without the envelope, so that they have no handler. */
+const WITHOUT_HANDLER = ['getDashboard', 'getHealth', 'getDocument', 'getMetrics', 'streamAllEvents', 'streamEvents']
 
 function schema(name: string, pointer = ''): Json {
   const found = valueAt(source, `/components/schemas/${name}${pointer}`)
@@ -72,10 +73,10 @@ describe('the document of the control plane', () => {
     expect(await SwaggerParser.dereference(structuredClone(source) as never)).toEqual(resolved)
   })
 
-  it('has a verb for every operation, and an operation for every verb', () => {
-    const verbs = [...Object.keys(VERBS), ...Object.keys(ACCOUNT_VERBS), ...WITHOUT_VERB]
-    expect(verbs.toSorted()).toEqual(operations.map(([id]) => id).toSorted())
-    for (const id of Object.keys(ACCOUNT_VERBS)) {
+  it('has a handler for every operation, and an operation for every handler', () => {
+    const handled = [...Object.keys(HANDLERS), ...Object.keys(ACCOUNT_HANDLERS), ...WITHOUT_HANDLER]
+    expect(handled.toSorted()).toEqual(operations.map(([id]) => id).toSorted())
+    for (const id of Object.keys(ACCOUNT_HANDLERS)) {
       expect(controlApi.operations.find((operation) => operation.id === id)?.path).toMatch(/^\/accounts\/\{account\}/)
     }
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { loadControlApi, readLimits } from '../../src/admin/control.ts'
+import { loadControlApi, readLimits } from '../../src/admin/document.ts'
 import { addFault, control, faultsOf } from '../support/control-client.ts'
 import { startService } from '../support/service.ts'
 
@@ -7,12 +7,12 @@ const { faultsPerAccount, answerLimit } = readLimits(await loadControlApi())
 const LIMITED = { respond: { error: 'rate_limited' } }
 const OPERATIONS =
   'listDmarc, listDomains, addDomains, deleteDomains, listDomainGroups, createDomainGroup, deleteDomainGroup, updateDomainGroup'
-const NEEDS = 'The body needs one of respond, connection, corrupt, delay_ms, jitter_ms.'
+const NEEDS = 'The body must have one of the fields respond, connection, corrupt, delay_ms, jitter_ms.'
 const EXCLUDED =
-  'The body combines fields that exclude each other: one of respond, connection and corrupt; a fault that changes the answer cannot act before there is one.'
+  'The body combines fields that exclude each other: a rule has one of respond, connection and corrupt, and a response can only be changed after the request was executed.'
 const EXCLUDED_ANSWER =
-  '`respond` combines fields that exclude each other: an error brings its own headers and body; the statuses 204, 205 and 304 have no body.'
-const DURATION = '`expires_after` must be an ISO 8601 duration such as PT1H, P1D or P2W, which'
+  '`respond` combines fields that exclude each other: an error has its own headers and body, and the statuses 204, 205 and 304 have no body.'
+const DURATION = '`expires_after` must be an ISO 8601 duration such as PT1H, P1D or P2W, not'
 
 function withHeaders(headers: Record<string, unknown>): object {
   return { respond: { status: 503, headers } }
@@ -36,8 +36,8 @@ const REFUSALS: Row[] = [
   [{ corrupt: 'wrong-type', phase: 'before' }, 'conflicting_fields', '', EXCLUDED],
   [{ connection: 'truncate', phase: 'before' }, 'conflicting_fields', '', EXCLUDED],
   [{ connection: 'drip', phase: 'before' }, 'conflicting_fields', '', EXCLUDED],
-  [{ respond: {} }, 'missing_field', '/respond', '`respond` needs one of error, status.'],
-  [{ respond: { body: 1 } }, 'missing_field', '/respond', '`respond` needs one of error, status.'],
+  [{ respond: {} }, 'missing_field', '/respond', '`respond` must have one of the fields error, status.'],
+  [{ respond: { body: 1 } }, 'missing_field', '/respond', '`respond` must have one of the fields error, status.'],
   [{ respond: { error: 'rate_limited', body: 1 } }, 'conflicting_fields', '/respond', EXCLUDED_ANSWER],
   [{ respond: { error: 'rate_limited', headers: {} } }, 'conflicting_fields', '/respond', EXCLUDED_ANSWER],
   [{ respond: { status: 204, body: 'x' } }, 'conflicting_fields', '/respond', EXCLUDED_ANSWER],
@@ -47,69 +47,69 @@ const REFUSALS: Row[] = [
     { ...LIMITED, match: { operation: 'listdomains' } },
     'invalid_value',
     '/match/operation',
-    `\`match.operation\` must be one of ${OPERATIONS}, which "listdomains" is not.`,
+    `\`match.operation\` must be one of ${OPERATIONS}, not "listdomains".`,
   ],
   [
     { ...LIMITED, match: { path: '/api/v1/dmarc' } },
     'invalid_value',
     '/match/path',
-    '`match.path` must be one of /dmarc, /domains, /domaingroups, which "/api/v1/dmarc" is not.',
+    '`match.path` must be one of /dmarc, /domains, /domaingroups, not "/api/v1/dmarc".',
   ],
   [
     { ...LIMITED, match: { method: 'PUT' } },
     'invalid_value',
     '/match/method',
-    '`match.method` must be one of GET, HEAD, POST, PATCH, DELETE, which "PUT" is not.',
+    '`match.method` must be one of GET, HEAD, POST, PATCH, DELETE, not "PUT".',
   ],
   [
     { ...LIMITED, match: { operation: 'listDmarc', method: 'POST' } },
     'invalid_value',
     '/match',
-    'No request fits `match`: listDmarc is GET /dmarc.',
+    'No request can match `match`: listDmarc is GET /dmarc.',
   ],
   [
     { ...LIMITED, match: { operation: 'listDmarc', path: '/domains' } },
     'invalid_value',
     '/match',
-    'No request fits `match`: listDmarc is GET /dmarc.',
+    'No request can match `match`: listDmarc is GET /dmarc.',
   ],
   [
     { ...LIMITED, match: { path: '/domains', method: 'PATCH' } },
     'invalid_value',
     '/match',
-    'No request fits `match`: /domains has GET, POST, DELETE.',
+    'No request can match `match`: /domains has GET, POST, DELETE.',
   ],
   ...['truncate', 'drip'].map(
     (connection): Row => [
       { match: { method: 'HEAD' }, connection },
       'invalid_value',
       '/match/method',
-      '`match.method` cannot be "HEAD": its answer has no body that could be changed.',
+      '`match.method` cannot be "HEAD": its response has no body that could be changed.',
     ],
   ),
   [
     { match: { method: 'HEAD' }, corrupt: 'compatible' },
     'invalid_value',
     '/match/method',
-    '`match.method` cannot be "HEAD": its answer has no body that could be changed.',
+    '`match.method` cannot be "HEAD": its response has no body that could be changed.',
   ],
   [
     { match: { operation: 'listDmarc' }, respond: { error: 'duplicate_name' } },
     'invalid_value',
     '/respond/error',
-    '`respond.error` cannot be "duplicate_name": listDmarc may answer with unauthorized, rate_limited, internal_error. For an answer outside of the contract use respond.status.',
+    '`respond.error` cannot be "duplicate_name": listDmarc can have the codes unauthorized, rate_limited, internal_error. Use respond.status for a response outside of the contract.',
   ],
   [
     { match: { path: '/domains', method: 'GET' }, respond: { error: 'invalid_domain' } },
     'invalid_value',
     '/respond/error',
-    '`respond.error` cannot be "invalid_domain": listDomains may answer with unauthorized, rate_limited, internal_error. For an answer outside of the contract use respond.status.',
+    '`respond.error` cannot be "invalid_domain": listDomains can have the codes unauthorized, rate_limited, internal_error. Use respond.status for a response outside of the contract.',
   ],
   [
     { respond: { error: 'rate_limited', status: 403 } },
     'invalid_value',
     '/respond/status',
-    '`respond.status` must be one of 429, which 403 is not.',
+    '`respond.status` must be one of 429, not 403.',
   ],
   [
     { ...LIMITED, expires_after: 'PT0S' },
@@ -144,7 +144,7 @@ const REFUSALS: Row[] = [
       withHeaders({ 'x-a': value }),
       'invalid_value',
       '/respond/headers/x-a',
-      `\`respond.headers.x-a\` must be a header value of visible ASCII characters, spaces and tabs, which ${JSON.stringify(value).replace('\u007f', '\\u007f')} is not.`,
+      `\`respond.headers.x-a\` must be a header value of visible ASCII characters, spaces and tabs, not ${JSON.stringify(value).replace('\u007f', '\\u007f')}.`,
     ],
   ),
   [
@@ -178,41 +178,21 @@ const REFUSALS: Row[] = [
     '',
     'The body must not be nested more than 100 levels deep.',
   ],
-  [
-    { respond: { status: 199 } },
-    'invalid_value',
-    '/respond/status',
-    '`respond.status` must be at least 200, which 199 is not.',
-  ],
-  [
-    { respond: { status: 600 } },
-    'invalid_value',
-    '/respond/status',
-    '`respond.status` must be at most 599, which 600 is not.',
-  ],
-  [{ delay_ms: -1 }, 'invalid_value', '/delay_ms', '`delay_ms` must be at least 0, which -1 is not.'],
-  [{ delay_ms: 600_001 }, 'invalid_value', '/delay_ms', '`delay_ms` must be at most 600000, which 600001 is not.'],
-  [{ jitter_ms: 600_001 }, 'invalid_value', '/jitter_ms', '`jitter_ms` must be at most 600000, which 600001 is not.'],
-  [{ ...LIMITED, skip: -1 }, 'invalid_value', '/skip', '`skip` must be at least 0, which -1 is not.'],
-  [{ ...LIMITED, times: 0 }, 'invalid_value', '/times', '`times` must be at least 1, which 0 is not.'],
-  [
-    { ...LIMITED, probability: 1.01 },
-    'invalid_value',
-    '/probability',
-    '`probability` must be at most 1, which 1.01 is not.',
-  ],
-  [
-    { ...LIMITED, probability: -0.1 },
-    'invalid_value',
-    '/probability',
-    '`probability` must be at least 0, which -0.1 is not.',
-  ],
+  [{ respond: { status: 199 } }, 'invalid_value', '/respond/status', '`respond.status` must be at least 200, not 199.'],
+  [{ respond: { status: 600 } }, 'invalid_value', '/respond/status', '`respond.status` must be at most 599, not 600.'],
+  [{ delay_ms: -1 }, 'invalid_value', '/delay_ms', '`delay_ms` must be at least 0, not -1.'],
+  [{ delay_ms: 600_001 }, 'invalid_value', '/delay_ms', '`delay_ms` must be at most 600000, not 600001.'],
+  [{ jitter_ms: 600_001 }, 'invalid_value', '/jitter_ms', '`jitter_ms` must be at most 600000, not 600001.'],
+  [{ ...LIMITED, skip: -1 }, 'invalid_value', '/skip', '`skip` must be at least 0, not -1.'],
+  [{ ...LIMITED, times: 0 }, 'invalid_value', '/times', '`times` must be at least 1, not 0.'],
+  [{ ...LIMITED, probability: 1.01 }, 'invalid_value', '/probability', '`probability` must be at most 1, not 1.01.'],
+  [{ ...LIMITED, probability: -0.1 }, 'invalid_value', '/probability', '`probability` must be at least 0, not -0.1.'],
   ...['1h', 'P1M', 'PT', 'P', '-PT1H', 'PT1.5S', ''].map(
     (span): Row => [
       { ...LIMITED, expires_after: span },
       'invalid_value',
       '/expires_after',
-      `${DURATION} ${JSON.stringify(span)} is not.`,
+      `${DURATION} ${JSON.stringify(span)}.`,
     ],
   ),
   [
@@ -226,33 +206,18 @@ const REFUSALS: Row[] = [
     { connection: 'RESET' },
     'invalid_value',
     '/connection',
-    '`connection` must be one of reset, hang, empty, truncate, drip, which "RESET" is not.',
+    '`connection` must be one of reset, hang, empty, truncate, drip, not "RESET".',
   ],
   [
     { corrupt: 'x' },
     'invalid_value',
     '/corrupt',
-    '`corrupt` must be one of malformed-json, missing-field, wrong-type, extra-field, unknown-enum, bad-envelope, compatible, which "x" is not.',
+    '`corrupt` must be one of malformed-json, missing-field, wrong-type, extra-field, unknown-enum, bad-envelope, compatible, not "x".',
   ],
-  [
-    { ...LIMITED, phase: 'during' },
-    'invalid_value',
-    '/phase',
-    '`phase` must be one of before, after, which "during" is not.',
-  ],
-  [{ ...LIMITED, colour: 1 }, 'unknown_field', '/colour', 'The field `colour` is not known here.'],
-  [
-    { ...LIMITED, match: { colour: 1 } },
-    'unknown_field',
-    '/match/colour',
-    'The field `match.colour` is not known here.',
-  ],
-  [
-    { respond: { status: 503, delay: 1 } },
-    'unknown_field',
-    '/respond/delay',
-    'The field `respond.delay` is not known here.',
-  ],
+  [{ ...LIMITED, phase: 'during' }, 'invalid_value', '/phase', '`phase` must be one of before, after, not "during".'],
+  [{ ...LIMITED, colour: 1 }, 'unknown_field', '/colour', 'The field `colour` is unknown.'],
+  [{ ...LIMITED, match: { colour: 1 } }, 'unknown_field', '/match/colour', 'The field `match.colour` is unknown.'],
+  [{ respond: { status: 503, delay: 1 } }, 'unknown_field', '/respond/delay', 'The field `respond.delay` is unknown.'],
   [{ ...LIMITED, match: 5 }, 'invalid_field_type', '/match', '`match` must be of type object, not number.'],
   [
     { ...LIMITED, match: { key: 5 } },
@@ -309,7 +274,7 @@ describe('A rule that cannot be is refused', () => {
     const rule = { respond: { error: 'too_many_requests' } }
     const { error } = await control(service, 'POST', '/accounts/default/faults', rule)
     for (const code of service.contract.catalogue.codes) expect(error.message).toContain(code)
-    expect(error.message).toContain('which "too_many_requests" is not.')
+    expect(error.message).toContain(', not "too_many_requests".')
   })
 
   it('to an account that there is not', async () => {
@@ -349,7 +314,7 @@ describe('The rules of an account', () => {
     const rule = { respond: { status: 500 }, probability: 0 }
     for (let count = 0; count < faultsPerAccount; count++) await addFault(service, rule)
     const refusal = await control(service, 'POST', '/accounts/default/faults', rule)
-    const message = `There are ${faultsPerAccount} fault rules already, which is as many as there may be.`
+    const message = `There are already ${faultsPerAccount} fault rules, which is the limit.`
     expect([refusal.status, refusal.error.code, refusal.error.message]).toEqual([409, 'too_many', message])
     expect((await control(service, 'POST', '/accounts/default/fault-sets/flaky')).status).toBe(409)
     expect(await faultsOf(service)).toHaveLength(faultsPerAccount)

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadControlApi, readLimits } from '../../src/admin/control.ts'
+import { loadControlApi, readLimits } from '../../src/admin/document.ts'
+import { createSetCheck } from '../../src/admin/fault-set-check.ts'
 import { FaultSetError, loadFaultSets, readyMadeSets } from '../../src/admin/fault-sets.ts'
-import { createSetCheck } from '../../src/admin/rule-check.ts'
-import type { FaultSetReport } from '../../src/library/reports.ts'
+import type { FaultSetReport } from '../../src/admin/reports.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { contract } from '../service/refusals.ts'
 import { addFault, control, faultsOf, journalOf } from '../support/control-client.ts'
@@ -76,17 +76,17 @@ describe('The option faults', () => {
     [
       'has a rule that does nothing',
       { one: { rules: [{ delay_ms: 1 }, {}] } },
-      /^PATH#\/one\/rules\/1: `one\.rules\[1\]` needs one of respond, connection, corrupt, delay_ms, jitter_ms\.$/,
+      /^PATH#\/one\/rules\/1: `one\.rules\[1\]` must have one of the fields respond, connection, corrupt, delay_ms, jitter_ms\.$/,
     ],
     [
       'has a rule with an unknown field',
       { 'a/b': { rules: [{ delay_ms: 1, match: { colour: 1 } }] } },
-      /^PATH#\/a~1b\/rules\/0\/match\/colour: The field `a\/b\.rules\[0\]\.match\.colour` is not known here\.$/,
+      /^PATH#\/a~1b\/rules\/0\/match\/colour: The field `a\/b\.rules\[0\]\.match\.colour` is unknown\.$/,
     ],
     [
       'has a rule that could never act',
       { one: { rules: [{ match: { operation: 'listDmarc' }, respond: { error: 'not_found' } }] } },
-      /^PATH#\/one\/rules\/0\/respond\/error: `one\.rules\[0\]\.respond\.error` cannot be "not_found": listDmarc may answer with unauthorized, rate_limited, internal_error\. For an answer outside of the contract use respond\.status\.$/,
+      /^PATH#\/one\/rules\/0\/respond\/error: `one\.rules\[0\]\.respond\.error` cannot be "not_found": listDmarc can have the codes unauthorized, rate_limited, internal_error\. Use respond\.status for a response outside of the contract\.$/,
     ],
     [
       'has more rules than an account',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readLimits } from '../../src/admin/control.ts'
+import { readLimits } from '../../src/admin/document.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
 import { controlApi, startControlPlane } from '../support/control-plane.ts'
 
@@ -36,7 +36,7 @@ describe('an API key', () => {
     expect(await grace('1970-01-01T00:00:00Z')).toMatchObject({ in_grace: false })
     const refusal = await post(PATH, { created_at: '2026-01-15T09:30:00.001Z' })
     expect(refusal).toMatchObject({ status: 400, error: { code: 'invalid_value' } })
-    expect(refusal.error.message).toBe('`created_at` must not lie in the future; the clock shows 2026-01-15T09:30:00Z.')
+    expect(refusal.error.message).toBe('`created_at` must not be in the future; the clock shows 2026-01-15T09:30:00Z.')
   })
 
   it('can be disabled, enabled and deleted', async () => {

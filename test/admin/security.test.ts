@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readLimits } from '../../src/admin/control.ts'
+import { readLimits } from '../../src/admin/document.ts'
 import { isLoopback } from '../../src/admin/guard.ts'
 import { OptionError, startUnderstudy } from '../../src/index.ts'
 import { type ControlPlane, controlApi, expectDocumented, startControlPlane } from '../support/control-plane.ts'
@@ -16,7 +16,7 @@ interface RawAnswer {
   status: number
   headers: Record<string, string>
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has validated
   body: any
 }
 
@@ -134,7 +134,7 @@ describe('without a token, the control plane answers', () => {
     const answer = await sendTo(plane, 'POST', '/__admin/accounts', [`Origin: ${make(origin)}`])
     expect(answer.status).toBe(status === 200 ? 201 : status)
     expect((await plane.get('/accounts')).data.count).toBe(status === 200 ? 2 : 1)
-    if (status === 403) expect(answer.body.error.message).toContain('pages of other sites')
+    if (status === 403) expect(answer.body.error.message).toContain('pages of another site')
   })
 
   it('nothing that lets a page of another site read it', async () => {

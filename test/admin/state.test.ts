@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
-import { readLimits } from '../../src/admin/control.ts'
+import { readLimits } from '../../src/admin/document.ts'
 import { type ControlPlane, controlApi, startControlPlane } from '../support/control-plane.ts'
 
 const HOUR = 3_600_000

@@ -364,7 +364,7 @@ describe.concurrent('serve refuses', () => {
     [
       'with an unknown field',
       '{"colour": 1}',
-      /^\S+file\.json#\/colour: The value is no field here; there are \$schema, title, description, plan, seed, clock, keys, domains, groups, groups_created\.$/,
+      /^\S+file\.json#\/colour: The value is not allowed here; allowed fields are \$schema, title, description, plan, seed, clock, keys, domains, groups, groups_created\.$/,
     ],
     ['with a bad domain', '{"domains": ["x"]}', /^\S+file\.json#\/domains\/0: "x" is not a valid hostname\.$/],
   ])('a fixture file %s with exit code 2 and one line', async ([, text, message], { folder }) => {
@@ -376,7 +376,7 @@ describe.concurrent('serve refuses', () => {
   it.for<[what: string, source: string, text: string, message: RegExp]>([
     ['that is no JSON', 'file.json', '{', /^file\.json: This is not valid JSON: .+\.$/],
     ['that is no object', 'file.json', '[]', /^file\.json#: The value .+\.$/],
-    ['without rules', 'file.json', '{"a": {}}', /^file\.json#\/a: The value needs the field rules\.$/],
+    ['without rules', 'file.json', '{"a": {}}', /^file\.json#\/a\/rules: The value is missing\.$/],
     [
       'without the set that is asked for',
       'file.json#b',

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { compileControlApi } from '../../src/admin/control.ts'
-import { CONTROL_DOCUMENT } from '../../src/admin/document.ts'
+import { CONTROL_DOCUMENT, compileControlApi } from '../../src/admin/document.ts'
 import { compileContract } from '../../src/contract/contract.ts'
 import { OWN_DOCUMENT } from '../../src/contract/document.ts'
 import { compileStandalone } from '../../src/contract/standalone.ts'
@@ -18,8 +17,8 @@ const BUILT = pathToFileURL(join(ROOT, 'dist/index.js')).href
 
 describe('the build prepares', () => {
   it.each<[string, Parameters<typeof compileStandalone>[0]]>([
-    [OWN_DOCUMENT, (compilerFor) => compileContract({ proved: false }, compilerFor)],
-    [CONTROL_DOCUMENT, (compilerFor) => compileControlApi({ proved: false }, compilerFor)],
+    [OWN_DOCUMENT, (compilerFor) => compileContract({ validated: false }, compilerFor)],
+    [CONTROL_DOCUMENT, (compilerFor) => compileControlApi({ validated: false }, compilerFor)],
   ])('of %s what reading and compiling it anew gives', async (path, compile) => {
     const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
     const read = (ending: string) => readFileSync(join(PREPARED, digest + ending), 'utf8')

@@ -19,7 +19,7 @@ const change = (pointer: string, fields: Json) => (document: Json) => {
 }
 
 const KNOWN_EXTENSIONS =
-  'x-assumption, x-codes, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
+  'x-assumption, x-codes, x-codes-by-setting, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
 const SETTINGS =
   'body-limit, plans, authorization-scheme, gate-order, routing, path-matching, head, content-type, null-fields, unknown-query-parameters, final-dot, international-names, underscores, already-monitored, repeated-domains, unmonitored-deletion, deletion-of-members, repeated-members, name-comparison, grace-period, quota-scope, quota-window, rate-limit-reset, refresh, processing-time, unprocessed-domains, count-period'
 const CODES_OF_POST = ['invalid_request_body', 'no_such_code']
@@ -72,7 +72,7 @@ const EXTENSIONS: Breakage[] = [
     how: 'an unknown extension of one setting',
     break: change('/x-settings/head', { 'x-colour': 'blue' }),
     place: '#/x-settings/head/x-colour',
-    reason: 'The value is no field here; there are value, description, x-assumption.',
+    reason: 'The value is not allowed here; allowed fields are value, description, x-assumption.',
   },
   {
     how: 'an extension in an array of the document',
@@ -83,26 +83,26 @@ const EXTENSIONS: Breakage[] = [
   {
     how: 'an x-assumption without alternatives',
     break: change('/x-settings/head/x-assumption', { alternatives: undefined }),
-    place: '#/x-settings/head/x-assumption',
-    reason: 'The value needs the field alternatives.',
+    place: '#/x-settings/head/x-assumption/alternatives',
+    reason: 'The value is missing.',
   },
   {
     how: 'an x-assumption with a field too many',
     break: change('/x-settings/head/x-assumption', { why: 'Because.' }),
     place: '#/x-settings/head/x-assumption/why',
-    reason: 'The value is no field here; there are id, spec, alternatives.',
+    reason: 'The value is not allowed here; allowed fields are id, spec, alternatives.',
   },
   {
     how: 'an x-assumption whose id is not in kebab-case',
     break: change('/x-settings/head/x-assumption', { id: 'Head Requests' }),
     place: '#/x-settings/head/x-assumption/id',
-    reason: 'The value is "Head Requests" but must match pattern "^[a-z0-9]+(-[a-z0-9]+)*$".',
+    reason: 'The value is "Head Requests" but must be lower-case words and digits, joined by hyphens.',
   },
   {
     how: 'an x-assumption with an alternative that changes nothing',
     break: change('/x-settings/head/x-assumption', { alternatives: [{}] }),
     place: '#/x-settings/head/x-assumption/alternatives/0',
-    reason: 'The value is {} but must NOT have fewer than 1 properties.',
+    reason: 'The value is {} but must have at least 1 field.',
   },
   {
     how: 'an x-assumption with an alternative that is no patch',
@@ -119,14 +119,14 @@ const EXTENSIONS: Breakage[] = [
   {
     how: 'an x-quota without a limit',
     break: change('/paths/~1dmarc/x-quota', { limit: undefined }),
-    place: '#/paths/~1dmarc/x-quota',
-    reason: 'The value needs the field limit.',
+    place: '#/paths/~1dmarc/x-quota/limit',
+    reason: 'The value is missing.',
   },
   {
     how: 'an x-quota of no request',
     break: change('/paths/~1dmarc/x-quota', { limit: 0 }),
     place: '#/paths/~1dmarc/x-quota/limit',
-    reason: 'The value is 0 but must be >= 1.',
+    reason: 'The value is 0 but must be at least 1.',
   },
   {
     how: 'an x-quota whose window is text',
@@ -138,7 +138,7 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-quota that is lower in the grace period',
     break: change('/paths/~1dmarc/x-quota', { grace: 0.5 }),
     place: '#/paths/~1dmarc/x-quota/grace',
-    reason: 'The value is 0.5 but must be >= 1.',
+    reason: 'The value is 0.5 but must be at least 1.',
   },
   {
     how: 'x-codes that are no list',
@@ -150,32 +150,49 @@ const EXTENSIONS: Breakage[] = [
     how: 'x-codes that are empty',
     break: change('/components/responses/NotFound', { 'x-codes': [] }),
     place: '#/components/responses/NotFound/x-codes',
-    reason: 'The value is [] but must NOT have fewer than 1 items.',
+    reason: 'The value is [] but must have at least 1 item.',
   },
   {
     how: 'x-codes that name a code twice',
     break: change('/components/responses/NotFound', { 'x-codes': ['not_found', 'not_found'] }),
     place: '#/components/responses/NotFound/x-codes',
-    reason:
-      'The value is ["not_found","not_found"] but must NOT have duplicate items (items ## 1 and 0 are identical).',
+    reason: 'The value is ["not_found","not_found"] but must not have the same item twice, as at 0 and 1.',
+  },
+  {
+    how: 'an x-codes-by-setting that names no values',
+    break: change('', { 'x-codes-by-setting': { head: 'not_found' } }),
+    place: '#/x-codes-by-setting/head',
+    reason: 'The value is "not_found" but must be of type object.',
+  },
+  {
+    how: 'an x-codes-by-setting of a setting that there is not',
+    break: change(GET, { 'x-codes-by-setting': { heads: { get: 'not_found' } } }),
+    place: '#/paths/~1domains/get/x-codes-by-setting/heads',
+    reason: 'There is no setting heads.',
+  },
+  {
+    how: 'an x-codes-by-setting with a code that there is not',
+    break: change(GET, { 'x-codes-by-setting': { head: { get: 'no_such_code' } } }),
+    place: '#/paths/~1domains/get/x-codes-by-setting/head/get',
+    reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
   },
   {
     how: 'an x-errors without a message',
     break: change(`${ERRORS}/not_found`, { message: undefined }),
-    place: '#/components/x-errors/not_found',
-    reason: 'The value needs the field message.',
+    place: '#/components/x-errors/not_found/message',
+    reason: 'The value is missing.',
   },
   {
     how: 'an x-errors with the status of a success',
     break: change(`${ERRORS}/not_found`, { status: 200 }),
     place: '#/components/x-errors/not_found/status',
-    reason: 'The value is 200 but must be >= 400.',
+    reason: 'The value is 200 but must be at least 400.',
   },
   {
     how: 'an x-errors with a misspelt field of a reason',
     break: change(`${ERRORS}/not_found/reasons/path`, { outsde: true }),
     place: '#/components/x-errors/not_found/reasons/path/outsde',
-    reason: 'The value is no field here; there are status, message, outside, x-assumption.',
+    reason: 'The value is not allowed here; allowed fields are status, message, outside, x-assumption.',
   },
   {
     how: 'an x-rule that is a list',
@@ -187,25 +204,25 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-rule without words',
     break: change(`${GET}/x-rule`, { 'all-domains-listed': '' }),
     place: '#/paths/~1domains/get/x-rule/all-domains-listed',
-    reason: 'The value is "" but must NOT have fewer than 1 characters.',
+    reason: 'The value is "" but must have at least 1 character.',
   },
   {
     how: 'an x-rule whose id is not in kebab-case',
     break: change(`${GET}/x-rule`, { All_Domains: 'All.' }),
     place: '#/paths/~1domains/get/x-rule',
-    reason: 'The value is "All_Domains" but must match pattern "^[a-z0-9-]+$".',
+    reason: 'The value has the field "All_Domains", whose name must be lower-case letters, digits and hyphens.',
   },
   {
     how: 'an x-rule that is an object without a sentence',
     break: change(`${GET}/x-rule`, { 'all-domains-listed': { refuses: ['unauthorized'] } }),
-    place: '#/paths/~1domains/get/x-rule/all-domains-listed',
-    reason: 'The value needs the field says.',
+    place: '#/paths/~1domains/get/x-rule/all-domains-listed/says',
+    reason: 'The value is missing.',
   },
   {
     how: 'an x-rule with a misspelt field',
     break: change(`${GET}/x-rule`, { 'all-domains-listed': { says: 'All.', refuse: ['unauthorized'] } }),
     place: '#/paths/~1domains/get/x-rule/all-domains-listed/refuse',
-    reason: 'The value is no field here; there are says, refuses, when, unobservable.',
+    reason: 'The value is not allowed here; allowed fields are says, refuses, when, unobservable.',
   },
   {
     how: 'an x-rule that is shown by what is no code',
@@ -341,8 +358,8 @@ const SETTING_VALUES: Breakage[] = [
   {
     how: 'a setting without a value',
     break: change('/x-settings/head', { value: undefined }),
-    place: '#/x-settings/head',
-    reason: 'The value needs the field value.',
+    place: '#/x-settings/head/value',
+    reason: 'The value is missing.',
   },
   {
     how: 'a setting that is a bare value',
@@ -354,13 +371,13 @@ const SETTING_VALUES: Breakage[] = [
     how: 'a setting below its range',
     break: change('/x-settings/body-limit', { value: 0 }),
     place: '#/x-settings/body-limit/value',
-    reason: 'The value is 0 but must be >= 1.',
+    reason: 'The value is 0 but must be at least 1.',
   },
   {
     how: 'a setting above its range',
     break: change('/x-settings/count-period', { value: 367 }),
     place: '#/x-settings/count-period/value',
-    reason: 'The value is 367 but must be <= 366.',
+    reason: 'The value is 367 but must be at most 366.',
   },
   {
     how: 'a setting that is none of its choices',
@@ -378,13 +395,13 @@ const SETTING_VALUES: Breakage[] = [
     how: 'a time of day that no clock shows',
     break: change('/x-settings/refresh', { value: '24:00' }),
     place: '#/x-settings/refresh/value',
-    reason: 'The value is "24:00" but must match pattern "^([01][0-9]|2[0-3]):[0-5][0-9]$".',
+    reason: 'The value is "24:00" but must be a time of day such as 04:00.',
   },
   {
     how: 'a plan that stands twice in the order',
     break: change('/x-settings/plans/value', { order: ['stone', 'stone'] }),
     place: '#/x-settings/plans/value/order',
-    reason: 'The value is ["stone","stone"] but must NOT have duplicate items (items ## 1 and 0 are identical).',
+    reason: 'The value is ["stone","stone"] but must not have the same item twice, as at 0 and 1.',
   },
   {
     how: 'a lowest plan that is none of the order',
@@ -398,14 +415,14 @@ const OPENAPI: Breakage[] = [
   {
     how: 'no title',
     break: change('/info', { title: undefined }),
-    place: '#/info',
-    reason: "The value must have required property 'title'.",
+    place: '#/info/title',
+    reason: 'The value is missing.',
   },
   {
     how: 'a field that OpenAPI does not know',
     break: change(GET, { responseCodes: {} }),
-    place: '#/paths/~1domains/get',
-    reason: 'The value must NOT have unevaluated properties.',
+    place: '#/paths/~1domains/get/responseCodes',
+    reason: 'The value is not allowed here.',
   },
   {
     how: 'a reference to nothing',

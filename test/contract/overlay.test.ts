@@ -351,26 +351,26 @@ describe('an overlay is refused', () => {
       'that is a list',
       [action],
       '',
-      'This is no OpenAPI Overlay: the field `overlay` with its version, 1.0.0, is missing.',
+      'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.',
     ],
-    ['that is null', null, '', 'This is no OpenAPI Overlay: the field `overlay` with its version, 1.0.0, is missing.'],
+    ['that is null', null, '', 'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.'],
     [
       'that names no version',
       { actions: [action] },
       '',
-      'This is no OpenAPI Overlay: the field `overlay` with its version, 1.0.0, is missing.',
+      'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.',
     ],
     [
       'whose version is a number',
       { overlay: 1, actions: [action] },
       '',
-      'This is no OpenAPI Overlay: the field `overlay` with its version, 1.0.0, is missing.',
+      'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.',
     ],
     [
       'that is an OpenAPI document',
       { openapi: '3.1.1' },
       '',
-      'This is no OpenAPI Overlay: the field `overlay` with its version, 1.0.0, is missing.',
+      'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.',
     ],
     [
       'of a later version',
@@ -438,13 +438,13 @@ describe('an overlay is refused', () => {
       'with a misspelt field',
       { overlay: '1.0.0', actions: [{ ...action, updaet: {} }] },
       '#/actions/0/updaet',
-      'Overlay 1.0 knows no such field of an action.',
+      'An action of Overlay 1.0 does not have this field.',
     ],
     [
       'with a field of Overlay 1.1',
       { overlay: '1.0.0', actions: [{ ...action, copy: '$.a' }] },
       '#/actions/0/copy',
-      'Overlay 1.0 knows no such field of an action.',
+      'An action of Overlay 1.0 does not have this field.',
     ],
   ])('%s', (_, document, place, reason) => {
     expect(reason).toMatch(ONE_SENTENCE)
@@ -453,12 +453,7 @@ describe('an overlay is refused', () => {
 
   it.each<[what: string, text: string, place: string, reason: string]>([
     ['that is no YAML', 'overlay: [1.0.0\nactions: []', ':2:1', 'This is not valid YAML: deficient indentation.'],
-    [
-      'that is text',
-      'Hello',
-      '',
-      'This is no OpenAPI Overlay: the field `overlay` with its version, 1.0.0, is missing.',
-    ],
+    ['that is text', 'Hello', '', 'This is no OpenAPI Overlay: it needs the field `overlay` with the version 1.0.0.'],
     [
       'that is broken within',
       'overlay: 1.0.0\nactions: [{}]',
@@ -554,12 +549,7 @@ describe('overlays of openapi.yaml', () => {
       '#/x-settings/head/x-assumption',
       /^The id routing is taken by /,
     ],
-    [
-      'no valid OpenAPI',
-      { target: '$.info.title', remove: true },
-      '#/info',
-      /^The value must have required property 'title'\.$/,
-    ],
+    ['no valid OpenAPI', { target: '$.info.title', remove: true }, '#/info/title', /^The value is missing\.$/],
     [
       'an unknown code',
       { target: '$.components.schemas.Hostname', update: { 'x-error': { format: 'no_such_code' } } },

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
-import { loadControlApi } from '../../src/admin/control.ts'
+import { loadControlApi } from '../../src/admin/document.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import type { ExplanationReport, RequestReport } from '../../src/library/reports.ts'
+import type { ExplanationReport } from '../../src/explain/explanation.ts'
+import type { RequestReport } from '../../src/journal/description.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -9,7 +10,7 @@ export interface ControlAnswer {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just validated
   body: any
 }
 

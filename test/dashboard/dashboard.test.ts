@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { loadControlApi } from '../../src/admin/control.ts'
+import { loadControlApi } from '../../src/admin/document.ts'
 import { CALLS } from '../../src/dashboard/calls.ts'
 import { startService, type TestService } from '../support/service.ts'
 

@@ -299,7 +299,7 @@ describe('its keys', () => {
     expect((await understudy.findAccount(account.id)).apiKey).toBe(account.apiKey)
     const keyless = await understudy.findAccount('sandbox_other')
     expect(() => keyless.headers).toThrow(
-      'The key of the account sandbox_other is not known here; make another with keys.create().',
+      'The key of the account sandbox_other is not known here; create another one with keys.create().',
     )
   })
 })

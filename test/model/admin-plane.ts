@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { ADMIN_CODES } from '../../src/admin/codes.ts'
-import { type Api, compileApi } from '../../src/contract/api.ts'
+import type { Api } from '../../src/contract/api.ts'
+import { compileApi } from '../../src/contract/api-compiler.ts'
 import { readDocument, resolveDocument } from '../../src/contract/document.ts'
 import { compilerFor } from '../../src/contract/schema-compiler.ts'
 import type { Account } from './account.ts'
@@ -14,9 +15,9 @@ const DURATION = /^P(\d+[DW])?(T(\d+H)?(\d+M)?(\d+S)?)?$/
 
 let api: Promise<Api> | undefined
 
-/** The control plane's document, proved from the ground and not as the server takes it. */
+/** The control plane's document, validated anew, which the server does not do. */
 export function loadDocument(): Promise<Api> {
-  api ??= readDocument({ path: DOCUMENT, codes: ADMIN_CODES, proved: false })
+  api ??= readDocument({ path: DOCUMENT, codes: ADMIN_CODES, validated: false })
     .then((text) => resolveDocument(text))
     .then(async (document) =>
       compileApi(document, await compilerFor(document, { 'date-time': INSTANT, duration: DURATION })),
@@ -26,7 +27,7 @@ export function loadDocument(): Promise<Api> {
 
 export interface AdminResponse {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just validated
   body: any
 }
 

@@ -51,17 +51,17 @@ describe('a kept account that the contract does not admit is refused at the star
         account.groups = []
         Object.assign(first(account.domains), { name: 'Example.COM' })
       },
-      /: \/account\/domains\/0\/name "Example\.COM" must match/,
+      /: \/account\/domains\/0\/name is "Example\.COM" but must have the format hostname/,
     ],
     [
       'a group id of another form',
       (account) => Object.assign(first(account.groups), { id: 'x' }),
-      /: \/account\/groups\/0\/id "x" must/,
+      /: \/account\/groups\/0\/id is "x" but must have at least 8 characters/,
     ],
     [
       'a group without a name',
       (account) => Object.assign(first(account.groups), { name: '' }),
-      /: \/account\/groups\/0\/name "" must/,
+      /: \/account\/groups\/0\/name is "" but must have at least 1 character/,
     ],
     [
       'two groups with one name',
@@ -71,7 +71,7 @@ describe('a kept account that the contract does not admit is refused at the star
     [
       'a pinned policy that there is not',
       (account) => Object.assign(first(account.domains), { pin: { p: 'perhaps' } }),
-      /: \/account\/domains\/0\/pin\/p "perhaps" must/,
+      /: \/account\/domains\/0\/pin\/p is "perhaps" but must be one of/,
     ],
     [
       'pinned shares that contradict each other',
@@ -105,7 +105,7 @@ describe('a kept account that the contract does not admit is refused at the star
     )
     const error = await refusalOf({ data, overlays: [other] })
     expect(error.problem).toBe('damaged')
-    expect(error.message).toMatch(/: \/account\/groups\/0\/id "\w{8}" must/)
+    expect(error.message).toMatch(/: \/account\/groups\/0\/id is "\w{8}" but must have at least 24 characters/)
     expect(error.message).toContain(file)
   })
 

@@ -1,13 +1,14 @@
 import { expect } from 'vitest'
-import { loadControlApi } from '../../src/admin/control.ts'
+import { loadControlApi } from '../../src/admin/document.ts'
+import type { FaultReport } from '../../src/admin/reports.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import { createRouter } from '../../src/http/router.ts'
-import type { FaultReport, RequestReport } from '../../src/library/reports.ts'
+import type { RequestReport } from '../../src/journal/description.ts'
 import type { TestService } from './service.ts'
 
 export interface ControlAnswer {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into data whose shape the document has just proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into data whose shape the document has just validated
   data: any
   error: { code: string; message: string; problems: { code: string; field: string | null; message: string }[] }
 }

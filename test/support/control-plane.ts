@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import { ADMIN_CODES } from '../../src/admin/codes.ts'
-import { loadControlApi } from '../../src/admin/control.ts'
+import { loadControlApi } from '../../src/admin/document.ts'
 import type { Api, Operation } from '../../src/contract/api.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
@@ -13,13 +13,13 @@ export const CONTROL_DOCUMENT = fileURLToPath(new URL('../../src/admin/openapi.y
 export { ADMIN_CODES }
 
 /** The control plane's document, held to OpenAPI 3.1 and with every schema compiled. */
-export const controlApi: Api = await loadControlApi({ proved: false })
+export const controlApi: Api = await loadControlApi({ validated: false })
 
 export interface ControlResponse {
   status: number
   headers: Record<string, string>
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just validated
   body: any
   /** The `data` of a success. */
   // biome-ignore lint/suspicious/noExplicitAny: as above

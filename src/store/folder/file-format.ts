@@ -1,9 +1,10 @@
-import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type { DomainGroup, MonitoredDomain } from '../../domain/account.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
+import { isObject } from '../../ground/json.ts'
+import { findViolation } from '../../ground/schema.ts'
 import { type AccountRecord, writeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
@@ -91,8 +92,6 @@ const schema = shapeOf<AccountFile>({
   requests: count,
 })
 
-let validator: Promise<ValidateFunction<AccountFile>> | undefined
-
 /** The text of a file. */
 export function writeAccountFile({ state, quotas, tallies, requests }: AccountData): string {
   const counters = JSON.stringify({
@@ -105,27 +104,22 @@ export function writeAccountFile({ state, quotas, tallies, requests }: AccountDa
 
 /** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path`. */
 export async function readAccountFile(path: string, content: string): Promise<AccountContent> {
-  validator ??= compileSchema()
-  const validate = await validator
   const file = parseJson(path, content)
   const { format, version } = isObject(file) ? file : {}
   if (format !== FORMAT) throw damagedFile(path, `is not an account of dmarc-understudy: /format must be "${FORMAT}"`)
   if (typeof version === 'number' && version > VERSION) {
     throw damagedFile(path, `was written by a newer dmarc-understudy (version ${version}; this one reads ${VERSION})`)
   }
-  if (!validate(file)) throw damagedFile(path, (validate.errors ?? []).map(describeError).join(', '))
-  const contradiction = findContradiction(file.account)
+  const violation = await findViolation(schema, file)
+  if (violation !== undefined) throw damagedFile(path, `${violation.pointer} ${violation.reason}`.trim())
+  const valid = file as AccountFile
+  const contradiction = findContradiction(valid.account)
   if (contradiction !== undefined) throw damagedFile(path, contradiction)
-  return file
+  return valid
 }
 
 export function damagedFile(path: string, problem: string, options?: ErrorOptions): StoreError {
   return new StoreError('damaged', `${path}: ${problem}`, options)
-}
-
-async function compileSchema(): Promise<ValidateFunction<AccountFile>> {
-  const { Ajv2020 } = await import('ajv/dist/2020.js')
-  return new Ajv2020({ validateSchema: false }).compile<AccountFile>(schema)
 }
 
 function parseJson(path: string, content: string): unknown {
@@ -135,13 +129,6 @@ function parseJson(path: string, content: string): unknown {
   } catch (cause) {
     throw damagedFile(path, 'is not JSON; it was cut off or changed by hand', { cause })
   }
-}
-
-function describeError({ keyword, instancePath, params, message }: ErrorObject): string {
-  if (keyword === 'const') return `${instancePath} must be ${JSON.stringify(params['allowedValue'])}`
-  if (keyword !== 'additionalProperties') return `${instancePath} ${message}`.trim()
-  const property = String(params['additionalProperty']).replaceAll('~', '~0').replaceAll('/', '~1')
-  return `${instancePath}/${property} is not known`
 }
 
 /** Checks what a schema cannot express. */
@@ -161,10 +148,6 @@ function findContradiction({ domains, groups }: AccountRecord): string | undefin
     }
   }
   return undefined
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 /** An object with exactly these properties. The type makes sure that none is forgotten. */

@@ -43,7 +43,11 @@ describe('with `skipDamaged`', () => {
       (content) => content.replace('"version":1', '"version":99'),
       'was written by a newer dmarc-understudy (version 99; this one reads 1)',
     ],
-    ['has another shape', (content) => content.replace('"plan":"stone"', '"plan":7'), '/account/plan must be string'],
+    [
+      'has another shape',
+      (content) => content.replace('"plan":"stone"', '"plan":7'),
+      '/account/plan is 7 but must be of type string',
+    ],
     [
       'means nothing',
       (content) => content.replace('"name":"kept.example"', '"name":"NOT A DOMAIN"'),

@@ -4,14 +4,17 @@ import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 
-/** In milliseconds: how often a silent stream shows that it lives, before a proxy takes it for dead. */
+/** In milliseconds. A comment is sent so often, because a proxy would close a silent stream. */
 const HEARTBEAT = 15_000
-/** New entries that may wait for a slow reader; beyond it the stream is cut, and the reader resumes by Last-Event-ID. */
+/**
+ * New entries that may wait for a slow reader. If there are more, the stream is closed, and the reader can resume it
+ * with `Last-Event-ID`.
+ */
 const BACKLOG = 1_000
 
 /**
- * Streams the entries of an account's journal, or of all, as server-sent events, until the reader leaves or the server
- * stops. A `Last-Event-ID` first brings what the journal has since then.
+ * Streams the new entries of the journal, of one account or of all, as server-sent events, until the reader leaves or
+ * the server stops. With `Last-Event-ID`, the entries since that event come first.
  */
 export function streamEntries(
   request: IncomingMessage,
@@ -25,7 +28,7 @@ export function streamEntries(
     'Content-Type': 'text/event-stream',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    // Proxies that buffer would hold the events back.
+    // A proxy that buffers would delay the events.
     'X-Accel-Buffering': 'no',
   })
   if (request.method === 'HEAD' || stopping.aborted) {
@@ -38,7 +41,7 @@ export function streamEntries(
   let next = 0
   let flowing = true
 
-  /** Writes what waits for as long as the reader keeps up. */
+  /** Writes waiting entries until the connection's buffer is full. */
   function pump(): void {
     while (flowing && next < waiting.length) {
       const entry = waiting[next++]
@@ -83,7 +86,7 @@ export function streamEntries(
   pump()
 }
 
-/** What the journal has after the event that a reader saw last; nothing for one that saw none. */
+/** The entries after the last event of a reader; none for a reader without one. */
 function entriesSince(lastEventId: string | string[] | undefined, journal: Journal, account: string | undefined) {
   const last = /^\d+$/.test(String(lastEventId)) ? Number(lastEventId) : Number.POSITIVE_INFINITY
   return journal.list(account).filter(({ ordinal }) => ordinal > last)

@@ -1,6 +1,6 @@
 import type { Worlds } from '../accounts/worlds.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
-import type { Planes } from '../coverage/curl.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Json } from '../ground/json.ts'
@@ -14,13 +14,13 @@ export interface ControlDeps {
   store: Store
   clock: Clock
   worlds: Worlds
-  /** Fault sets of the server's own, beside those that come with the program. */
+  /** The fault sets of this server, in addition to the ready-made ones. */
   faultSets: readonly FaultSet[]
-  /** Where the planes are reached. */
-  planes(): Planes
+  /** Known as soon as the server listens. */
+  urls(): ServerUrls
 }
 
-/** The numbers that the control plane's document sets; it says what each one means. */
+/** The numeric settings of the control plane's document, which says what each one means. */
 export interface ControlLimits {
   bodyLimit: number
   nestingLimit: number
@@ -30,28 +30,28 @@ export interface ControlLimits {
   answerLimit: number
 }
 
-/** A request to the control plane that obeys its document. */
+/** A request that the control plane's document permits, with everything that a handler needs. */
 export interface ControlCall extends ControlDeps {
-  /** What stands in the places of the path's parameters. */
+  /** The values of the path parameters. */
   parameters: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
   body: Json
   limits: ControlLimits
 }
 
-/** The same of an account that there is. */
+/** A request about an existing account. */
 export interface AccountCall extends ControlCall {
   account: AccountState
-  /** What its clock shows, in milliseconds. */
+  /** What the account's clock shows, in milliseconds. */
   now: number
 }
 
 export type ControlOutcome = { ok: true; data: unknown } | AdminRefusal
 
-/** What an operation of the control plane does. */
-export type Verb = (call: ControlCall) => ControlOutcome | Promise<ControlOutcome>
-/** The same for one of an account. */
-export type AccountVerb = (call: AccountCall) => ControlOutcome | Promise<ControlOutcome>
+/** What an operation of the control plane does. The same handler serves HTTP and the library. */
+export type Handler = (call: ControlCall) => ControlOutcome | Promise<ControlOutcome>
+/** The handler of an operation about one account. */
+export type AccountHandler = (call: AccountCall) => ControlOutcome | Promise<ControlOutcome>
 
 export function done(data: unknown = {}): ControlOutcome {
   return { ok: true, data }

@@ -1,17 +1,24 @@
 import type { Control, ControlRequest } from '../admin/control.ts'
-import { describeRefusal } from '../admin/refusal.ts'
+import { describeRefusal } from '../admin/refusals.ts'
 import { StoreError } from '../store/store-error.ts'
 import { ControlError } from './control-error.ts'
 
-/** Calls one operation of the control plane, as a request over HTTP would. @throws ControlError */
-export type Caller = <Data>(operationId: string, request?: ControlRequest) => Promise<Data>
+/** Uses the control plane as a client does over HTTP, but in the same process. */
+export class ControlClient {
+  readonly #load: () => Promise<Control>
+  readonly #stopping: AbortSignal
 
-/** `stopping` is aborted when there is nothing to be called any longer. */
-export function createCaller(load: () => Promise<Control>, stopping: AbortSignal): Caller {
-  return async function call<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
-    if (stopping.aborted) throw stopped()
+  /** `stopping` is aborted when the server stops. No call succeeds after that. */
+  constructor(load: () => Promise<Control>, stopping: AbortSignal) {
+    this.#load = load
+    this.#stopping = stopping
+  }
+
+  /** Calls an operation of the control plane and returns the `data` of its response. @throws ControlError */
+  async call<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
+    if (this.#stopping.aborted) throw stopped()
     const given = request.body === undefined ? request : { ...request, body: copyOf(request.body) }
-    const control = await load()
+    const control = await this.#load()
     try {
       const outcome = await control.perform(control.operation(operationId), given)
       if (outcome.ok) return copyOf(outcome.data) as Data
@@ -23,13 +30,13 @@ export function createCaller(load: () => Promise<Control>, stopping: AbortSignal
   }
 }
 
-/** What would arrive over HTTP, so that neither side can change what the other has. */
+/** A copy by way of JSON, as over HTTP. Neither side can change an object of the other. */
 function copyOf(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value) ?? 'null')
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n')
-    throw new ControlError('invalid_json', `What is given must be JSON: ${reason}.`, [])
+    throw new ControlError('invalid_json', `The argument must be JSON: ${reason}.`, [])
   }
 }
 

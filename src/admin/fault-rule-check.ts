@@ -3,22 +3,27 @@ import type { Contract } from '../contract/contract.ts'
 import type { FaultMatch, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import { kindOf } from '../faults/kinds.ts'
-import { type AdminRefusal, invalid } from './codes.ts'
+import { writeJson } from '../ground/json.ts'
+import type { AdminRefusal } from './codes.ts'
+import { invalid } from './refusals.ts'
 
-/** What the schema cannot check: that the contract of the service lets the rule act, and that there is room for it. */
-export function findUnlawfulness(rule: FaultRule, contract: Contract, answerLimit: number): AdminRefusal | undefined {
+/**
+ * Checks what the schema of a fault rule cannot say: that the contract has requests that it matches and errors that it
+ * names, and that its body is not too large.
+ */
+export function checkFaultRule(rule: FaultRule, contract: Contract, answerLimit: number): AdminRefusal | undefined {
   const { match = {}, respond, expires_after: life } = rule
-  const unknown = findUnknown(match, contract)
+  const unknown = checkNames(match, contract)
   if (unknown) return unknown
-  const fitting = contract.operations.filter((operation) => fits(match, operation, contract))
-  if (fitting.length === 0) return invalid('/match', match, 'nothing', { expected: whatThereIs(match, contract) })
+  const matching = contract.operations.filter((operation) => canMatch(match, operation, contract))
+  if (matching.length === 0) return invalid('/match', match, 'nothing', { expected: describeChoice(match, contract) })
   if (match.method === 'HEAD' && kindOf(rule).needsBody) return invalid('/match/method', 'HEAD', 'bodiless')
   if (life !== undefined && parseDuration(life) === 0) return invalid('/expires_after', life, 'no-time')
   if (respond === undefined) return undefined
-  return 'error' in respond ? findUnansweredError(respond, fitting, contract) : findTooLong(respond, answerLimit)
+  return 'error' in respond ? checkError(respond, matching, contract) : checkSize(respond, answerLimit)
 }
 
-function findUnknown({ operation, path }: FaultMatch, { operations, routes }: Contract): AdminRefusal | undefined {
+function checkNames({ operation, path }: FaultMatch, { operations, routes }: Contract): AdminRefusal | undefined {
   const ids = operations.map(({ id }) => id)
   if (operation !== undefined && !ids.includes(operation)) {
     return invalid('/match/operation', operation, 'choice', { allowed: ids.join(', ') })
@@ -29,8 +34,8 @@ function findUnknown({ operation, path }: FaultMatch, { operations, routes }: Co
   return undefined
 }
 
-/** Whether a request to the operation can be one that is asked for. */
-function fits({ operation, method, path }: FaultMatch, { id, ...own }: Operation, { settings }: Contract): boolean {
+/** Whether a request to the operation can match. */
+function canMatch({ operation, method, path }: FaultMatch, { id, ...own }: Operation, { settings }: Contract): boolean {
   const methods = own.method === 'GET' && settings.head === 'get' ? ['GET', 'HEAD'] : [own.method]
   return (
     (operation === undefined || operation === id) &&
@@ -39,29 +44,29 @@ function fits({ operation, method, path }: FaultMatch, { id, ...own }: Operation
   )
 }
 
-/** What is known of the operation, or else of the path, as a sentence without its end. */
-function whatThereIs({ operation, path }: FaultMatch, { operations, routes }: Contract): string {
+/** The method and path of the operation, or else the methods of the path, as a clause. */
+function describeChoice({ operation, path }: FaultMatch, { operations, routes }: Contract): string {
   const named = operations.find(({ id }) => id === operation)
   if (named !== undefined) return `${named.id} is ${named.method} ${named.path}`
   const methods = routes.get(path ?? '')?.keys() ?? operations.map(({ method }) => method)
   return `${path ?? 'the service'} has ${[...new Set(methods)].join(', ')}`
 }
 
-function findUnansweredError(
+function checkError(
   { error, status }: Extract<InjectedResponse, { error: string }>,
-  fitting: readonly Operation[],
+  matching: readonly Operation[],
   { catalogue, operations }: Contract,
 ): AdminRefusal | undefined {
   const known = codesOf(operations)
   if (!catalogue.has(error) || !known.has(error)) {
     return invalid('/respond/error', error, 'choice', { allowed: [...known].join(', ') })
   }
-  const codes = codesOf(fitting)
+  const codes = codesOf(matching)
   if (!codes.has(error)) {
-    const about = { operation: fitting.map(({ id }) => id).join(', '), allowed: [...codes].join(', ') }
+    const about = { operation: matching.map(({ id }) => id).join(', '), allowed: [...codes].join(', ') }
     return invalid('/respond/error', error, 'never', about)
   }
-  const statuses = fitting.flatMap(({ responses }) => [...responses.values()].filter((each) => each.codes.has(error)))
+  const statuses = matching.flatMap(({ responses }) => [...responses.values()].filter((each) => each.codes.has(error)))
   const allowed = new Set(statuses.map((response) => response.status))
   if (status === undefined || allowed.has(status)) return undefined
   return invalid('/respond/status', status, 'choice', { allowed: [...allowed].join(', ') })
@@ -71,18 +76,14 @@ function codesOf(operations: readonly Operation[]): Set<string> {
   return new Set(operations.flatMap(({ responses }) => [...responses.values()].flatMap(({ codes }) => [...codes])))
 }
 
-function findTooLong({ body }: Extract<InjectedResponse, { status: number }>, limit: number): AdminRefusal | undefined {
+function checkSize({ body }: Extract<InjectedResponse, { status: number }>, limit: number): AdminRefusal | undefined {
   const size = body === undefined ? 0 : sizeOf(body)
   if (size === undefined) return invalid('/respond/body', undefined, 'too-deep')
   return size > limit ? invalid('/respond/body', undefined, 'too-long', { limit, count: size }) : undefined
 }
 
-/** Bytes of a body as it is sent; `undefined` for one that is nested too deeply to be written as JSON. */
+/** Bytes of a body as it is sent; `undefined` for a body that is nested too deeply to be written as JSON. */
 function sizeOf(body: unknown): number | undefined {
-  try {
-    return Buffer.byteLength(typeof body === 'string' ? body : JSON.stringify(body))
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
+  const text = typeof body === 'string' ? body : writeJson(body)
+  return text === undefined ? undefined : Buffer.byteLength(text)
 }

@@ -2,13 +2,13 @@ import type { Contract } from '../contract/contract.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { pointTo } from '../ground/json.ts'
-import { loadControlApi, readLimits } from './control.ts'
+import { loadControlApi, readLimits } from './document.ts'
+import { checkFaultRule } from './fault-rule-check.ts'
 import { FaultSetError, type FaultSetFile } from './fault-sets.ts'
-import { findUnlawfulness } from './rule-lawfulness.ts'
 
 /**
- * A check of the fault sets of a file, by the document that also holds the rules that come over HTTP.
- * @throws FaultSetError with the place of the first rule that cannot be
+ * A function that checks the fault sets of a file in the same way as rules that come over HTTP.
+ * @throws FaultSetError with the place of the first rule that is refused
  */
 export async function createSetCheck(contract: Contract): Promise<(path: string, sets: FaultSetFile) => void> {
   const api = await loadControlApi()
@@ -18,7 +18,7 @@ export async function createSetCheck(contract: Contract): Promise<(path: string,
 
   function findProblem(rule: FaultRule): Problem<string> | undefined {
     const [misshapen] = operation?.checkBody(rule) ?? []
-    return misshapen ?? findUnlawfulness(rule, contract, answerLimit)?.problems[0]
+    return misshapen ?? checkFaultRule(rule, contract, answerLimit)?.problems[0]
   }
 
   return function check(path, sets) {

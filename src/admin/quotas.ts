@@ -1,0 +1,68 @@
+import { writeInstant } from '../domain/iso-8601.ts'
+import { type ApiKey, isInGrace } from '../domain/keys.ts'
+import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
+import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { invalid, notFound } from './refusals.ts'
+import type { QuotaReport } from './reports.ts'
+
+export const getQuotas: AccountHandler = (call) => reportQuotas(call)
+
+export const updateQuota: AccountHandler = async (call) => {
+  const { account, store, now } = call
+  const { key: id, bucket, remaining } = call.body as { key?: string; bucket: string; remaining: number }
+  if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
+  const buckets = new Set(quotasOf(call).map(({ name }) => name))
+  if (!buckets.has(bucket)) return invalid('/bucket', bucket, 'choice', { allowed: [...buckets].join(', ') })
+  // When the keys share their quotas, it does not matter which key is named.
+  const all = id === undefined || call.contract.settings.quotaScope === 'account'
+  const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
+  const lowest = Math.min(...counted.map(({ limit }) => limit))
+  if (remaining > lowest) return invalid('/remaining', remaining, 'limit', { limit: lowest })
+  const { quotas } = await store.counters(account.id)
+  for (const { quota, limit, counter } of counted) {
+    const { startedAt } = currentHits(quotas.get(counter), windowOf(call, quota), now)
+    await store.count(account.id, (_, { quotas }) => quotas.set(counter, { startedAt, used: limit - remaining }))
+  }
+  return reportQuotas(call)
+}
+
+interface CountedQuota {
+  key: ApiKey
+  /** The path without its first slash. */
+  name: string
+  quota: Quota
+  limit: number
+  /** The name of the counter in the store. */
+  counter: string
+}
+
+/** The quotas of each key. When the keys of an account share their quotas, those of its first key. */
+function quotasOf({ account, contract, now }: AccountCall): CountedQuota[] {
+  const { quotaScope, gracePeriod } = contract.settings
+  const paths = new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))
+  const keys = quotaScope === 'key' ? account.keys : account.keys.slice(0, 1)
+  return keys.flatMap((key) =>
+    [...paths].map(([path, quota]) => ({
+      key,
+      name: path.slice(1),
+      quota,
+      limit: limitOf(quota, isInGrace(key, now, gracePeriod)),
+      counter: bucketOf(key.hash, path, quotaScope),
+    })),
+  )
+}
+
+function windowOf({ contract }: AccountCall, { window }: Quota) {
+  return { window, start: contract.settings.quotaWindow }
+}
+
+async function reportQuotas(call: AccountCall): Promise<ControlOutcome> {
+  const { quotas } = await call.store.counters(call.account.id)
+  const shared = call.contract.settings.quotaScope === 'account'
+  const reports = quotasOf(call).map(({ key, name, quota, limit, counter }): QuotaReport => {
+    const hits = currentHits(quotas.get(counter), windowOf(call, quota), call.now)
+    const { remaining, resetAt } = whatIsLeft(hits, limit, quota.window)
+    return { key: shared ? null : key.id, bucket: name, limit, remaining, resets_at: writeInstant(resetAt * 1000) }
+  })
+  return done({ quotas: reports })
+}

@@ -1,0 +1,48 @@
+import type { Catalogue } from '../contract/catalogue.ts'
+import { type Problems, refuse } from '../domain/errors.ts'
+import { errorEnvelope } from '../http/envelope.ts'
+import type { AdminRefusal } from './codes.ts'
+
+export function notFound(what: string, value: string): AdminRefusal {
+  return refuse({ code: 'not_found', value, about: { what } })
+}
+
+/** For a value that the schema permits, but not the situation. `reason` chooses the message of the catalogue. */
+export function invalid(
+  field: string,
+  value: unknown,
+  reason: string,
+  about: Readonly<Record<string, string | number>> = {},
+): AdminRefusal {
+  return refuse({ code: 'invalid_value', reason, field, value, about })
+}
+
+export function tooMany(limit: number, what: string): AdminRefusal {
+  return refuse({ code: 'too_many', about: { limit, what } })
+}
+
+export function taken(what: string, value: string): AdminRefusal {
+  return refuse({ code: 'taken', value, about: { what } })
+}
+
+/** How many problems are listed. A body of megabytes could have as many as it has items. */
+const LISTED = 100
+
+/** The envelope of a refusal and its status. The problem that the catalogue ranks first comes first. */
+export function describeRefusal(catalogue: Catalogue, problems: Problems<string>) {
+  const first = catalogue.foremost(problems)
+  const { status, code, message } = catalogue.answer(first)
+  const all = [first, ...problems.filter((problem) => problem !== first)].slice(0, LISTED).map((problem) => {
+    const answer = catalogue.answer(problem)
+    return { code: answer.code, field: problem.field ?? null, message: printable(answer.message) }
+  })
+  return { status, body: errorEnvelope({ code, message: printable(message), problems: all }) }
+}
+
+/** The text with its control characters escaped. Terminals and logs would execute those that a client sent. */
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}

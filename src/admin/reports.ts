@@ -1,0 +1,92 @@
+import type { DmarcRecord } from '../domain/dmarc.ts'
+import type { KnownFaultRule } from '../faults/kinds.ts'
+
+/** What the control plane tells about an account. Instants are RFC 3339. */
+export interface AccountReport {
+  id: string
+  plan: string
+  seed: number
+  /** The name of the ready-made fixture that it was made from, if it was. */
+  fixture: string | null
+  created_at: string
+  now: string
+  frozen: boolean
+  domains: number
+  groups: number
+  keys: number
+  faults: number
+  snapshots: number
+}
+
+/** What an account's clock shows, in RFC 3339. */
+export interface ClockReport {
+  now: string
+  frozen: boolean
+}
+
+/** An API key without its secret. */
+export interface KeyReport {
+  id: string
+  label: string | null
+  created_at: string
+  disabled: boolean
+  in_grace: boolean
+}
+
+/** What is left of a quota in its current window. `key` is null if the keys of an account share their quotas. */
+export interface QuotaReport {
+  key: string | null
+  bucket: string
+  limit: number
+  remaining: number
+  resets_at: string
+}
+
+/** A named copy of an account. */
+export interface SnapshotReport {
+  name: string
+  taken_at: string
+  domains: number
+  groups: number
+}
+
+/** A monitored domain. */
+export interface DomainReport {
+  domain: string
+  features: string[]
+  /** Its record in GET /dmarc, if it has one yet. */
+  record: DmarcRecord | null
+}
+
+/** A fault rule of an account, and what it has done. */
+export interface FaultReport {
+  id: string
+  set?: string
+  created_at: string
+  phase: 'before' | 'after'
+  /** How many requests have matched the rule. */
+  matched: number
+  /** How many of these it was applied to. */
+  hits: number
+  state: 'active' | 'spent' | 'expired'
+  rule: KnownFaultRule
+}
+
+/** Fault rules that belong together. */
+export interface FaultSetReport {
+  name: string
+  description: string
+  rules: KnownFaultRule[]
+}
+
+/** Whether as many requests matched as expected, and the requests that nearly did. */
+export interface VerificationReport {
+  passed: boolean
+  matched: number
+  near_misses: {
+    request_id: string
+    method: string
+    path: string
+    differences: { field: string; expected: unknown; received: unknown }[]
+  }[]
+}

@@ -1,0 +1,96 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import { type Json, pointTo, valueAt } from '../ground/json.ts'
+import { violationOf } from '../ground/schema.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { CodesBySetting } from './codes.ts'
+import { ContractError } from './contract-error.ts'
+import { type Extension, visitFields } from './extensions.ts'
+import { type RulesText, readRules } from './rules.ts'
+
+/** Checks that the document is valid OpenAPI 3.1. @throws ContractError */
+export async function checkOpenApi(source: Json, file: string): Promise<void> {
+  const { default: SwaggerParser } = await import('@apidevtools/swagger-parser')
+  try {
+    await SwaggerParser.validate(structuredClone(source) as never, { resolve: { external: false } })
+  } catch (error) {
+    const [first] = (error as { details?: ErrorObject[] }).details ?? []
+    if (first) {
+      const { pointer, reason } = violationOf(first)
+      throw new ContractError(file, pointer, `The value ${reason}.`)
+    }
+    throw new ContractError(file, '', `${(error as Error).message.split('\n')[0]?.replace(/\.$/, '')}.`)
+  }
+}
+
+/** Checks that the catalogue has every code that an extension names. @throws ContractError */
+export function checkCodes(extensions: readonly Extension[], catalogue: Catalogue, file: string): void {
+  for (const { key, value, holder } of extensions) {
+    for (const { step, code } of namedCodes(key, value)) {
+      if (catalogue.has(code)) continue
+      const reason = `The code ${code} is not in the catalogue /components/x-errors.`
+      throw new ContractError(file, `${holder}/${key}/${step}`, reason)
+    }
+  }
+}
+
+function namedCodes(key: string, value: unknown): { step: string; code: string }[] {
+  switch (key) {
+    case 'x-codes':
+    case 'x-error':
+    case 'x-error-defaults':
+      return Object.entries(value as Record<string, string>).map(([step, code]) => ({ step, code }))
+    case 'x-codes-by-setting':
+      return Object.entries(value as CodesBySetting).flatMap(([setting, codes]) =>
+        Object.entries(codes).map(([given, code]) => ({ step: pointTo(setting, given), code })),
+      )
+    case 'x-rule':
+      return readRules(value as RulesText, '').flatMap(({ id, refuses }) =>
+        refuses.flatMap(({ code }, index) => (code === undefined ? [] : [{ step: `${id}/refuses/${index}`, code }])),
+      )
+    default:
+      return []
+  }
+}
+
+/** Checks that no two assumptions and no two rules have the same id. @throws ContractError */
+export function checkIds(extensions: readonly Extension[], file: string): void {
+  const places = new Map<string, string>()
+  for (const { key, value, holder } of extensions) {
+    const ids =
+      key === 'x-assumption' ? [(value as { id: string }).id] : key === 'x-rule' ? Object.keys(value as Json) : []
+    for (const id of ids) {
+      const name = `${key} ${id}`
+      const former = places.get(name)
+      if (former !== undefined) throw new ContractError(file, `${holder}/${key}`, `The id ${id} is taken by ${former}.`)
+      places.set(name, `${holder}/${key}`)
+    }
+  }
+}
+
+/**
+ * Checks that every reference leads to a place in the document, and not to what it is part of. @throws ContractError
+ */
+export function checkReferences(source: Json, file: string): void {
+  const references: { pointer: string; target: string }[] = []
+  visitFields(source, (key, value, holder) => {
+    if (key !== '$ref' || typeof value !== 'string') return
+    const pointer = `${holder}/$ref`
+    if (!value.startsWith('#/')) {
+      throw new ContractError(file, pointer, `The reference ${value} leads out of the document; only #/… is followed.`)
+    }
+    references.push({ pointer, target: value.slice(1) })
+  })
+  for (const { pointer, target } of references) {
+    if (valueAt(source, target) === undefined) throw new ContractError(file, pointer, `There is nothing at ${target}.`)
+  }
+  const checked = new Set<string>()
+  function follow(place: string, path: ReadonlySet<string>): void {
+    if (checked.has(place)) return
+    for (const { pointer, target } of references.filter((reference) => reference.pointer.startsWith(`${place}/`))) {
+      if (path.has(target)) throw new ContractError(file, pointer, 'The reference leads back to what it is part of.')
+      follow(target, new Set([...path, target]))
+    }
+    checked.add(place)
+  }
+  for (const { target } of references) follow(target, new Set([target]))
+}

@@ -1,0 +1,77 @@
+import { isObject, type Json, valueAt } from '../ground/json.ts'
+import type { Violation } from '../ground/schema.ts'
+import { show } from '../ground/show.ts'
+import type { ResponseContract } from './api.ts'
+import type { DocumentValidators } from './document-validators.ts'
+import { compileWriter } from './writer.ts'
+
+type Headers = Readonly<Record<string, { required?: boolean; schema: Json }>>
+
+/** Compiles the response object at `pointer`. @throws ContractError */
+export function compileResponse(
+  status: string,
+  response: Json,
+  pointer: string,
+  validators: DocumentValidators,
+): ResponseContract {
+  if (!/^[2-5][0-9]{2}$/.test(status)) throw validators.error(pointer, 'A response has an explicit status.')
+  const [anyType] = Object.keys((response['content'] ?? {}) as Json)
+  // The schema of a body that is not JSON lets everything pass.
+  const schema = valueAt(response, '/content/application~1json/schema') ?? (anyType === undefined ? undefined : {})
+  if (schema === undefined) throw validators.error(pointer, 'A response needs content.')
+  const headers = (response['headers'] ?? {}) as Headers
+  const codes = new Set((response['x-codes'] ?? []) as string[])
+  const checkSchema = validators.check(schema, `${pointer}/content/application~1json/schema`)
+  return {
+    status: Number(status),
+    codes,
+    defaults: defaultsOf(valueAt(schema, '/properties/data')),
+    constantHeaders: constantsOf(headers),
+    showsQuota: Object.hasOwn(headers, 'X-RateLimit-Limit'),
+    retryAfter: response['x-retry-after'] === true,
+    schema: schema as Json,
+    check: codes.size === 0 ? checkSchema : (body) => [...checkSchema(body), ...undeclaredCode(body, codes)],
+    checkHeaders: compileHeaderCheck(headers, `${pointer}/headers`, validators),
+    write: compileWriter(schema),
+  }
+}
+
+function defaultsOf(data: unknown): Json | undefined {
+  const properties = isObject(data) && isObject(data['properties']) ? data['properties'] : {}
+  const given = Object.entries(properties).filter(([, schema]) => isObject(schema) && schema['default'] !== undefined)
+  if (given.length === 0) return undefined
+  return Object.fromEntries(given.map(([name, schema]) => [name, (schema as Json)['default']]))
+}
+
+function constantsOf(headers: Headers): Record<string, string> {
+  const constant = Object.entries(headers).filter(([, { required, schema }]) => {
+    return required === true && schema['const'] !== undefined
+  })
+  return Object.fromEntries(constant.map(([name, { schema }]) => [name, String(schema['const'])]))
+}
+
+function undeclaredCode(body: unknown, codes: ReadonlySet<string>): Violation[] {
+  const code = valueAt(body, '/error/code')
+  if (typeof code !== 'string' || codes.has(code)) return []
+  const reason = `is ${show(code)} but must be one of ${[...codes].join(', ')} with this status`
+  return [{ pointer: '/error/code', keyword: 'x-codes', reason, value: code }]
+}
+
+function compileHeaderCheck(
+  headers: Headers,
+  pointer: string,
+  validators: DocumentValidators,
+): ResponseContract['checkHeaders'] {
+  const declared = Object.entries(headers).map(([name, header]) => ({ name: name.toLowerCase(), ...header }))
+  const schema = {
+    type: 'object',
+    required: declared.filter(({ required }) => required === true).map(({ name }) => name),
+    properties: Object.fromEntries(declared.map(({ name, schema }) => [name, schema])),
+  }
+  const check = validators.check(schema, pointer)
+  const numeric = new Set(declared.flatMap(({ name, schema }) => (schema['type'] === 'integer' ? [name] : [])))
+  return (given) => {
+    const fields = Object.entries(given)
+    return check(Object.fromEntries(fields.map(([name, text]) => [name, numeric.has(name) ? Number(text) : text])))
+  }
+}

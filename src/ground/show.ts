@@ -1,0 +1,45 @@
+import { inspect } from 'node:util'
+import { writeJson } from './json.ts'
+
+/** Enough of a text to recognise it: a message is no place for a megabyte. */
+const SHOWN = 100
+
+/**
+ * At most `limit` characters (code points) of a text; an ellipsis stands for the rest. The rest is not looked at, so a
+ * long text costs no more than a short one.
+ */
+export function shorten(text: string, limit = SHOWN): string {
+  if (text.length <= limit) return text
+  // A character has at most two UTF-16 code units.
+  const characters = [...text.slice(0, 2 * limit + 2)]
+  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
+}
+
+/** A value as a message names it: as JSON, shortened. A value that JSON cannot hold looks as Node.js prints it. */
+export function show(value: unknown): string {
+  if (!isJson(value)) return shorten(print(value))
+  try {
+    return shorten(writeJson(value) ?? 'a value that is nested too deeply to be shown')
+  } catch {
+    // It holds itself, or a bigint.
+    return shorten(print(value))
+  }
+}
+
+/** What stands for an array or an object that is too large or nested too deeply to be shown. */
+export function outline(value: unknown): string {
+  return Array.isArray(value) ? '[…]' : '{…}'
+}
+
+/** An array or an object is only looked at from the outside. */
+function isJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean'
+  if (value === null || Array.isArray(value)) return true
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function print(value: unknown): string {
+  return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY, maxStringLength: SHOWN })
+}

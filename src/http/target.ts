@@ -1,0 +1,54 @@
+/** A request target (RFC 9112 §3.2) taken apart. Scheme and authority of the absolute form are left out. */
+export interface Target {
+  path: string
+  /** The first value of each parameter. */
+  query: Record<string, string>
+}
+
+/** The parameters of a query in their order, decoded. A name can occur more than once. */
+export type Parameters = readonly (readonly [name: string, value: string])[]
+
+export function readTarget(target: string): Target {
+  const { path, query } = splitTarget(target)
+  return { path, query: query === undefined ? {} : readQuery(query) }
+}
+
+/** The path and the query as they were sent. The query is `undefined` when there is no question mark. */
+export function splitTarget(target: string): { path: string; query: string | undefined } {
+  const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  const mark = local.indexOf('?')
+  return mark < 0 ? { path: local, query: undefined } : { path: local.slice(0, mark), query: local.slice(mark + 1) }
+}
+
+/** The query of a target as it was sent, without its question mark; empty when there is none. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?')
+  return mark < 0 ? '' : target.slice(mark + 1)
+}
+
+/** The first value of each parameter of a query. */
+export function readQuery(text: string): Record<string, string> {
+  // Most queries are one plain parameter, for which the parser of URLs would take ten times as long.
+  const plain = /^([\w-]+)=([\w.-]*)$/.exec(text)
+  if (plain === null) return firstOfEach(readParameters(text))
+  const query: Record<string, string> = Object.create(null)
+  query[plain[1] ?? ''] = plain[2] ?? ''
+  return query
+}
+
+export function readParameters(query: string): Parameters {
+  return [...new URLSearchParams(query)]
+}
+
+/** The first value of each parameter. The object has no prototype, so a parameter can have any name. */
+export function firstOfEach(parameters: Parameters): Record<string, string> {
+  const query: Record<string, string> = Object.create(null)
+  for (const [name, value] of parameters) query[name] ??= value
+  return query
+}
+
+/** The parameters as the end of a target: with the question mark, or empty when there are none. */
+export function writeQuery(parameters: Parameters): string {
+  const query = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value])).toString()
+  return query === '' ? '' : `?${query}`
+}
