@@ -216,7 +216,7 @@ describe('on a host that others can reach', () => {
     async (host) => {
       const error = await startUnderstudy({ host, fixture: 'empty' }).catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(OptionError)
-      expect((error as OptionError).message).toContain('give adminToken, or admin: false')
+      expect((error as OptionError).message).toContain('give adminToken or admin: false')
     },
   )
 
