@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
+import { parseJson } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/')
@@ -69,11 +70,7 @@ async function loadReadyMade(name: FixtureName): Promise<LoadedFixture> {
 }
 
 function parseFixture(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new FixtureError(file, '', `This is not valid JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}.`)
-  }
+  return parseJson(text, (reason) => new FixtureError(file, '', reason))
 }
 
 function readSource(path: string, file: string): string {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { FaultRule } from '../domain/faults.ts'
+import { parseJson } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 
 const READY_MADE = new URL('../../faults/ready-made.json', import.meta.url)
@@ -61,12 +62,7 @@ async function readSets(
       `${path}: The fault sets cannot be read (${code}); give ${names} or the path of a JSON file.`,
     )
   }
-  let sets: unknown
-  try {
-    sets = JSON.parse(text)
-  } catch (error) {
-    throw new FaultSetError(`${path}: This is not valid JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}.`)
-  }
+  const sets = parseJson(text, (reason) => new FaultSetError(`${path}: ${reason}`))
   const violation = await findViolation(FILE_SCHEMA, sets)
   if (violation) throw new FaultSetError(`${path}#${violation.pointer}: The value ${violation.reason}.`)
   check(path, sets as FaultSetFile)

@@ -10,13 +10,13 @@ export interface RecoveredBody {
   changes: readonly string[]
 }
 
-interface Sent {
+interface ReceivedBody {
   body: Buffer | undefined
   headers: Readonly<Record<string, string>>
 }
 
 /** The JSON object that the client probably meant with the bytes of a body. */
-export function recoverBody({ body, headers }: Sent, operation: Operation, bodyLimit: number): RecoveredBody {
+export function recoverBody({ body, headers }: ReceivedBody, operation: Operation, bodyLimit: number): RecoveredBody {
   const { 'content-type': type, 'content-encoding': coding } = headers
   const changes: string[] = []
   if (!isJsonType(type)) {

@@ -23,7 +23,7 @@ export interface Content {
   changes: readonly string[]
 }
 
-interface Sent {
+interface RoutedRequest {
   operation: Operation
   parameters: Parameters
   /** The segment that followed the path of the operation. */
@@ -36,7 +36,11 @@ interface Sent {
 const PASSES = 24
 
 /** Query and body, with as much as possible of what was sent; `undefined` if they cannot be corrected. */
-export function correctContent(sent: Sent, account: AccountState, contract: ServiceContract): Content | undefined {
+export function correctContent(
+  sent: RoutedRequest,
+  account: AccountState,
+  contract: ServiceContract,
+): Content | undefined {
   const { operation, parameters: given, rest } = sent
   const rehearsal = new Rehearsal(contract, account)
   const recovered = bodyIn(sent, contract.settings.bodyLimit)
@@ -90,7 +94,7 @@ export function exampleContent(operation: Operation, account: AccountState, cont
   return { ...example, changes: ['The request is an example, because too little of what was sent could be kept.'] }
 }
 
-function bodyIn({ operation, parameters, rest, headers, body }: Sent, limit: number): RecoveredBody {
+function bodyIn({ operation, parameters, rest, headers, body }: RoutedRequest, limit: number): RecoveredBody {
   const hasBytes = body !== undefined && body.length > 0
   if (!operation.readsBody) {
     return { body: undefined, changes: hasBytes ? ['The body was left out, because none is read.'] : [] }

@@ -12,7 +12,7 @@ export interface CorrectedQuery {
   changes: readonly string[]
 }
 
-interface Sent {
+interface ReceivedQuery {
   parameters: Parameters
   /** Other texts of the request that may be the id of a group. */
   clues: readonly string[]
@@ -25,7 +25,7 @@ const LENGTH = 8000
 const CREDENTIAL = /key|token|secret|auth|passw/i
 
 /** The parameters that an operation accepts, and the id of a group that there is. */
-export function correctQuery(sent: Sent, operation: Operation, rehearsal: Rehearsal): CorrectedQuery {
+export function correctQuery(sent: ReceivedQuery, operation: Operation, rehearsal: Rehearsal): CorrectedQuery {
   const { settings } = rehearsal.contract
   const named = placeParameters(sent.parameters, operation, settings)
   const changes = [...named.changes]

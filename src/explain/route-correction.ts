@@ -17,7 +17,7 @@ export interface CorrectedRoute {
   changes: readonly string[]
 }
 
-interface Sent {
+interface ReceivedRoute {
   method: string
   target: string
   /** Whether it came with a body. */
@@ -25,7 +25,7 @@ interface Sent {
 }
 
 /** The operation that a request asked for or, if there is none, the nearest one. */
-export function correctRoute({ method, target, hasBody }: Sent, contract: Contract): CorrectedRoute {
+export function correctRoute({ method, target, hasBody }: ReceivedRoute, contract: Contract): CorrectedRoute {
   const [withoutFragment = ''] = target.split('#')
   const { path, query = '' } = splitTarget(withoutFragment)
   const parameters = readParameters(query)

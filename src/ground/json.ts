@@ -14,6 +14,15 @@ export function readJson(text: string): unknown {
   }
 }
 
+/** The value of a JSON text. For any other text, throws what `fail` makes of a sentence about the syntax error. */
+export function parseJson(text: string, fail: (reason: string) => Error): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw fail(`This is not valid JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}.`)
+  }
+}
+
 /** The JSON of a value; `undefined` for a value that has none or that is nested too deeply to be written. */
 export function writeJson(value: unknown): string | undefined {
   try {

@@ -112,8 +112,10 @@ function demandOf({ keyword, params, message, parentSchema }: ErrorObject): stri
       return `must have at least ${counted(limit, 'field')}`
     case 'maxProperties':
       return `must have at most ${counted(limit, 'field')}`
-    case 'uniqueItems':
-      return `must not have the same item twice, as at ${params['i']} and ${params['j']}`
+    case 'uniqueItems': {
+      const places = [Number(params['i']), Number(params['j'])].toSorted((one, other) => one - other)
+      return `must not have the same item twice, as at ${places.join(' and ')}`
+    }
     case 'pattern':
       return title === undefined ? `must match the pattern ${params['pattern']}` : `must be ${title}`
     case 'format':
