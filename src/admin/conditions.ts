@@ -82,8 +82,9 @@ export const updateQuota: AccountVerb = async (call) => {
   const { account, store, now } = call
   const { key: id, bucket, remaining } = call.body as { key?: string; bucket: string; remaining: number }
   if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
-  const buckets = new Set(quotasOf(call).map(({ name }) => name))
-  if (!buckets.has(bucket)) return invalid('/bucket', bucket, 'choice', { allowed: [...buckets].join(', ') })
+  // Those of the contract: an account without a key counts none of them.
+  const buckets = [...quotasByPath(call).keys()].map(bucketName)
+  if (!buckets.includes(bucket)) return invalid('/bucket', bucket, 'choice', { allowed: buckets.join(', ') })
   // A quota that the keys share is the same, whichever of them is named.
   const all = id === undefined || call.contract.settings.quotaScope === 'account'
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
@@ -107,15 +108,23 @@ interface CountedQuota {
   counter: string
 }
 
+function quotasByPath({ contract }: Pick<AccountCall, 'contract'>): Map<string, Quota> {
+  return new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))
+}
+
+function bucketName(path: string): string {
+  return path.slice(1)
+}
+
 /** The quotas of each key; where an account's keys share them, those of its first key. */
 function quotasOf({ account, contract, now }: AccountCall): CountedQuota[] {
   const { quotaScope, gracePeriod } = contract.settings
-  const paths = new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))
+  const paths = quotasByPath({ contract })
   const keys = quotaScope === 'key' ? account.keys : account.keys.slice(0, 1)
   return keys.flatMap((key) =>
     [...paths].map(([path, quota]) => ({
       key,
-      name: path.slice(1),
+      name: bucketName(path),
       quota,
       limit: limitOf(quota, isInGrace(key, now, gracePeriod)),
       counter: bucketOf(key.hash, path, quotaScope),
