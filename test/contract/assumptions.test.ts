@@ -7,6 +7,7 @@ import { type Contract, loadContract } from '../../src/contract/contract.ts'
 import type { ErrorCode } from '../../src/domain/errors.ts'
 import { isObject, type Json, mergePatch, valueAt } from '../../src/ground/json.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
+import { budget } from '../support/budget.ts'
 import { objectAt, ownDocument } from '../support/own-document.ts'
 import { API_KEY, startService, type TestResponse, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -86,7 +87,7 @@ describe('with each alternative the document loads, and every code stands under 
         const chosen = names.flatMap((name) => overlays.get(name) ?? [])
         expectCodesInPlace(await loadContract({ overlays: chosen }))
       }),
-      { seed: 20260115, numRuns: 25, interruptAfterTimeLimit: 20_000 },
+      { seed: 20260115, numRuns: budget({ quick: 5, full: 25 }), interruptAfterTimeLimit: 20_000 },
     )
   })
 

@@ -11,6 +11,7 @@ import type { Fixture } from '../../src/domain/fixture.ts'
 import { correctRequest } from '../../src/explain/correction.ts'
 import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
 import { ACCOUNT, changeAccount } from '../support/account.ts'
+import { budget } from '../support/budget.ts'
 import { ONE_SENTENCE } from '../support/own-document.ts'
 import { sendPlanned } from '../support/planned.ts'
 import type { TestService } from '../support/service.ts'
@@ -20,7 +21,10 @@ import { type SentRequest, sendAsIs } from './acceptance.ts'
 import { spoiltRequest } from './mutations.ts'
 
 const SEED = Number(process.env['CORRECTION_SEED'] ?? 20_260_115)
-const RUNS = Number(process.env['CORRECTION_RUNS'] ?? 400)
+const FULL_RUNS = 400
+const RUNS = budget({ quick: 80, full: FULL_RUNS }, 'CORRECTION_RUNS')
+/** How many codes the corrections are of, at least. */
+const CODES = RUNS >= FULL_RUNS ? 11 : 6
 
 const ACCOUNTS: Readonly<Record<string, Fixture>> = {
   'something of everything': ACCOUNT,
@@ -89,8 +93,10 @@ describe(`of ${RUNS} requests, however they were spoilt, each that is refused ha
 
       // Without this, a generator that lost a kind of request would weaken the test and nobody would know.
       const never = new Set<string>(['rate_limited', 'internal_error'])
-      const expected = what === 'something of everything' ? ERROR_CODES.filter((code) => !never.has(code)) : []
-      expect([...codes]).toEqual(expect.arrayContaining(expected))
+      const possible = ERROR_CODES.filter((code) => !never.has(code))
+      if (what === 'something of everything' && RUNS >= FULL_RUNS)
+        expect(possible.filter((code) => !codes.has(code))).toEqual([])
+      if (what === 'something of everything') expect(codes.size).toBeGreaterThanOrEqual(CODES)
     },
   )
 })
@@ -133,12 +139,12 @@ describe('where the contract chooses otherwise, the corrections of its refusals 
 
     const codes = await tryOutAll(await withAlternatives(ids), RUNS)
 
-    expect(codes.size).toBeGreaterThan(10)
+    expect(codes.size).toBeGreaterThanOrEqual(CODES)
   })
 
   it(`the strictest choices together (seed ${SEED})`, { timeout: 60_000 }, async () => {
     const codes = await tryOutAll(await withAlternatives(STRICT), RUNS)
 
-    expect(codes.size).toBeGreaterThan(10)
+    expect(codes.size).toBeGreaterThanOrEqual(CODES)
   })
 })

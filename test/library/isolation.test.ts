@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { requestIdOf } from '../../src/http/request-id.ts'
 import type { Account, Understudy } from '../../src/index.ts'
+import { budget } from '../support/budget.ts'
 import { violationsOf } from '../support/service.ts'
 import { start } from '../support/stand-in.ts'
 
-const ACCOUNTS = 50
+const ACCOUNTS = budget({ quick: 12, full: 50 })
 const CLIENTS_OF_EACH = 4
 const HOUR = 3_600_000
 /** What each client asks for, one after the other. */
