@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
 import { withKey } from '../support/account.ts'
+import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { API_KEY } from '../support/service.ts'
 
 interface Sample {

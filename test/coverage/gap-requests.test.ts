@@ -11,11 +11,11 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import { budget } from '../support/budget.ts'
 import { HAS_CURL } from '../support/curl.ts'
+import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { ONE_SENTENCE } from '../support/own-document.ts'
-import { sendPlanned } from '../support/planned.ts'
+import { sendPlanned } from '../support/planned-requests.ts'
 import { API_KEY } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { type ObservedService, startObserved } from './observed-service.ts'
 
 const { document } = await loadContract()
 const assumptions = assumptionsOf(document.source, document.extensions)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type Account, type Fixture, startUnderstudy, type Understudy } from '../../src/index.ts'
-import { NOW, send, start } from '../support/stand-in.ts'
+import { NOW, send, start } from './stand-in.ts'
 
 const FIXTURE: Fixture = {
   domains: ['one.example', 'two.example'],

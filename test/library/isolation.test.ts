@@ -3,7 +3,7 @@ import { requestIdOf } from '../../src/http/request-id.ts'
 import type { Account, Understudy } from '../../src/index.ts'
 import { budget } from '../support/budget.ts'
 import { violationsOf } from '../support/service.ts'
-import { start } from '../support/stand-in.ts'
+import { start } from './stand-in.ts'
 
 const ACCOUNTS = budget({ quick: 12, full: 50 })
 const CLIENTS_OF_EACH = 4

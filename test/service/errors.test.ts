@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.ts'
 import { ACCOUNT } from '../support/account.ts'
 import { type RecordingLog, recordingLog } from '../support/recording-log.ts'
 import { API_KEY, startService, type TestResponse, type TestService } from '../support/service.ts'
-import { failingStore, LOST, overMemory } from '../support/stores.ts'
+import { failingStore, LOST, overMemory } from './failing-store.ts'
 import { ACCEPTED, ALL, CASES, contract, noHostname, refuse, send } from './refusals.ts'
 
 describe('A request that is in order', () => {

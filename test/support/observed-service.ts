@@ -3,7 +3,7 @@ import { loadControlApi } from '../../src/admin/control.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ExplanationReport, RequestReport } from '../../src/library/reports.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { startService, type TestService } from './service.ts'
 
 export interface ControlAnswer {
   status: number

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { type Account, type ServerOptions, startUnderstudy, type Understudy } from '../../src/index.ts'
-import { violationsOf } from './service.ts'
+import { violationsOf } from '../support/service.ts'
 
 export const NOW = '2026-01-15T09:30:00Z'
 
