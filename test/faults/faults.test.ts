@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { CORRUPTIONS } from '../../src/faults/kinds.ts'
 import { ACCEPTED, contract, operationOf, send } from '../service/refusals.ts'
 import { ACCOUNT, HOUR, instant, stateOf } from '../support/account.ts'
-import { addFault, control, faultsOf, journalOf, NO_QUOTA, quotaOf } from '../support/control-client.ts'
+import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
+import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { START, startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
@@ -242,9 +243,9 @@ describe('The phase of a rule', () => {
     await addFault(service, { phase, respond: { status: 599 } })
     expect((await service.send('GET', '/domains', undefined, { authorization: null })).status).toBe(401)
     expect((await service.get('/nowhere')).status).toBe(404)
-    await control(service, 'PATCH', '/accounts/default/quotas', { bucket: 'domains', remaining: 0 })
+    await askControl(service, 'PATCH', '/accounts/default/quotas', { bucket: 'domains', remaining: 0 })
     expect((await service.get('/domains')).status).toBe(429)
-    await control(service, 'PATCH', '/accounts/default', { plan: 'below-stone' })
+    await askControl(service, 'PATCH', '/accounts/default', { plan: 'below-stone' })
     expect((await service.get('/dmarc')).status).toBe(403)
     expect(await faultsOf(service)).toMatchObject([{ matched: 0, hits: 0 }])
   })
@@ -279,7 +280,9 @@ describe('A match', () => {
   it('may name a key that comes later', async () => {
     const service = await startService()
     await addFault(service, { match: { key: 'key_Later001' }, respond: { error: 'rate_limited' } })
-    const { data } = await control(service, 'POST', '/accounts/default/keys', { key: `key_Later001.${'0'.repeat(48)}` })
+    const { data } = await askControl(service, 'POST', '/accounts/default/keys', {
+      key: `key_Later001.${'0'.repeat(48)}`,
+    })
     expect((await service.get('/domains')).status).toBe(200)
     const headers = { authorization: `Bearer ${data.api_key}` }
     expect((await service.send('GET', '/domains', undefined, headers)).status).toBe(429)
@@ -333,12 +336,12 @@ describe('Of the requests that a rule matches', () => {
     const first = await addFault(service, { respond: { error: 'rate_limited' } })
     await addFault(service, { respond: { error: 'internal_error' } })
     expect((await service.get('/domains')).status).toBe(429)
-    await control(service, 'DELETE', `/accounts/default/faults/${first.id}`)
+    await askControl(service, 'DELETE', `/accounts/default/faults/${first.id}`)
     expect((await service.get('/domains')).status).toBe(500)
-    expect((await control(service, 'DELETE', `/accounts/default/faults/${first.id}`)).error.message).toBe(
+    expect((await askControl(service, 'DELETE', `/accounts/default/faults/${first.id}`)).error.message).toBe(
       'There is no fault "fault_1".',
     )
-    await control(service, 'DELETE', '/accounts/default/faults')
+    await askControl(service, 'DELETE', '/accounts/default/faults')
     expect((await service.get('/domains')).status).toBe(200)
     expect((await addFault(service, { delay_ms: 0 })).id).toBe('fault_3')
   })
@@ -364,7 +367,7 @@ describe('Chance', () => {
       disturb: (service: TestService) => unknown = () => {},
     ) => {
       const service = await startService({ seed, enforceQuotas: false })
-      const { data } = await control(service, 'POST', '/accounts', { id: account })
+      const { data } = await askControl(service, 'POST', '/accounts', { id: account })
       for (let rule = 0; rule < before; rule++) await addFault(service, { delay_ms: 0, probability: 0 }, account)
       await addFault(service, { ...RULE, match: { path: '/domains' } }, account)
       let pattern = ''
@@ -485,9 +488,9 @@ describe('The rules of an account', () => {
     const given = await faultsOf(service)
     expect(given.map(({ set }) => set)).toEqual(['flaky', 'flaky', 'flaky'])
     await addFault(service, { times: 1, respond: { error: 'rate_limited' } })
-    await control(service, 'DELETE', `/accounts/default/faults/${given[0]?.id}`)
+    await askControl(service, 'DELETE', `/accounts/default/faults/${given[0]?.id}`)
     await service.sendRaw(requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, CLOSE] }))
-    await control(service, 'POST', '/accounts/default/reset')
+    await askControl(service, 'POST', '/accounts/default/reset')
     expect(await faultsOf(service)).toEqual(given)
   })
 
@@ -496,18 +499,18 @@ describe('The rules of an account', () => {
     await addFault(service, { times: 2, respond: { error: 'rate_limited' } })
     expect(await limited(service, 1)).toBe('x')
     const before = await faultsOf(service)
-    await control(service, 'POST', '/accounts/default/snapshots', { name: 'one' })
+    await askControl(service, 'POST', '/accounts/default/snapshots', { name: 'one' })
     expect(await limited(service, 2)).toBe('x.')
-    await control(service, 'DELETE', '/accounts/default/faults')
+    await askControl(service, 'DELETE', '/accounts/default/faults')
     await addFault(service, { respond: { error: 'internal_error' } })
-    await control(service, 'POST', '/accounts/default/snapshots/one/restore')
+    await askControl(service, 'POST', '/accounts/default/snapshots/one/restore')
     expect(await faultsOf(service)).toEqual(before)
     expect(await limited(service, 2)).toBe('x.')
   })
 
   it('are no other account’s', async () => {
     const service = await startService()
-    const { data } = await control(service, 'POST', '/accounts', { id: 'other' })
+    const { data } = await askControl(service, 'POST', '/accounts', { id: 'other' })
     await addFault(service, { respond: { error: 'rate_limited' } }, 'other')
     expect((await service.get('/domains')).status).toBe(200)
     const headers = { authorization: `Bearer ${data.api_key}` }
@@ -520,7 +523,7 @@ describe('The rules of an account', () => {
     for (let round = 0; round < 5; round++) {
       const { id } = await addFault(service, { times: 1, respond: { error: 'rate_limited' } })
       await service.get('/domains')
-      await control(service, 'DELETE', `/accounts/default/faults/${id}`)
+      await askControl(service, 'DELETE', `/accounts/default/faults/${id}`)
     }
     await addFault(service, { delay_ms: 0 })
     await service.get('/domains')
@@ -534,7 +537,7 @@ describe('What was injected', () => {
     await addFault(service, { match: { operation: 'listDmarc' }, respond: { error: 'rate_limited' } })
     await service.get('/dmarc')
     await service.get('/domains')
-    const { data } = await control(service, 'GET', '/accounts/default/coverage')
+    const { data } = await askControl(service, 'GET', '/accounts/default/coverage')
     const responsesOf = (id: string) =>
       data.operations.find((each: { operation: string }) => each.operation === id).responses
     expect(responsesOf('listDmarc')).toContainEqual(
@@ -547,7 +550,7 @@ describe('What was injected', () => {
     const service = await startService()
     await addFault(service, { respond: { error: 'rate_limited' } })
     const { headers } = await service.get('/dmarc')
-    const { data } = await control(service, 'GET', `/explain/${headers['x-request-id']}`)
+    const { data } = await askControl(service, 'GET', `/explain/${headers['x-request-id']}`)
     expect(data).toMatchObject({
       summary:
         'The service did nothing, because the fault rule fault_1 acted before the request was read. ' +

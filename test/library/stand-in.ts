@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { type Account, type ServerOptions, startUnderstudy, type Understudy } from '../../src/index.ts'
-import { violationsOf } from '../support/service.ts'
+import { type Received, sendRequest } from '../support/request.ts'
+import { expectLawful } from '../support/service.ts'
 
 export const NOW = '2026-01-15T09:30:00Z'
 
@@ -11,14 +12,6 @@ export async function start(options: ServerOptions = {}): Promise<Understudy> {
   return understudy
 }
 
-export interface Answer {
-  status: number
-  headers: Headers
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the contract has just proved
-  body: any
-}
-
 /** Sends a request with the account's key and holds the answer to the contract. */
 export async function send(
   { contract }: Understudy,
@@ -26,15 +19,8 @@ export async function send(
   method: string,
   path: string,
   body?: unknown,
-): Promise<Answer> {
-  const response = await fetch(account.baseUrl + path, {
-    method,
-    headers: { ...account.headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  const received = { status: response.status, headers: Object.fromEntries(response.headers), body: JSON.parse(text) }
-  const violations = violationsOf(contract, method, path, received)
-  if (violations.length > 0) throw new Error(`${method} ${path} → ${response.status} ${JSON.stringify(violations)}`)
-  return { ...received, headers: response.headers, text }
+): Promise<Received> {
+  const received = await sendRequest(method, account.baseUrl + path, body, account.headers)
+  expectLawful(contract, method, path, received)
+  return received
 }
