@@ -32,6 +32,13 @@ export interface TestService {
 
 /** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
 export async function startService(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<TestService> {
+  const service = await openService(options, behaviours)
+  onTestFinished(service.stop)
+  return service
+}
+
+/** The same for several tests, which stop it after the last. */
+export async function openService(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<TestService> {
   let time = START
   const store = options.store ?? openMemoryStore()
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
@@ -39,7 +46,6 @@ export async function startService(options: ServerOptions = {}, behaviours = OPE
   const { baseUrl, contract } = service
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= service.stop())
-  onTestFinished(stop)
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {
     const sent = { authorization: `Bearer ${API_KEY}`, ...headers }
