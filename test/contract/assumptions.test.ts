@@ -4,11 +4,11 @@ import { type Assumption, overlayFor } from '../../src/contract/assumptions.ts'
 import { type Contract, loadContract } from '../../src/contract/contract.ts'
 import type { ErrorCode } from '../../src/domain/errors.ts'
 import { isObject, type Json, mergePatch, valueAt } from '../../src/ground/json.ts'
+import { alternatives, assumptions, document } from '../support/alternatives.ts'
 import { budget } from '../support/budget.ts'
 import { objectAt, ownDocument } from '../support/own-document.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { alternatives, assumptions, document, openWithAlternative } from './alternatives.ts'
-import { BEHAVIOURS, UNSEEN } from './behaviours.ts'
+import { BEHAVIOURS, openWithAlternative, UNSEEN } from './behaviours.ts'
 
 describe('every assumption', () => {
   it.each(assumptions.map((assumption) => [assumption.id, assumption] as const))('%s', (_, assumption) => {

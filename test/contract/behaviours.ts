@@ -1,9 +1,27 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { ErrorCode } from '../../src/domain/errors.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { API_KEY, type TestResponse, type TestService } from '../support/service.ts'
-import { openWithAlternative } from './alternatives.ts'
+import { actionsFor } from '../support/alternatives.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { API_KEY, openService, type TestResponse, type TestService } from '../support/service.ts'
+
+/** Starts a stand-in that makes an alternative choice; whoever starts it stops it. */
+export async function openWithAlternative(
+  id: string,
+  number: number,
+  options: ServerOptions = {},
+): Promise<TestService> {
+  const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
+  try {
+    return await openService({ ...options, overlays: [writeOverlay(folder, actionsFor(`${id}-${number}`))] })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
 
 /** What one or two requests show of a choice. */
 export interface Behaviour {

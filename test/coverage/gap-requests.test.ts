@@ -1,24 +1,20 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { Coverage } from '../../src/coverage/coverage.ts'
 import { type CoverageReport, type Gap, reportCoverage } from '../../src/coverage/report.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { encodeAccount } from '../../src/store/record.ts'
+import { actionsFor } from '../support/alternatives.ts'
 import { budget } from '../support/budget.ts'
 import { HAS_CURL } from '../support/curl.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
 import { ONE_SENTENCE } from '../support/own-document.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
 import { API_KEY } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const { document } = await loadContract()
-const assumptions = assumptionsOf(document.source, document.extensions)
 
 interface Entry extends Gap {
   /** How often it was shown; of a rule and of an edge, once or never. */
@@ -83,16 +79,7 @@ function hinted(report: CoverageReport): string[] {
 
 /** The path of a file with an overlay of these actions. */
 function overlayFile(actions: readonly object[]): string {
-  const path = join(temporaryFolder(), 'overlay.yaml')
-  writeFileSync(path, JSON.stringify({ overlay: '1.0.0', info: { title: 'A change', version: '1.0.0' }, actions }))
-  return path
-}
-
-function alternative(id: string, number: number): readonly object[] {
-  const assumption = assumptions.find((each) => each.id === id)
-  const patch = assumption?.alternatives[number - 1]
-  if (assumption === undefined || patch === undefined) throw new Error(`${id} has no alternative ${number}.`)
-  return overlayFor(assumption, patch, document.source).actions
+  return writeOverlay(temporaryFolder(), actions)
 }
 
 async function reportOf(service: ObservedService): Promise<CoverageReport> {
@@ -123,10 +110,7 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
       'empty-id-on-write-1 group-id-format-1 blank-names-1 status-content-type-1 status-plan-too-low-1 status-duplicate-name-1',
     ],
   ])('of the alternatives %s', async (ids) => {
-    const overlays = ids.split(' ').map((id) => {
-      const [, name = '', number] = /^(.+)-(\d)$/.exec(id) ?? []
-      return overlayFile(alternative(name, Number(number)))
-    })
+    const overlays = ids.split(' ').map((name) => overlayFile(actionsFor(name)))
     const service = await startObserved({ fixture: 'demo', overlays })
     expect(hinted(await reportOf(service))).toEqual([])
     expect(await unfilled(service, { of: ids })).toEqual([])
@@ -181,7 +165,7 @@ describe('the commands that a report gives for one gap of six fill it', () => {
 
 describe('a gap', () => {
   it('that no request can fill as the contract stands has a hint instead', async () => {
-    const actions = [...alternative('already-monitored', 1), ...alternative('repeated-domains', 1)]
+    const actions = [...actionsFor('already-monitored-1'), ...actionsFor('repeated-domains-1')]
     const service = await startObserved({ fixture: 'demo', overlays: [overlayFile(actions)] })
     const report = await reportOf(service)
     expect(hinted(report)).toEqual(['no-duplicates'])

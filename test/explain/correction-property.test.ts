@@ -1,17 +1,15 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
-import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
-import { loadContract } from '../../src/contract/contract.ts'
 import type { AccountState } from '../../src/domain/account.ts'
 import { ERROR_CODES } from '../../src/domain/errors.ts'
 import type { Fixture } from '../../src/domain/fixture.ts'
 import { correctRequest } from '../../src/explain/correction.ts'
 import { ACCOUNT, changeAccount } from '../support/account.ts'
+import { actionsFor, alternatives } from '../support/alternatives.ts'
 import { budget } from '../support/budget.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
 import { ONE_SENTENCE } from '../support/own-document.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
 import type { TestService } from '../support/service.ts'
@@ -101,12 +99,6 @@ describe(`of ${RUNS} requests, however they were spoilt, each that is refused ha
   )
 })
 
-const { document } = await loadContract()
-const alternatives = assumptionsOf(document.source, document.extensions).flatMap((assumption) =>
-  assumption.alternatives.map(
-    (alternative, index) => [`${assumption.id}-${index + 1}`, assumption, alternative] as const,
-  ),
-)
 /** Alternatives that decide which requests are accepted. */
 const DECISIVE =
   /^(body-limit|plan-names|routing|path-matching|head|content-type|null-fields|unknown-query|final-dot|international|underscores|already|repeated|unmonitored|deletion|name-comparison|too-many|deletions|empty|removal|blank|group-id)/
@@ -118,23 +110,18 @@ const STRICT = [
   ...['empty-id-on-read-1', 'body-limit-2', 'routing-1', 'gate-order-1'],
 ]
 
-function withAlternatives(ids: readonly string[]): Promise<ObservedService> {
+function withAlternatives(names: readonly string[]): Promise<ObservedService> {
   const folder = temporaryFolder()
-  const overlays = ids.map((id) => {
-    const [, assumption, alternative] = alternatives.find(([name]) => name === id) ?? []
-    if (assumption === undefined || alternative === undefined) throw new Error(`There is no alternative ${id}.`)
-    const { actions } = overlayFor(assumption, alternative, document.source)
-    const path = join(folder, `${id}.yaml`)
-    writeFileSync(path, JSON.stringify({ overlay: '1.0.0', info: { title: id, version: '1.0.0' }, actions }))
-    return path
-  })
+  const overlays = names.map((name) => writeOverlay(folder, actionsFor(name), `${name}.yaml`))
   return startObserved({ fixture: ACCOUNT, enforceQuotas: false, overlays })
 }
 
 describe('where the contract chooses otherwise, the corrections of its refusals are accepted as well', () => {
   // Choices of different matters do not exclude each other: the first alternatives of all, then the second, and so on.
   it.each(['1', '2', '3'])(`alternatives %s of all (seed ${SEED})`, { timeout: 60_000 }, async (number) => {
-    const ids = alternatives.map(([id]) => id).filter((id) => DECISIVE.test(id) && id.endsWith(`-${number}`))
+    const ids = alternatives
+      .map(([id, number]) => `${id}-${number}`)
+      .filter((id) => DECISIVE.test(id) && id.endsWith(`-${number}`))
     expect(ids.length).toBeGreaterThan(0)
 
     const codes = await tryOutAll(await withAlternatives(ids), RUNS)
