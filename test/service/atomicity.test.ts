@@ -5,9 +5,9 @@ import type { AccountRecord } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SETTINGS } from '../store/example-account.ts'
 import { ACCOUNT, DAY, HOUR, instant, pathOf, SECOND_KEY, stateOf, withKey } from '../support/account.ts'
+import { failingStore } from '../support/failing-store.ts'
 import { startService, type TestResponse, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { failingStore } from './failing-store.ts'
 import { ACCEPTED, CASES, refuse, send } from './refusals.ts'
 
 const WRITES = ['addDomains', 'deleteDomains', 'createDomainGroup', 'updateDomainGroup', 'deleteDomainGroup']
