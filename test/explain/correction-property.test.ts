@@ -14,8 +14,8 @@ import { ONE_SENTENCE } from '../support/own-document.ts'
 import { sendPlanned } from '../support/planned-requests.ts'
 import type { TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { headerOf } from '../support/wire.ts'
-import { type SentRequest, sendAsIs } from './acceptance.ts'
+import { exchangeAsIs, headerOf } from '../support/wire.ts'
+import type { SentRequest } from './acceptance.ts'
 import { spoiltRequest } from './mutations.ts'
 
 const SEED = Number(process.env['CORRECTION_SEED'] ?? 20_260_115)
@@ -32,7 +32,7 @@ const ACCOUNTS: Readonly<Record<string, Fixture>> = {
 
 /** Sends the request and, where it is refused, the correction that its explanation gives; the code of the refusal. */
 async function tryOut(service: ObservedService, sent: SentRequest, before: AccountState): Promise<string | undefined> {
-  const answer = await sendAsIs(service, sent)
+  const answer = await exchangeAsIs(service, sent)
   await changeAccount(service, () => before)
   if (answer.status < 400) return undefined
   const { correction, code, summary } = await service.explain(headerOf(answer, 'x-request-id'))
