@@ -1,13 +1,39 @@
-import { configDefaults, defineConfig } from 'vitest/config'
+import { availableParallelism } from 'node:os'
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
+/** Need a Chromium, so they run with `--mode browser`: `npm test` asks for nothing but Node. */
 const BROWSER = 'test/**/*.browser.test.ts'
+/** Replace modules of Node, which works only before anybody has loaded them. */
+const ISOLATED = 'test/**/*.isolated.test.ts'
+/** Measure time, so they run one after the other when nothing else runs any more. */
+const ALONE = 'test/**/*.alone.test.ts'
 
-// The tests that need a browser run with `--mode browser`, so that `npm test` asks for nothing but Node.
+const COMMON = { testTimeout: 30_000 }
+
+function project(
+  name: string,
+  include: string,
+  { exclude = [], ...options }: TestProjectInlineConfiguration['test'] = {},
+): TestProjectInlineConfiguration {
+  return {
+    test: { ...COMMON, name, include: [include], exclude: [...configDefaults.exclude, ...exclude], ...options },
+  }
+}
+
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === 'browser' ? [BROWSER] : ['test/**/*.test.ts'],
-    exclude: mode === 'browser' ? configDefaults.exclude : [...configDefaults.exclude, BROWSER],
     globalSetup: ['test/support/build.ts'],
-    testTimeout: 30_000,
+    // As many as there are cores: by default, one core would be left to what hands out the files, which is idle.
+    maxWorkers: availableParallelism(),
+    projects:
+      mode === 'browser'
+        ? [project('browser', BROWSER)]
+        : [
+            // What files share is loaded, and the contract compiled, once for each worker and not for each file.
+            project('shared', 'test/**/*.test.ts', { exclude: [BROWSER, ISOLATED, ALONE], isolate: false }),
+            project('isolated', ISOLATED),
+            // What another program disturbed is measured again.
+            project('alone', ALONE, { isolate: false, maxWorkers: 1, retry: 2, sequence: { groupOrder: 1 } }),
+          ],
   },
 }))

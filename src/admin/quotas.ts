@@ -11,8 +11,9 @@ export const updateQuota: AccountHandler = async (call) => {
   const { account, store, now } = call
   const { key: id, bucket, remaining } = call.body as { key?: string; bucket: string; remaining: number }
   if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
-  const buckets = new Set(quotasOf(call).map(({ name }) => name))
-  if (!buckets.has(bucket)) return invalid('/bucket', bucket, 'choice', { allowed: [...buckets].join(', ') })
+  // The buckets are those of the contract, because an account without keys counts in none of them.
+  const buckets = [...quotasByPath(call).keys()].map(bucketName)
+  if (!buckets.includes(bucket)) return invalid('/bucket', bucket, 'choice', { allowed: buckets.join(', ') })
   // When the keys share their quotas, it does not matter which key is named.
   const all = id === undefined || call.contract.settings.quotaScope === 'account'
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
@@ -36,15 +37,23 @@ interface CountedQuota {
   counter: string
 }
 
+function quotasByPath({ contract }: Pick<AccountCall, 'contract'>): Map<string, Quota> {
+  return new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))
+}
+
+function bucketName(path: string): string {
+  return path.slice(1)
+}
+
 /** The quotas of each key. When the keys of an account share their quotas, those of its first key. */
 function quotasOf({ account, contract, now }: AccountCall): CountedQuota[] {
   const { quotaScope, gracePeriod } = contract.settings
-  const paths = new Map(contract.operations.flatMap(({ path, quota }) => (quota === undefined ? [] : [[path, quota]])))
+  const paths = quotasByPath({ contract })
   const keys = quotaScope === 'key' ? account.keys : account.keys.slice(0, 1)
   return keys.flatMap((key) =>
     [...paths].map(([path, quota]) => ({
       key,
-      name: path.slice(1),
+      name: bucketName(path),
       quota,
       limit: limitOf(quota, isInGrace(key, now, gracePeriod)),
       counter: bucketOf(key.hash, path, quotaScope),

@@ -16,13 +16,13 @@ const OPTIONS = {
 export const assumptions: Command = {
   options: OPTIONS,
 
-  async run(args, environment) {
-    const { values, positionals } = readOptions(OPTIONS, args, environment)
+  async run(args, terminal) {
+    const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
     const { source, extensions } = await readDocument({ overlays: await Promise.all(values.overlays.map(readOverlay)) })
     const all = assumptionsOf(source, extensions)
     const [verb, id, number = '1', ...rest] = positionals
     if (verb === undefined) {
-      console.log(values.json ? JSON.stringify(all, undefined, 2) : all.map(describe).join('\n'))
+      terminal.print(values.json ? JSON.stringify(all, undefined, 2) : all.map(describe).join('\n'))
       return 0
     }
     if (verb !== 'overlay' || rest.length > 0)
@@ -46,7 +46,7 @@ export const assumptions: Command = {
     const { actions } = overlayFor(assumption, alternative, source)
     const document = { overlay: '1.0.0', info: { title: `${id}, alternative ${number}`, version: '1.0.0' }, actions }
     const { dump } = await import('js-yaml')
-    console.log(values.json ? JSON.stringify(document, undefined, 2) : dump(document, { lineWidth: 120 }).trimEnd())
+    terminal.print(values.json ? JSON.stringify(document, undefined, 2) : dump(document, { lineWidth: 120 }).trimEnd())
     return 0
   },
 }

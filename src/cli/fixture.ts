@@ -13,6 +13,7 @@ import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { readOptions, refuseOperands } from './options.ts'
+import type { Terminal } from './terminal.ts'
 
 const OPTIONS = {
   domains: { kind: wholeNumber(0, 1_000_000), help: 'How many domains to invent.', default: 100 },
@@ -37,8 +38,8 @@ const OPTIONS = {
 export const fixture: Command = {
   options: OPTIONS,
 
-  async run(args, environment) {
-    const { values, sources, positionals } = readOptions(OPTIONS, args, environment)
+  async run(args, terminal) {
+    const { values, sources, positionals } = readOptions(OPTIONS, args, terminal.environment)
     refuseOperands('fixture', positionals)
     const contract = await loadContract()
     const birth = { id: 'fixture', real: systemClock(), ...(values.now !== undefined && { now: values.now }) }
@@ -47,16 +48,19 @@ export const fixture: Command = {
         throw new UsageError(`${sources.out}: is for an invented fixture; --describe only prints`)
       const source = await loadFixture(values.describe)
       const account = createAccount(source, birth, contract)
-      console.log(drawAccount(source.title ?? values.describe, account, timeOn(account.clock, birth.real), contract))
+      terminal.print(drawAccount(source.title ?? values.describe, account, timeOn(account.clock, birth.real), contract))
       return 0
     }
-    const invented = await generateFixture({ ...values, onProgress: reportProgress(values.domains) })
+    const invented = await generateFixture({ ...values, onProgress: reportProgress(values.domains, terminal) })
     const content = values.format === 'json' ? writeFixture(invented) : tableOf(invented, birth, contract)
-    await write(content, values.out, values.force)
-    if (values.out !== undefined)
-      console.error(
-        `Wrote ${values.out}.${values.format === 'json' ? ` Try it: dmarc-understudy fixture --describe ${values.out}` : ''}`,
-      )
+    if (values.out === undefined) {
+      terminal.write(content)
+      return 0
+    }
+    await writeTo(values.out, content, values.force)
+    terminal.printError(
+      `Wrote ${values.out}.${values.format === 'json' ? ` Try it: dmarc-understudy fixture --describe ${values.out}` : ''}`,
+    )
     return 0
   },
 }
@@ -67,11 +71,7 @@ function tableOf(source: LoadedFixture, birth: { id: string; real: number; now?:
   return writeTable(dmarcRecords(account, day, contract), contract.percentageStep)
 }
 
-async function write(content: string, out: string | undefined, force: boolean): Promise<void> {
-  if (out === undefined) {
-    process.stdout.write(content)
-    return
-  }
+async function writeTo(out: string, content: string, force: boolean): Promise<void> {
   try {
     await writeFile(out, content, { flag: force ? 'w' : 'wx' })
   } catch (error) {
@@ -83,11 +83,11 @@ async function write(content: string, out: string | undefined, force: boolean): 
 }
 
 /** Prints the progress once a second, so that a person sees that something happens. */
-function reportProgress(wanted: number): (made: number) => void {
+function reportProgress(wanted: number, terminal: Terminal): (made: number) => void {
   let last = elapsed()
   return (made) => {
     if (elapsed() - last < 1000) return
     last = elapsed()
-    console.error(`${made} of ${wanted} domains…`)
+    terminal.printError(`${made} of ${wanted} domains…`)
   }
 }

@@ -2,15 +2,15 @@ import { constants, fstatSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { type Log, SILENT } from '../http/log.ts'
 
+export type LogLevel = 'info' | 'warn' | 'error' | 'silent'
+
 /** In milliseconds: how long a stop waits for somebody to read the rest of the log. */
 const PATIENCE = 300
 /** How many characters of log wait to be read; when nobody reads them, what comes after them is lost. */
 const BACKLOG = 1 << 20
 
 /** Opens a log of JSON lines on standard error. `close` resolves once it is written, or nobody reads it. */
-export async function openLog(
-  level: 'info' | 'warn' | 'error' | 'silent',
-): Promise<{ log: Log; close: () => Promise<void> }> {
+export async function openLog(level: LogLevel): Promise<{ log: Log; close: () => Promise<void> }> {
   if (level === 'silent') return { log: SILENT, close: async () => {} }
   const { pino } = await import('pino')
   const { mode } = fstatSync(2)

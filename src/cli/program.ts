@@ -3,6 +3,7 @@ import { shorten } from '../ground/show.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
 import { describeOptions } from './options.ts'
+import type { Terminal } from './terminal.ts'
 
 /**
  * By name, so that no class has to be loaded: errors in what a person gave, who can correct it. Any other error is a bug
@@ -18,30 +19,24 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 }
 
 /** Runs the command that the arguments name; an error becomes one line on standard error. Resolves to the exit code. */
-export async function runProgram(args: readonly string[]): Promise<number> {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of the output may have seen enough of it: `dmarc-understudy assumptions | head`.
-    if (error.code === 'EPIPE') return
-    console.error(`dmarc-understudy: standard output cannot be written (${error.code}); send it somewhere else`)
-    process.exit(3)
-  })
+export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
-    return await runCommand(args)
+    return await runCommand(args, terminal)
   } catch (error) {
     const { message, exitCode } = explain(error)
-    console.error(`dmarc-understudy: ${message}`)
+    terminal.printError(`dmarc-understudy: ${message}`)
     return exitCode
   }
 }
 
-async function runCommand([name, ...args]: readonly string[]): Promise<number> {
+async function runCommand([name, ...args]: readonly string[], terminal: Terminal): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    console.log(overview())
+    terminal.print(overview())
     return 0
   }
   if (name === '--version' || name === '-v') {
     const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-    console.log((JSON.parse(manifest) as { version: string }).version)
+    terminal.print((JSON.parse(manifest) as { version: string }).version)
     return 0
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
@@ -52,10 +47,10 @@ async function runCommand([name, ...args]: readonly string[]): Promise<number> {
   const command = await load()
   const end = args.indexOf('--')
   if ((end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')) {
-    console.log(`${summary}\n\nUsage: dmarc-understudy ${usage}\n\n${describeOptions(command.options)}`)
+    terminal.print(`${summary}\n\nUsage: dmarc-understudy ${usage}\n\n${describeOptions(command.options)}`)
     return 0
   }
-  return command.run(args, process.env)
+  return command.run(args, terminal)
 }
 
 function overview(): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CoverageReport } from '../../src/coverage/report.ts'
-import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
 import { withKey } from '../support/account.ts'
+import { type ObservedService, startObserved } from '../support/observed-service.ts'
 
 async function coverage(service: ObservedService, path = '/accounts/default/coverage'): Promise<CoverageReport> {
   const { status, body, text } = await service.ask('GET', path)

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RequestReport } from '../../src/journal/description.ts'
-import { expectEntry, type ObservedService, startObserved } from '../coverage/observed-service.ts'
 import { withKey } from '../support/account.ts'
+import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
 import { CLOSE, requestBytes } from '../support/wire.ts'
 
 interface Event {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
-import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
 import { ACCOUNT, DISABLED_KEY, pathOf, SECOND_KEY, withKey } from '../support/account.ts'
-import { sendPlanned } from '../support/planned.ts'
+import { type ObservedService, startObserved } from '../support/observed-service.ts'
+import { sendPlanned } from '../support/planned-requests.ts'
 
 type Send = (service: ObservedService) => Promise<unknown>
 

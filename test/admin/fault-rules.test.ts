@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { loadControlApi, readLimits } from '../../src/admin/document.ts'
-import { addFault, control, faultsOf } from '../support/control-client.ts'
+import { readLimits } from '../../src/admin/document.ts'
+import { addFault, askControl, controlApi, faultsOf } from '../support/control-plane.ts'
 import { startService } from '../support/service.ts'
 
-const { faultsPerAccount, answerLimit } = readLimits(await loadControlApi())
+const { faultsPerAccount, answerLimit } = readLimits(controlApi)
 const LIMITED = { respond: { error: 'rate_limited' } }
 const OPERATIONS =
   'listDmarc, listDomains, addDomains, deleteDomains, listDomainGroups, createDomainGroup, deleteDomainGroup, updateDomainGroup'
@@ -263,7 +263,7 @@ const REFUSALS: Row[] = [
 describe('A rule that cannot be is refused', () => {
   it.each(REFUSALS.map((row) => [shown(row[0]), ...row] as const))('%s', async (_, rule, code, field, message) => {
     const service = await startService()
-    const { status, error } = await control(service, 'POST', '/accounts/default/faults', rule)
+    const { status, error } = await askControl(service, 'POST', '/accounts/default/faults', rule)
     expect([status, error.code, error.message]).toEqual([400, code, message])
     expect(error.problems).toEqual([{ code, field, message }])
     expect(await faultsOf(service)).toEqual([])
@@ -272,14 +272,14 @@ describe('A rule that cannot be is refused', () => {
   it('naming every code there is when it is for an unknown one', async () => {
     const service = await startService()
     const rule = { respond: { error: 'too_many_requests' } }
-    const { error } = await control(service, 'POST', '/accounts/default/faults', rule)
+    const { error } = await askControl(service, 'POST', '/accounts/default/faults', rule)
     for (const code of service.contract.catalogue.codes) expect(error.message).toContain(code)
     expect(error.message).toContain(', not "too_many_requests".')
   })
 
   it('to an account that there is not', async () => {
     const service = await startService()
-    const { status, error } = await control(service, 'POST', '/accounts/nobody/faults', LIMITED)
+    const { status, error } = await askControl(service, 'POST', '/accounts/nobody/faults', LIMITED)
     expect([status, error.message]).toEqual([404, 'There is no account "nobody".'])
   })
 })
@@ -313,16 +313,16 @@ describe('The rules of an account', () => {
     const service = await startService({ enforceQuotas: false })
     const rule = { respond: { status: 500 }, probability: 0 }
     for (let count = 0; count < faultsPerAccount; count++) await addFault(service, rule)
-    const refusal = await control(service, 'POST', '/accounts/default/faults', rule)
+    const refusal = await askControl(service, 'POST', '/accounts/default/faults', rule)
     const message = `There are already ${faultsPerAccount} fault rules, which is the limit.`
     expect([refusal.status, refusal.error.code, refusal.error.message]).toEqual([409, 'too_many', message])
-    expect((await control(service, 'POST', '/accounts/default/fault-sets/flaky')).status).toBe(409)
+    expect((await askControl(service, 'POST', '/accounts/default/fault-sets/flaky')).status).toBe(409)
     expect(await faultsOf(service)).toHaveLength(faultsPerAccount)
     const began = performance.now()
     for (let request = 0; request < 50; request++) expect((await service.get('/domains')).status).toBe(200)
     expect(performance.now() - began).toBeLessThan(5000)
     expect(new Set((await faultsOf(service)).map(({ matched }) => matched))).toEqual(new Set([50]))
-    await control(service, 'DELETE', '/accounts/default/faults/fault_1')
+    await askControl(service, 'DELETE', '/accounts/default/faults/fault_1')
     expect((await addFault(service, rule)).id).toBe(`fault_${faultsPerAccount + 1}`)
   })
 

@@ -1,19 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadControlApi, readLimits } from '../../src/admin/document.ts'
+import { readLimits } from '../../src/admin/document.ts'
 import { createSetCheck } from '../../src/admin/fault-set-check.ts'
 import { FaultSetError, loadFaultSets, readyMadeSets } from '../../src/admin/fault-sets.ts'
 import type { FaultSetReport } from '../../src/admin/reports.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { contract } from '../service/refusals.ts'
-import { addFault, control, faultsOf, journalOf } from '../support/control-client.ts'
+import { addFault, askControl, controlApi, faultsOf, journalOf } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { AUTHORIZED, CLOSE, Connection, JSON_BODY, readResponses, requestBytes } from '../support/wire.ts'
 
 const READY = await readyMadeSets()
-const { faultsPerAccount } = readLimits(await loadControlApi())
+const { faultsPerAccount } = readLimits(controlApi)
 const SLOW_LINE = { description: 'A line', rules: [{ delay_ms: 1 }, { connection: 'reset', times: 1 }] }
 
 /** A file with this content; its path. */
@@ -27,7 +27,7 @@ describe('The option faults', () => {
   it.each(READY.map(({ name }) => name))('takes the ready-made set %s, which every account then has', async (name) => {
     const service = await startService({ faults: [name] })
     const rules = READY.find((set) => set.name === name)?.rules
-    await control(service, 'POST', '/accounts', { id: 'other' })
+    await askControl(service, 'POST', '/accounts', { id: 'other' })
     for (const account of ['default', 'other']) {
       const faults = await faultsOf(service, account)
       expect(faults.map(({ rule }) => rule)).toEqual(rules)
@@ -116,7 +116,7 @@ describe('The control plane', () => {
   it('lists the ready-made sets and those of the server, whose own come in the place of namesakes', async () => {
     const file = fileOf({ mine: SLOW_LINE, slow: { description: 'My own', rules: [{ delay_ms: 7 }] } })
     const service = await startService({ faults: [file] })
-    const { sets } = (await control(service, 'GET', '/fault-sets')).data as { sets: FaultSetReport[] }
+    const { sets } = (await askControl(service, 'GET', '/fault-sets')).data as { sets: FaultSetReport[] }
     expect(sets.map(({ name }) => name)).toEqual(['flaky', 'quota-storm', 'lossy-writes', 'mine', 'slow'])
     expect(sets.at(-1)).toMatchObject({ description: 'My own', rules: [{ delay_ms: 7 }] })
     for (const set of sets) expect(set.description).toMatch(/^[A-Z].+$/)
@@ -125,7 +125,7 @@ describe('The control plane', () => {
   it('adds the rules of a set by its name, behind those that are there', async () => {
     const service = await startService()
     await addFault(service, { delay_ms: 0 })
-    const { status, data } = await control(service, 'POST', '/accounts/default/fault-sets/lossy-writes')
+    const { status, data } = await askControl(service, 'POST', '/accounts/default/fault-sets/lossy-writes')
     expect(status).toBe(201)
     expect(data.faults.map(({ id, set }: { id: string; set?: string }) => [id, set])).toEqual([
       ['fault_1', undefined],
@@ -138,7 +138,7 @@ describe('The control plane', () => {
 
   it.each(['nonsense', 'constructor', '__proto__', 'flaky2'])('knows no set %s', async (name) => {
     const service = await startService()
-    const { status, error } = await control(service, 'POST', `/accounts/default/fault-sets/${name}`)
+    const { status, error } = await askControl(service, 'POST', `/accounts/default/fault-sets/${name}`)
     expect([status, error.message]).toEqual([404, `There is no fault set "${name}".`])
   })
 })

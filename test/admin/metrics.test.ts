@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
 import { withKey } from '../support/account.ts'
+import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { API_KEY } from '../support/service.ts'
 
 interface Sample {
@@ -46,7 +46,7 @@ function parseMetrics(text: string): Metrics {
 async function read(service: ObservedService): Promise<Metrics & { text: string }> {
   const { status, headers, text } = await service.ask('GET', '/metrics')
   expect(status).toBe(200)
-  expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+  expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/)
   return { ...parseMetrics(text), text }
 }
 

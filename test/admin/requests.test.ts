@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
 import { ACCOUNT, DISABLED_KEY, withKey } from '../support/account.ts'
+import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { API_KEY, START } from '../support/service.ts'
 import { Connection, requestBytes } from '../support/wire.ts'
 

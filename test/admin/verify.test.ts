@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RequestMatch } from '../../src/journal/match.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { type ObservedService, startObserved } from '../coverage/observed-service.ts'
+import { type ObservedService, startObserved } from '../support/observed-service.ts'
 
 async function startWithRequests(): Promise<ObservedService> {
   const service = await startObserved()

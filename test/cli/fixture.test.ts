@@ -6,7 +6,9 @@ import { FIXTURE_NAMES, loadFixture } from '../../src/accounts/fixture.ts'
 import { drawAccount } from '../../src/accounts/picture.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { expectRefusal, it, PROGRAM, run, runShell, scratch } from '../support/program.ts'
+import { expectRefusal, it } from '../support/program.ts'
+import { runInProcess } from '../support/program-in-process.ts'
+import { PROGRAM, runShell } from '../support/program-process.ts'
 
 const contract = await loadContract()
 const NOW = '2026-01-15T09:00:00Z'
@@ -15,14 +17,14 @@ const NAMES = FIXTURE_NAMES.join(', ')
 
 /** Runs the command, which must succeed without a word on standard error; its standard output. */
 async function outputOf(...args: readonly string[]): Promise<string> {
-  const { stdout, ...result } = await run(['fixture', ...args], { folder: scratch })
+  const { stdout, ...result } = await runInProcess(['fixture', ...args])
   expect(result).toEqual({ code: 0, stderr: '' })
   return stdout
 }
 
-describe.concurrent('fixture', () => {
+describe('fixture', () => {
   it('writes a file that serve --fixture takes and --describe describes', async ({ folder, serve }) => {
-    const written = await run(['fixture', ...SMALL, '--seed', '7', '--out', 'shop.json'], { folder })
+    const written = await runInProcess(['fixture', ...SMALL, '--seed', '7', '--out', 'shop.json'], { folder })
     expect(written).toEqual({
       code: 0,
       stdout: '',
@@ -36,7 +38,7 @@ describe.concurrent('fixture', () => {
     expect((await service.request('/domains')).body).toEqual({ success: true, data: { domains: names } })
     expect((await service.request('/domaingroups')).body).toMatchObject({ data: { groups, count: 3 } })
 
-    const picture = await run(['fixture', '--describe', 'shop.json'], { folder })
+    const picture = await runInProcess(['fixture', '--describe', 'shop.json'], { folder })
     expect(picture).toMatchObject({ code: 0, stderr: '' })
     expect(picture.stdout).toMatch(
       /^company, 12 domains: 12 domains \(\d+ in use by a feature\), 3 groups, 1 key, plan stone, seed 7\n\nProfiles\n/,
@@ -52,7 +54,7 @@ describe.concurrent('fixture', () => {
     ])
     expect(again).toBe(once)
     expect(JSON.parse(other).domains).not.toEqual(JSON.parse(once).domains)
-    await run(['fixture', ...options, '--out', 'shop.json'], { folder })
+    await runInProcess(['fixture', ...options, '--out', 'shop.json'], { folder })
     expect(readFileSync(join(folder, 'shop.json'), 'utf8')).toBe(once)
   })
 
@@ -73,7 +75,7 @@ describe.concurrent('fixture', () => {
       DMARC_UNDERSTUDY_SEED: '5',
       DMARC_UNDERSTUDY_STORY: 'random',
     }
-    const { stdout } = await run(['fixture', '--domains', '3'], { folder: scratch, environment })
+    const { stdout } = await runInProcess(['fixture', '--domains', '3'], { environment })
     expect(JSON.parse(stdout)).toMatchObject({ title: 'random, 3 domains', seed: 5, groups: [{}] })
   })
 
@@ -113,18 +115,18 @@ describe.concurrent('fixture', () => {
     const message = '--out shop.json: exists already; choose another name, or replace it with --force'
     await expectRefusal(args, 2, message, { folder })
     expect(readFileSync(path, 'utf8')).toBe('precious')
-    expect(await run([...args, '--force'], { folder })).toMatchObject({ code: 0 })
+    expect(await runInProcess([...args, '--force'], { folder })).toMatchObject({ code: 0 })
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ title: 'company, 12 domains' })
   })
 
   it('suggests to try what then works, if anything', async ({ folder }) => {
     for (const format of ['json', 'csv']) {
       const out = `shop.${format}`
-      const { stderr } = await run(['fixture', ...SMALL, '--format', format, '--out', out], { folder })
+      const { stderr } = await runInProcess(['fixture', ...SMALL, '--format', format, '--out', out], { folder })
       expect(stderr).toMatch(new RegExp(`^Wrote ${out}\\.[^\\n]*\\n$`))
       const [, suggestion] = /Try it: dmarc-understudy (.+)\n/.exec(stderr) ?? []
       if (suggestion === undefined) continue
-      expect(await run(suggestion.split(' '), { folder }), suggestion).toMatchObject({ code: 0, stderr: '' })
+      expect(await runInProcess(suggestion.split(' '), { folder }), suggestion).toMatchObject({ code: 0, stderr: '' })
     }
   })
 
@@ -136,7 +138,7 @@ describe.concurrent('fixture', () => {
   })
 })
 
-describe.concurrent('fixture --describe', () => {
+describe('fixture --describe', () => {
   it.for([
     ['demo', 'Fjordlight: 25 domains (2 in use by a feature), 5 groups, 3 keys, plan stone, seed 42'],
     ['empty', 'Empty: 0 domains (0 in use by a feature), 0 groups, 1 key, plan stone, seed 42'],
@@ -160,7 +162,7 @@ describe.concurrent('fixture --describe', () => {
 
   it('speaks of a file without a title by its path', async ({ folder }) => {
     writeFileSync(join(folder, 'shop.json'), JSON.stringify({ domains: [{ name: 'a.example', profile: 'new' }] }))
-    const { stdout } = await run(['fixture', '--describe', 'shop.json'], { folder })
+    const { stdout } = await runInProcess(['fixture', '--describe', 'shop.json'], { folder })
     expect(stdout.split('\n').slice(0, 4)).toEqual([
       'shop.json: 1 domain (0 in use by a feature), 0 groups, 1 key, plan stone, seed 42',
       '',
@@ -192,7 +194,7 @@ describe.concurrent('fixture --describe', () => {
   })
 })
 
-describe.concurrent('fixture refuses', () => {
+describe('fixture refuses', () => {
   const number = 'must be a whole number from 0 to'
 
   it.for<[args: string[], message: string]>([

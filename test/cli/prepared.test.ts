@@ -10,7 +10,7 @@ import { compileContract } from '../../src/contract/contract.ts'
 import { OWN_DOCUMENT } from '../../src/contract/document.ts'
 import { compileStandalone } from '../../src/contract/standalone.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { ROOT } from '../support/program.ts'
+import { ROOT } from '../support/program-process.ts'
 
 const PREPARED = join(ROOT, 'dist/prepared')
 const BUILT = pathToFileURL(join(ROOT, 'dist/index.js')).href

@@ -4,7 +4,8 @@ import { describe, expect } from 'vitest'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { HAS_CURL, HAS_JQ } from '../support/curl.ts'
 import { blocksOf, type Document, readDocuments } from '../support/documents.ts'
-import { it, PROGRAM, ROOT, runShell } from '../support/program.ts'
+import { it } from '../support/program.ts'
+import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'
 
 const documents = readDocuments()
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }

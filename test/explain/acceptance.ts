@@ -4,7 +4,7 @@ import { includesApiAccess } from '../../src/domain/plans.ts'
 import { type Correction, correctRequest, type ReceivedRequest } from '../../src/explain/correction.ts'
 import { changeAccount } from '../support/account.ts'
 import type { TestResponse, TestService } from '../support/service.ts'
-import { CLOSE, codeOf, type Header, readResponses, requestBytes, type WireResponse } from '../support/wire.ts'
+import { codeOf, type Header, type WireResponse } from '../support/wire.ts'
 
 /** A request as a client sends it, with its key. */
 export interface SentRequest {
@@ -12,14 +12,6 @@ export interface SentRequest {
   target: string
   headers: readonly Header[]
   body?: string | Buffer
-}
-
-/** The answer to a request as it is, which need not even be one of HTTP. */
-export async function sendAsIs(service: TestService, request: SentRequest): Promise<WireResponse> {
-  const bytes = requestBytes({ ...request, headers: [...request.headers, CLOSE] })
-  const [response] = readResponses(await service.sendRaw(bytes), [request.method])
-  if (response === undefined) throw new Error('There was no response.')
-  return response
 }
 
 /** The code of a refusal; the answer to HEAD has but its status. */

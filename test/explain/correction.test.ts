@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
 import { ACCOUNT, changeAccount, DISABLED_KEY, pathOf } from '../support/account.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { AUTHORIZED, type Header, JSON_BODY } from '../support/wire.ts'
-import { codeOfRefusal, correctionOf, received, type SentRequest, sendAsIs, sendCorrection } from './acceptance.ts'
+import { AUTHORIZED, exchangeAsIs, type Header, JSON_BODY } from '../support/wire.ts'
+import { codeOfRefusal, correctionOf, received, type SentRequest, sendCorrection } from './acceptance.ts'
 
 /** A request on the service's plane as far as it matters: method, path and body. */
 type Expected = readonly [method: string, path: string, body?: unknown]
@@ -407,7 +407,7 @@ describe.each<[what: string, rows: Row[]]>([
 })
 
 async function correctAndSend(service: TestService, sent: SentRequest) {
-  const refusal = await sendAsIs(service, sent)
+  const refusal = await exchangeAsIs(service, sent)
   expect(refusal.status).toBeGreaterThanOrEqual(400)
   const correction = await correctionOf(service, received(sent), codeOfRefusal(refusal))
   const response = await sendCorrection(service, correction)

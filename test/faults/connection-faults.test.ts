@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { addFault, control, faultsOf, journalOf } from '../support/control-client.ts'
+import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, CLOSE, Connection, JSON_BODY, readResponses, requestBytes } from '../support/wire.ts'
 
@@ -392,7 +392,7 @@ async function acted(service: TestService, count: number): Promise<void> {
 
 async function monitored(service: TestService, domain: string): Promise<void> {
   for (;;) {
-    const { data } = await control(service, 'GET', '/accounts/default/state')
+    const { data } = await askControl(service, 'GET', '/accounts/default/state')
     if (JSON.stringify(data.domains).includes(domain)) return
     await turn()
   }

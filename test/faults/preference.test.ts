@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { readPreference } from '../../src/faults/preference.ts'
 import { ACCEPTED, contract, operationOf, send } from '../service/refusals.ts'
 import { ACCOUNT, stateOf, withKey } from '../support/account.ts'
-import { addFault, control, faultsOf, journalOf, NO_QUOTA, quotaOf } from '../support/control-client.ts'
+import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
+import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, CLOSE, type Header, headerOf, JSON_BODY, readResponses, requestBytes } from '../support/wire.ts'
 
@@ -138,9 +139,9 @@ describe('A preference is not applied', () => {
     const ask = (more: Record<string, string | null> = {}, path = '/domains') =>
       service.send('GET', path, undefined, { ...headers, ...more })
     const refused = [await ask({ authorization: null }), await ask(withKey('nobody')), await ask({}, '/nowhere')]
-    await control(service, 'PATCH', '/accounts/default/quotas', { bucket: 'domains', remaining: 0 })
+    await askControl(service, 'PATCH', '/accounts/default/quotas', { bucket: 'domains', remaining: 0 })
     refused.push(await ask())
-    await control(service, 'PATCH', '/accounts/default', { plan: 'below-stone' })
+    await askControl(service, 'PATCH', '/accounts/default', { plan: 'below-stone' })
     refused.push(await ask({}, '/dmarc'))
     expect(refused.map(({ status }) => status)).toEqual([401, 401, 404, 429, 403])
     for (const response of refused) expect(response.headers['preference-applied']).toBeUndefined()

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { readOverlay } from '../../src/contract/overlay.ts'
 import { contract, operationOf } from '../service/refusals.ts'
 import { DAY, stateOf } from '../support/account.ts'
-import { control, journalOf, quotaOf } from '../support/control-client.ts'
+import { askControl, journalOf } from '../support/control-plane.ts'
+import { quotaOf } from '../support/quota-headers.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -145,7 +146,7 @@ describe('A domain `locked.understudy.test`', () => {
   it('is freed as any other domain in use', async () => {
     const service = await startService()
     await service.send('POST', '/domains', { domains: ['locked.understudy.test'] })
-    await control(service, 'PUT', '/accounts/default/domains/locked.understudy.test/features', { features: [] })
+    await askControl(service, 'PUT', '/accounts/default/domains/locked.understudy.test/features', { features: [] })
     expect((await service.send('DELETE', '/domains', { domains: ['locked.understudy.test'] })).status).toBe(200)
   })
 })

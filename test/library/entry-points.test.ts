@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect } from 'vitest'
-import { it, ROOT } from '../support/program.ts'
+import { it } from '../support/program.ts'
+import { ROOT } from '../support/program-process.ts'
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   exports: Record<string, string | Record<string, string>>

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { requestIdOf } from '../../src/http/request-id.ts'
 import type { Account, Understudy } from '../../src/index.ts'
-import { violationsOf } from '../support/service.ts'
-import { start } from '../support/stand-in.ts'
+import { budget } from '../support/budget.ts'
+import { sendRequest } from '../support/request.ts'
+import { expectLawful } from '../support/service.ts'
+import { start } from './stand-in.ts'
 
-const ACCOUNTS = 50
+const ACCOUNTS = budget({ quick: 12, full: 50 })
 const CLIENTS_OF_EACH = 4
 const HOUR = 3_600_000
 /** What each client asks for, one after the other. */
@@ -78,26 +80,19 @@ async function runClient(
   const { now, plan, fault, number, remaining, domains } = character
   const seen: Seen[] = []
   async function ask(method: string, path: string, body?: object) {
-    const response = await fetch(account.baseUrl + path, {
-      method,
-      headers: { ...account.headers, 'x-client': `${number}/${client}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    const { status, headers } = response
-    expect(headers.get('date')).toBe(new Date(now).toUTCString())
-    if (fault === undefined || status !== fault) {
-      const received = { status, headers: Object.fromEntries(headers), body: JSON.parse(text) }
-      expect(violationsOf(understudy.contract, method, path, received)).toEqual([])
-    }
-    const reset = headers.get('x-ratelimit-reset')
-    if (reset !== null) expect(Number(reset) * 1000).toBe((Math.floor(now / HOUR) + 1) * HOUR)
-    const left = headers.get('x-ratelimit-remaining')
+    const sent = { ...account.headers, 'x-client': `${number}/${client}` }
+    const received = await sendRequest(method, account.baseUrl + path, body, sent)
+    const { status, headers, text } = received
+    expect(headers['date']).toBe(new Date(now).toUTCString())
+    if (fault === undefined || status !== fault) expectLawful(understudy.contract, method, path, received)
+    const reset = headers['x-ratelimit-reset']
+    if (reset !== undefined) expect(Number(reset) * 1000).toBe((Math.floor(now / HOUR) + 1) * HOUR)
+    const left = headers['x-ratelimit-remaining']
     const answer = {
       request: `${method} ${path}`,
       status,
-      requestId: headers.get('x-request-id') ?? '',
-      remaining: left === null ? undefined : Number(left),
+      requestId: headers['x-request-id'] ?? '',
+      remaining: left === undefined ? undefined : Number(left),
       text,
     }
     seen.push(answer)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { ControlError, FaultSetError, FixtureError, OptionError, startUnderstudy } from '../../src/index.ts'
-import { NOW, send, start } from '../support/stand-in.ts'
+import { NOW, send, start } from './stand-in.ts'
 
 describe('a stand-in', () => {
   it('makes accounts as they are asked for', async () => {

@@ -3,6 +3,7 @@ import { validateAccount } from '../../src/accounts/validation.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { encodeAccount } from '../../src/store/record.ts'
+import { budget } from '../support/budget.ts'
 import { controlApi } from '../support/control-plane.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { API_KEY, START } from '../support/service.ts'
@@ -11,7 +12,7 @@ import { type Answer, Client, type Ending, sendBytes } from './client.ts'
 import { departuresOf, harvest } from './fuzz.ts'
 import { type FuzzedRequest, Requests } from './requests.ts'
 
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 3_000)
+const REQUESTS = budget({ quick: 600, full: 3_000 }, 'FUZZ_REQUESTS')
 const SEED = Number(process.env['FUZZ_SEED'] ?? 42)
 const KNOWN = 200
 const KEYS = 20

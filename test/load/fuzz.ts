@@ -14,7 +14,7 @@ export function departuresOf(
   try {
     const body = isJson ? JSON.parse(text) : undefined
     if (plane === 'service') return violationsOf(contract, method, path, { status, headers, body })
-    expectDocumented(method, path, { status, headers, text, body, data: body?.data, error: body?.error })
+    expectDocumented(method, path, { status, headers, text, body })
     return []
   } catch (error) {
     return [(error as Error).message]

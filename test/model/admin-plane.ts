@@ -5,6 +5,7 @@ import type { Api } from '../../src/contract/api.ts'
 import { compileApi } from '../../src/contract/api-compiler.ts'
 import { readDocument, resolveDocument } from '../../src/contract/document.ts'
 import { compilerFor } from '../../src/contract/schema-compiler.ts'
+import { type Received, sendRequest } from '../support/request.ts'
 import type { Account } from './account.ts'
 import type { Real } from './exchange.ts'
 import type { Model } from './model.ts'
@@ -25,32 +26,23 @@ export function loadDocument(): Promise<Api> {
   return api
 }
 
-export interface AdminResponse {
-  status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the document has just validated
-  body: any
-}
-
 /** Asks the control plane for an operation of its document and holds the answer to it. */
 export async function ask(
   operationId: string,
   parameters: Readonly<Record<string, string>>,
   body: unknown,
   { service }: Real,
-): Promise<AdminResponse> {
+): Promise<Received> {
   const { operations } = await loadDocument()
   const operation = operations.find(({ id }) => id === operationId)
   if (operation === undefined) throw new Error(`The control plane has no operation ${operationId}.`)
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))
-  const response = await fetch(`${new URL(service.baseUrl).origin}/__admin${path}`, {
-    method: operation.method,
-    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  })
-  const answer = { status: response.status, body: await response.json() }
-  const documented = operation.responses.get(answer.status)
-  const what = `${operation.method} ${path} → ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`
-  expect(documented?.check(answer.body), what).toEqual([])
-  return answer
+  const answer = await sendRequest(operation.method, `${new URL(service.baseUrl).origin}/__admin${path}`, body)
+  const departures = operation.responses.get(answer.status)?.check(answer.body)
+  if (departures?.length === 0) return answer
+  expect.fail(
+    `${operation.method} ${path} → ${answer.status} ${answer.text.slice(0, 300)} ${JSON.stringify(departures)}`,
+  )
 }
 
 /** Asks for the ids of groups that were created without an answer that tells them. */

@@ -3,9 +3,9 @@ import type { AccountState } from '../../src/domain/account.ts'
 import { decodeAccount, encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ACCOUNT } from '../support/account.ts'
+import { failingStore, LOST, overMemory } from '../support/failing-store.ts'
 import { type RecordingLog, recordingLog } from '../support/recording-log.ts'
 import { API_KEY, startService, type TestResponse, type TestService } from '../support/service.ts'
-import { failingStore, LOST, overMemory } from '../support/stores.ts'
 import { ACCEPTED, ALL, CASES, contract, noHostname, refuse, send } from './refusals.ts'
 
 describe('A request that is in order', () => {

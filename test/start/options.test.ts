@@ -4,7 +4,7 @@ import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '.
 import { flagOf, type Option, readTexts, type Values } from '../../src/start/option.ts'
 import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS, SERVER_OPTIONS } from '../../src/start/option-table.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
-import { overMemory } from '../support/stores.ts'
+import { overMemory } from '../support/failing-store.ts'
 import { writeInterface } from './interface.ts'
 
 const rows = Object.entries<Option<unknown>>(SERVER_OPTIONS)

@@ -8,25 +8,20 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import { startServer } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
+import { type Received, type SentHeaders, sendRequest } from './request.ts'
 
 export const API_KEY = 'key_TestKey1.000000000000000000000000000000000000000000000000'
 /** Where the clock of a test stands at its beginning: in the middle of a quota window. */
 export const START = Date.parse('2026-01-15T09:30:00Z')
 
-export interface TestResponse {
-  status: number
-  headers: Record<string, string>
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape the validator has just proved
-  body: any
-}
+export type TestResponse = Received
 
 export interface TestService {
   baseUrl: string
   contract: ServiceContract
   store: Store
   /** Sends a request with the account's key; `body` is sent as JSON, or as it is when it is a string. */
-  send(method: string, path: string, body?: unknown, headers?: Record<string, string | null>): Promise<TestResponse>
+  send(method: string, path: string, body?: unknown, headers?: SentHeaders): Promise<TestResponse>
   get(path: string): Promise<TestResponse>
   /** Sends bytes as they are on a connection of its own and resolves to all that comes back until it is closed. */
   sendRaw(bytes: string | Buffer): Promise<string>
@@ -37,6 +32,13 @@ export interface TestService {
 
 /** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
 export async function startService(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<TestService> {
+  const service = await openService(options, behaviours)
+  onTestFinished(service.stop)
+  return service
+}
+
+/** The same for several tests, which stop it after the last. */
+export async function openService(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<TestService> {
   let time = START
   const store = options.store ?? openMemoryStore()
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
@@ -44,35 +46,11 @@ export async function startService(options: ServerOptions = {}, behaviours = OPE
   const { baseUrl, contract } = service
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= service.stop())
-  onTestFinished(stop)
 
-  async function send(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string | null> = {},
-  ): Promise<TestResponse> {
-    const sent = new Headers({ authorization: `Bearer ${API_KEY}` })
-    if (body !== undefined) sent.set('content-type', 'application/json')
-    for (const [name, value] of Object.entries(headers)) value === null ? sent.delete(name) : sent.set(name, value)
-    const payload =
-      body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
-    const response = await fetch(baseUrl + path, {
-      method,
-      headers: sent,
-      ...(payload !== undefined && { body: payload as string }),
-    })
-    const text = await response.text()
-    const received = {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      text,
-      body: text === '' ? undefined : JSON.parse(text),
-    }
-    expect(
-      violationsOf(contract, method, path, received),
-      `${method} ${path} → ${response.status} ${text.slice(0, 200)}`,
-    ).toEqual([])
+  async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {
+    const sent = { authorization: `Bearer ${API_KEY}`, ...headers }
+    const received = await sendRequest(method, baseUrl + path, body, sent)
+    expectLawful(contract, method, path, received)
     return received
   }
 
@@ -100,6 +78,14 @@ export async function startService(options: ServerOptions = {}, behaviours = OPE
     },
     stop,
   }
+}
+
+/** Holds a response to the contract. */
+export function expectLawful(contract: Contract, method: string, path: string, received: TestResponse): void {
+  const violations = violationsOf(contract, method, path, received)
+  // Not by `expect` alone, which takes longer than the request.
+  if (violations.length === 0) return
+  expect(violations, `${method} ${path} → ${received.status} ${received.text.slice(0, 200)}`).toEqual([])
 }
 
 /** Where a response departs from the contract; the router of the server under test is not asked. */

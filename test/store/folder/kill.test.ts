@@ -8,12 +8,13 @@ import type { AccountState } from '../../../src/domain/account.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
 import { decodeAccount } from '../../../src/store/record.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { budget } from '../../support/budget.ts'
 import { bundle } from '../../support/bundle.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { exampleAccount, exampleRecord, SETTINGS } from '../example-account.ts'
 
 const WRITER = await bundle(new URL('killed-writer.mjs', import.meta.url))
-const ROUNDS = 100
+const ROUNDS = budget({ quick: 15, full: 100 })
 const SEED = 20_260_115
 const PLAN = { accounts: 4, clients: 3 }
 const STEPS = 6

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { SILENT } from '../../../src/http/log.ts'
 import type { ServerOptions } from '../../../src/start/options.ts'
 import { startUnderstudy } from '../../../src/start/server.ts'
+import { askControl } from '../../support/control-plane.ts'
 import { startService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -78,17 +79,10 @@ describe('with `skipDamaged`', () => {
     // Neither its key nor its id opens another account in its place.
     const refused = await service.send('GET', '/domains', undefined, as(DAMAGED))
     expect(refused).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } })
-    const admin = `${new URL(service.baseUrl).origin}/__admin/accounts`
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ id: DAMAGED }),
-    }
-    const created = await fetch(admin, init)
+    const created = await askControl(service, 'POST', '/accounts', { id: DAMAGED })
     expect(created.status).toBe(409)
-    const { error } = (await created.json()) as { error: { code: string; message: string } }
-    expect(error).toMatchObject({ code: 'taken', message: expect.stringContaining(path) })
-    expect((await fetch(`${admin}/${DAMAGED}`)).status).toBe(404)
+    expect(created.error).toMatchObject({ code: 'taken', message: expect.stringContaining(path) })
+    expect((await askControl(service, 'GET', `/accounts/${DAMAGED}`)).status).toBe(404)
     await service.stop()
     expect(readFileSync(path, 'utf8')).toBe(content)
 

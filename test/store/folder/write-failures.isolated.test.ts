@@ -14,6 +14,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Log } from '../../../src/http/log.ts'
+import { askControl } from '../../support/control-plane.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { Deed, ObservedDisk } from './observed-disk.ts'
@@ -62,17 +63,7 @@ async function serve(folder: string): Promise<Kept> {
     async domains(sandbox) {
       return (await service.send('GET', '/domains', undefined, as(sandbox))).body.data.domains
     },
-    async ask(method, path, body) {
-      const { origin } = new URL(service.baseUrl)
-      const json = body === undefined ? {} : { body: JSON.stringify(body) }
-      const response = await fetch(`${origin}/__admin${path}`, {
-        method,
-        headers: { 'content-type': 'application/json' },
-        ...json,
-      })
-      await response.text()
-      return response.status
-    },
+    ask: async (method, path, body) => (await askControl(service, method, path, body)).status,
   }
   for (const sandbox of SANDBOXES) expect(await kept.add(sandbox, 'kept.example')).toBe(200)
   return kept

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { PlannedRequest } from '../../src/behaviour/planned-request.ts'
-import type { ObservedService } from '../coverage/observed-service.ts'
+import type { ObservedService } from './observed-service.ts'
 import type { TestResponse } from './service.ts'
 
 /** Sends planned requests over HTTP in their order; the answer of the service to the last. */

@@ -1,0 +1,27 @@
+export const COMMANDS = ['serve', 'fixture', 'assumptions'] as const
+
+export const OPTIONS_OF_SERVE = [
+  'port',
+  'host',
+  'data',
+  'durability',
+  'skip-damaged',
+  'fixture',
+  'seed',
+  'now',
+  'frozen',
+  'api-key',
+  'plan',
+  'faults',
+  'admin-token',
+  'max-accounts',
+  'journal',
+  'no-sandbox-keys',
+  'no-prefer',
+  'no-simulator',
+  'no-admin',
+  'no-quotas',
+  'overlay',
+  'response-validation',
+  'log-level',
+]

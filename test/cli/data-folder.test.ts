@@ -1,0 +1,147 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect } from 'vitest'
+import { expectRefusal, it } from '../support/program.ts'
+import { runProcess } from '../support/program-process.ts'
+
+describe('a data folder', () => {
+  it('keeps domains, groups, key and the clock over a restart', async ({ serve, folder }) => {
+    const accounts = join(folder, 'accounts')
+    const args = ['--data', accounts, '--fixture', 'empty', '--now', '2026-01-15T09:30:00Z']
+    const first = await serve(args)
+    await first.request('/domains', { method: 'POST', body: '{"domains":["a.example","B.example"]}' })
+    await first.request('/domaingroups', { method: 'POST', body: '{"name":"Shop","domains":["a.example"]}' })
+    const before = await first.request('/domaingroups')
+    first.stop()
+    expect(await first.ended).toMatchObject({ code: 0 })
+
+    const second = await serve(['--data', accounts])
+    expect(second.apiKey).toBe(first.apiKey)
+    expect((await second.request('/domaingroups')).body).toEqual(before.body)
+    const { body, headers } = await second.request('/domains')
+    expect(body).toEqual({ success: true, data: { domains: ['a.example', 'b.example'] } })
+    expect(headers.get('x-ratelimit-remaining')).toBe('28')
+    expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
+  })
+
+  it.for<[args: string[], notes: string[]]>([
+    [[], []],
+    [
+      ['--seed', '3', '--frozen'],
+      ['--seed 3', '--frozen true'],
+    ],
+    [
+      ['--fixture', 'empty', '--now', '2026-01-15T09:00:00Z', '--plan', 'stone'],
+      ['--fixture empty', '--now 2026-01-15T09:00:00Z', '--plan stone'],
+    ],
+  ])('says that the account in it heeds none of %j', async ([args, notes], { serve, folder }) => {
+    const first = await serve(['--data', folder])
+    first.stop()
+    await first.ended
+    const second = await serve(['--data', folder, '--log-level', 'silent', ...args])
+    second.stop()
+    const { stderr } = await second.ended
+    const lines = notes.map((note) => `${note}: applies to new accounts only; the account in ${folder} stays as it is`)
+    expect(stderr.split('\n').filter(Boolean).toSorted()).toEqual(lines.toSorted())
+  })
+
+  it('with --skip-damaged starts without a damaged account, and says which and why in one line', async ({
+    serve,
+    folder,
+  }) => {
+    const path = join(folder, 'account-broken.json')
+    writeFileSync(path, '{"format":')
+    const service = await serve(['--data', folder, '--skip-damaged', '--log-level', 'error'])
+    expect((await service.request('/domains')).status).toBe(200)
+    service.stop()
+    const { stderr } = await service.ended
+    expect(stderr).toBe(`--skip-damaged true: leaves out ${path}: is not JSON; it was cut off or changed by hand\n`)
+    expect(readFileSync(path, 'utf8')).toBe('{"format":')
+  })
+
+  it('with --skip-damaged does not start without the account that everybody has', async ({ folder }) => {
+    const path = join(folder, 'account-default.json')
+    writeFileSync(path, '')
+    const message = `The account "default" is damaged: ${path}: is empty`
+    await expectRefusal(['serve', '--port', '0', '--data', folder, '--skip-damaged'], 3, message)
+  })
+
+  it('that is gone at the stop makes the program end with exit code 3 and one line', async ({ serve, folder }) => {
+    const accounts = join(folder, 'accounts')
+    const service = await serve(['--data', accounts, '--log-level', 'silent'])
+    // Something to keep at the stop: the request is counted.
+    expect((await service.request('/domains')).status).toBe(200)
+    rmSync(accounts, { recursive: true })
+    service.stop()
+    const { code, stderr } = await service.ended
+    expect(stderr).toMatch(/^dmarc-understudy: .*account-default\.json cannot be written \(ENOENT: [^\n]+\n$/)
+    expect(code).toBe(3)
+  })
+
+  it('does not hold the key itself', async ({ serve, folder }) => {
+    const service = await serve(['--data', folder])
+    service.stop()
+    await service.ended
+    const kept = readFileSync(join(folder, 'account-default.json'), 'utf8')
+    expect(kept).not.toContain(service.apiKey.split('.')[1])
+  })
+
+  it('that knows of another key by its hash alone is served without telling it', async ({ serve, folder }) => {
+    const first = await serve(['--data', folder, '--api-key', 'key_of_my_own'])
+    first.stop()
+    await first.ended
+    const second = await serve(['--data', folder])
+    expect(second.apiKey).toBe('the one that the account was made with; only its hash is kept')
+    expect(second.curl).toContain('Bearer YOUR_KEY')
+    expect((await second.request('/domains', { headers: { authorization: 'Bearer key_of_my_own' } })).status).toBe(200)
+  })
+})
+
+describe.concurrent('a data folder of a process', () => {
+  it('is refused to a second process with exit code 3 and one line', async ({ serveProcess, folder }) => {
+    const service = await serveProcess(['--data', folder])
+    const user = new RegExp(
+      `^dmarc-understudy: ${folder} is in use by process \\d+ on ${hostname()}: stop it, choose another folder, or [^\\n]+\\n$`,
+    )
+    const { code, stdout, stderr } = await runProcess(['serve', '--port', '0', '--data', folder])
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toMatch(user)
+    expect((await service.request('/domains')).status).toBe(200)
+    service.stop()
+    await service.ended
+    expect(existsSync(join(folder, '.lock'))).toBe(false)
+  })
+
+  it.for(['SIGTERM', 'SIGINT'] as const)(
+    'is free again after %s, and after SIGKILL when it is asked for',
+    async (signal, { serveProcess, folder }) => {
+      const first = await serveProcess(['--data', folder])
+      first.stop('SIGKILL')
+      await first.ended
+      expect(existsSync(join(folder, '.lock'))).toBe(true)
+      const second = await serveProcess(['--data', folder])
+      second.stop(signal)
+      expect(await second.ended).toMatchObject({ code: 0 })
+      expect(readdirSync(folder)).toEqual(['account-default.json'])
+    },
+  )
+
+  it.for(['rename', 'fsync'])(
+    'with --durability %s keeps what was answered from a kill',
+    async (durability, { serveProcess, folder }) => {
+      const first = await serveProcess(['--data', folder, '--durability', durability, '--fixture', 'empty'])
+      expect((await first.request('/domains', { method: 'POST', body: '{"domains":["a.example"]}' })).status).toBe(200)
+      first.stop('SIGKILL')
+      await first.ended
+      const second = await serveProcess(['--data', folder])
+      expect((await second.request('/domains')).body).toMatchObject({ data: { domains: ['a.example'] } })
+    },
+  )
+
+  it('is made where it is missing, relative to where the program runs', async ({ serveProcess, folder }) => {
+    mkdirSync(join(folder, 'here'))
+    await serveProcess(['--data', 'deep/er'], { folder: join(folder, 'here') })
+    expect(existsSync(join(folder, 'here', 'deep', 'er', 'account-default.json'))).toBe(true)
+  })
+})

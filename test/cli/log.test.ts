@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect } from 'vitest'
+import { it } from '../support/program.ts'
+import { PROGRAM } from '../support/program-process.ts'
+
+describe.concurrent('the log', () => {
+  it('that nobody reads holds up neither the answers nor the stop', async ({ onTestFinished }) => {
+    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', '0', '--no-quotas', '--api-key', 'some-key'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let greeting = ''
+    for await (const chunk of child.stdout) {
+      greeting += chunk
+      if (greeting.includes('Try it')) break
+    }
+    const [, baseUrl] = /Base URL {3}(\S+)/.exec(greeting) ?? []
+    // Each leaves a line of about 250 characters, and a pipe holds 64 KiB.
+    for (let sent = 0; sent < 1500; sent++) {
+      const response = await fetch(`${baseUrl}/domains`, { headers: { authorization: 'Bearer some-key' } })
+      expect(response.status).toBe(200)
+      await response.arrayBuffer()
+    }
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  const WRONG_KEY = `key_Wrong123.${'w'.repeat(48)}`
+
+  it('is JSON lines on standard error that tell of every request and hold no secret', async ({ serveProcess }) => {
+    const service = await serveProcess(['--fixture', 'empty', '--admin-token', 'token-of-the-control-plane'])
+    await service.request('/domains', { method: 'POST', body: '{"domains":["a.example"]}' })
+    await service.request('/domaingroups?id=SECRET-ID')
+    await service.request('/dmarc', { headers: { authorization: `Bearer ${WRONG_KEY}` } })
+    await service.request('/nowhere')
+    service.stop()
+    const { stderr } = await service.ended
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines).toMatchObject([
+      {
+        msg: 'request',
+        method: 'POST',
+        path: '/api/v1/domains',
+        operation: 'addDomains',
+        status: 200,
+        account: 'default',
+        key: service.apiKey.split('.')[0],
+      },
+      { msg: 'request', method: 'GET', path: '/api/v1/domaingroups', status: 404, code: 'not_found' },
+      { msg: 'request', method: 'GET', path: '/api/v1/dmarc', status: 401, code: 'unauthorized' },
+      { msg: 'request', method: 'GET', path: '/api/v1/nowhere', status: 404, code: 'not_found' },
+    ])
+    for (const line of lines) {
+      expect(line).toMatchObject({ time: expect.any(String), request_id: expect.any(String), ms: expect.any(Number) })
+    }
+    for (const secret of [service.apiKey.split('.')[1], WRONG_KEY.split('.')[1], 'token-of', 'SECRET-ID', 'Bearer']) {
+      expect(stderr).not.toContain(secret)
+    }
+  })
+
+  it.for(['warn', 'error', 'silent'])('is silent about requests at the level %s', async (level, { serveProcess }) => {
+    const service = await serveProcess(['--log-level', level])
+    await service.request('/domains')
+    service.stop()
+    expect((await service.ended).stderr).toBe('')
+  })
+
+  it('does not mix with standard output', async ({ serveProcess }) => {
+    const service = await serveProcess()
+    const greeting = service.stdout()
+    await service.request('/domains')
+    service.stop()
+    expect((await service.ended).stdout).toBe(greeting)
+  })
+})

@@ -1,0 +1,714 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { ErrorCode } from '../../src/domain/errors.ts'
+import { valueAt } from '../../src/ground/json.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { actionsFor } from '../support/alternatives.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { API_KEY, openService, type TestResponse, type TestService } from '../support/service.ts'
+
+/** Starts a stand-in that makes an alternative choice; whoever starts it stops it. */
+export async function openWithAlternative(
+  id: string,
+  number: number,
+  options: ServerOptions = {},
+): Promise<TestService> {
+  const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
+  try {
+    return await openService({ ...options, overlays: [writeOverlay(folder, actionsFor(`${id}-${number}`))] })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** What one or two requests show of a choice. */
+export interface Behaviour {
+  id: string
+  options?: ServerOptions
+  observe(service: TestService): Promise<unknown>
+  chosen: unknown
+  /** What shows with each alternative, in the order of the document. */
+  alternatives: unknown[]
+}
+
+const NEW_KEY = 'key_NewKey01.111111111111111111111111111111111111111111111111'
+const monitoring = (...domains: string[]): ServerOptions => ({ fixture: { domains } })
+const SHOP = { fixture: { domains: ['a.example'], groups: [{ name: 'Shop', domains: ['a.example'] }] } }
+
+/** Status, and the code of a refusal: `400 missing_id`. */
+function outcome({ status, body }: { status: number; body?: unknown }): string {
+  const code = valueAt(body, '/error/code')
+  return code === undefined ? `${status}` : `${status} ${code}`
+}
+
+async function firstGroup(service: TestService): Promise<string> {
+  return (await service.get('/domaingroups')).body.data.groups[0].id
+}
+
+/** For requests that no operation documents, which the harness would hold against the server. */
+async function sendUndocumented(service: TestService, method: string, path: string): Promise<string> {
+  const response = await fetch(service.baseUrl + path, { method, headers: { authorization: `Bearer ${API_KEY}` } })
+  const text = await response.text()
+  return outcome({ status: response.status, body: text === '' ? undefined : JSON.parse(text) })
+}
+
+async function exhaust(service: TestService): Promise<TestResponse> {
+  for (let sent = 0; sent < 10; sent++) expect((await service.get('/dmarc')).status).toBe(200)
+  return service.get('/dmarc')
+}
+
+const post = (path: string, body: unknown) => async (service: TestService) =>
+  outcome(await service.send('POST', path, body))
+const remove = (path: string, body?: unknown) => async (service: TestService) =>
+  outcome(await service.send('DELETE', path, body))
+
+async function firstChanges(service: TestService, body: unknown): Promise<string> {
+  return outcome(await service.send('PATCH', `/domaingroups?id=${await firstGroup(service)}`, body))
+}
+
+/** Hours from now on, in UTC, at which GET /dmarc has other figures than an hour before. */
+async function hoursOfRefresh(service: TestService): Promise<number[]> {
+  const hours: number[] = []
+  let former = (await service.get('/dmarc')).text
+  service.advance(30 * 60_000)
+  for (let hour = 10; hour < 34; hour++) {
+    const { text } = await service.get('/dmarc')
+    if (text !== former) hours.push(hour % 24)
+    former = text
+    service.advance(60 * 60_000)
+  }
+  return hours
+}
+
+/** Whether any of the domains whose name starts so has had mail. */
+async function hasFigures(service: TestService, prefix: string): Promise<boolean> {
+  const records: { domain: string; count: number }[] = (await service.get('/dmarc')).body.data
+  return records.some(({ domain, count }) => domain.startsWith(prefix) && count > 0)
+}
+
+/** On which day from now domains have figures that are added in the morning, and just before midnight. */
+async function daysUntilFigures(service: TestService): Promise<Record<string, number>> {
+  const named = (prefix: string) => Array.from({ length: 12 }, (_, index) => `${prefix}-${index}.example`)
+  const days: Record<string, number> = {}
+  await service.send('POST', '/domains', { domains: named('morning') })
+  service.advance((14 * 60 + 29) * 60_000 + 30_000)
+  await service.send('POST', '/domains', { domains: named('midnight') })
+  service.advance(60_000)
+  for (let day = 1; day <= 4; day++) {
+    for (const prefix of ['morning', 'midnight']) {
+      if (days[prefix] === undefined && (await hasFigures(service, prefix))) days[prefix] = day
+    }
+    service.advance(24 * 60 * 60_000)
+  }
+  return days
+}
+
+async function mailCounted(service: TestService): Promise<number> {
+  const records: { count: number }[] = (await service.get('/dmarc')).body.data
+  return records.reduce((sum, { count }) => sum + count, 0)
+}
+
+function decimals(text: string): number[] {
+  const figures = [...text.matchAll(/"(?:dmarc|dkim|spf)":\d+(?:\.(\d+))?[,}]/g)]
+  return [...new Set(figures.map(([, fraction = '']) => fraction.length))]
+}
+
+/** One way to each error code, without anything else that is wrong. */
+const REFUSED: Partial<Record<ErrorCode, (service: TestService) => Promise<TestResponse>>> = {
+  unauthorized: (service) => service.send('GET', '/domains', undefined, { authorization: null }),
+  rate_limited: exhaust,
+  missing_id: (service) => service.send('DELETE', '/domaingroups'),
+  invalid_request_body: (service) => service.send('POST', '/domains', ''),
+  invalid_json: (service) => service.send('POST', '/domains', '{'),
+  unknown_field: (service) => service.send('POST', '/domains', { domains: ['b.example'], more: 1 }),
+  missing_field: (service) => service.send('POST', '/domains', {}),
+  no_fields_to_update: async (service) => service.send('PATCH', `/domaingroups?id=${await firstGroup(service)}`, {}),
+  invalid_field_type: (service) => service.send('POST', '/domains', { domains: 'b.example' }),
+  conflicting_fields: async (service) =>
+    service.send('PATCH', `/domaingroups?id=${await firstGroup(service)}`, { domains: [], add_domains: [] }),
+  request_too_large: (service) =>
+    service.send('POST', '/domains', { domains: Array.from({ length: 51 }, (_, index) => `b${index}.example`) }),
+  invalid_name: (service) => service.send('POST', '/domaingroups', { name: '' }),
+  invalid_domain: (service) => service.send('POST', '/domains', { domains: ['b'] }),
+  not_found: (service) => service.send('GET', '/domaingroups?id=none'),
+  domain_delete_failed: (service) => service.send('DELETE', '/domains', { domains: ['used.example'] }),
+  not_monitored: (service) => service.send('POST', '/domaingroups', { name: 'X', domains: ['b.example'] }),
+  duplicate_name: (service) => service.send('POST', '/domaingroups', { name: 'shop' }),
+}
+
+/** The status of a code is chosen, each alternative is another. */
+function statusOf(code: ErrorCode, chosen: number, ...others: number[]): Behaviour {
+  const refused = REFUSED[code]
+  if (refused === undefined) throw new Error(`There is no way to ${code}.`)
+  return {
+    id: `status-${code.replaceAll('_', '-')}`,
+    options: {
+      fixture: {
+        domains: ['a.example', { name: 'used.example', features: ['mta-sts'] }],
+        groups: [{ name: 'Shop', domains: ['a.example'] }],
+      },
+    },
+    observe: async (service) => outcome(await refused(service)),
+    chosen: `${chosen} ${code}`,
+    alternatives: others.map((status) => `${status} ${code}`),
+  }
+}
+
+export const BEHAVIOURS: readonly Behaviour[] = [
+  {
+    id: 'body-limit',
+    async observe(service) {
+      const statuses: number[] = []
+      for (const size of [65_536, 65_537, 102_400, 102_401, 1_048_576, 1_048_577]) {
+        const body = JSON.stringify({ name: `${size}` }).padEnd(size)
+        statuses.push((await service.send('POST', '/domaingroups', body)).status)
+      }
+      return statuses
+    },
+    chosen: [200, 200, 200, 200, 200, 413],
+    alternatives: [
+      [200, 200, 200, 413, 413, 413],
+      [200, 413, 413, 413, 413, 413],
+    ],
+  },
+  {
+    id: 'plan-names',
+    options: { plan: 'stone' },
+    observe: async (service) => outcome(await service.get('/domains')),
+    chosen: '200',
+    alternatives: ['403 unauthorized'],
+  },
+  {
+    id: 'authorization-scheme',
+    async observe(service) {
+      const schemes = ['Bearer', 'bearer', 'BEARER']
+      const headers = schemes.map((scheme) => ({ authorization: `${scheme} ${API_KEY}` }))
+      const responses = await Promise.all(headers.map((each) => service.send('GET', '/domains', undefined, each)))
+      return responses.map(({ status }) => status)
+    },
+    chosen: [200, 401, 401],
+    alternatives: [[200, 200, 200]],
+  },
+  {
+    id: 'gate-order',
+    options: { plan: 'below-stone' },
+    async observe(service) {
+      const { status, headers } = await service.get('/domains')
+      return [status, headers['x-ratelimit-remaining']]
+    },
+    chosen: [403, undefined],
+    alternatives: [[403, '29']],
+  },
+  {
+    id: 'routing',
+    async observe(service) {
+      const stranger = { authorization: null }
+      return [
+        outcome(await service.send('GET', '/nowhere', undefined, stranger)),
+        outcome(await service.send('PUT', '/domains', undefined, stranger)),
+        outcome(await service.send('GET', '/nowhere')),
+      ]
+    },
+    chosen: ['404 not_found', '405 not_found', '404 not_found'],
+    alternatives: [['401 unauthorized', '401 unauthorized', '404 not_found']],
+  },
+  {
+    id: 'path-matching',
+    observe: (service) =>
+      Promise.all(['/domains', '/Domains', '/domains/'].map((path) => sendUndocumented(service, 'GET', path))),
+    chosen: ['200', '404 not_found', '404 not_found'],
+    alternatives: [['200', '200', '200']],
+  },
+  {
+    id: 'head',
+    observe: (service) => sendUndocumented(service, 'HEAD', '/domains'),
+    chosen: '200',
+    alternatives: ['405'],
+  },
+  {
+    id: 'content-type',
+    async observe(service) {
+      const outcomes: string[] = []
+      for (const [name, type] of Object.entries({ one: 'text/plain', two: null })) {
+        // Bytes have no type of their own that fetch would add.
+        const body = new TextEncoder().encode(JSON.stringify({ name }))
+        outcomes.push(outcome(await service.send('POST', '/domaingroups', body, { 'content-type': type })))
+      }
+      return outcomes
+    },
+    chosen: ['400 invalid_request_body', '400 invalid_request_body'],
+    alternatives: [['200', '200']],
+  },
+  {
+    id: 'null-fields',
+    async observe(service) {
+      return [
+        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: null })),
+        outcome(await service.send('POST', '/domaingroups', { name: null })),
+      ]
+    },
+    chosen: ['400 invalid_field_type', '400 invalid_field_type'],
+    alternatives: [['200', '400 missing_field']],
+  },
+  {
+    id: 'unknown-query-parameters',
+    options: SHOP,
+    async observe(service) {
+      return [
+        outcome(await service.get('/domains?page=2')),
+        outcome(await service.get('/dmarc?page=2')),
+        outcome(await service.get('/domaingroups?page=2')),
+        outcome(await service.send('POST', '/domains?page=2', { domains: ['b.example'] })),
+        outcome(await service.send('DELETE', `/domaingroups?page=2&id=${await firstGroup(service)}`)),
+      ]
+    },
+    chosen: ['200', '200', '200', '200', '200'],
+    alternatives: [Array(5).fill('400 unknown_field')],
+  },
+  {
+    id: 'final-dot',
+    observe: post('/domains', { domains: ['b.example.'] }),
+    chosen: '200',
+    alternatives: ['400 invalid_domain'],
+  },
+  {
+    id: 'international-names',
+    observe: post('/domains', { domains: ['münchen.example'] }),
+    chosen: '200',
+    alternatives: ['400 invalid_domain'],
+  },
+  {
+    id: 'underscores',
+    observe: post('/domains', { domains: ['_dmarc.b.example'] }),
+    chosen: '400 invalid_domain',
+    alternatives: ['200'],
+  },
+  {
+    id: 'already-monitored',
+    options: monitoring('a.example'),
+    async observe(service) {
+      const { status, body } = await service.send('POST', '/domains', { domains: ['a.example', 'b.example'] })
+      return [status, body.data?.domains, body.data?.count]
+    },
+    chosen: [400, undefined, undefined],
+    alternatives: [[200, ['b.example'], 1]],
+  },
+  {
+    id: 'repeated-domains',
+    options: monitoring('a.example'),
+    async observe(service) {
+      const added = await service.send('POST', '/domains', { domains: ['b.example', 'B.example.'] })
+      const removed = await service.send('DELETE', '/domains', { domains: ['a.example', 'A.example'] })
+      return [outcome(added), added.body.data?.domains, outcome(removed), removed.body.data?.count]
+    },
+    chosen: ['400 invalid_domain', undefined, '400 invalid_domain', undefined],
+    alternatives: [['200', ['b.example'], '200', 1]],
+  },
+  {
+    id: 'unmonitored-deletion',
+    options: monitoring('a.example'),
+    async observe(service) {
+      const response = await service.send('DELETE', '/domains', { domains: ['a.example', 'b.example'] })
+      return [outcome(response), response.body.data?.domains]
+    },
+    chosen: ['409 domain_delete_failed', undefined],
+    alternatives: [
+      ['400 not_monitored', undefined],
+      ['200', ['a.example']],
+    ],
+  },
+  {
+    id: 'deletion-of-members',
+    options: SHOP,
+    async observe(service) {
+      const deletion = await service.send('DELETE', '/domains', { domains: ['a.example'] })
+      return [outcome(deletion), (await service.get('/domaingroups')).body.data.groups[0].domains]
+    },
+    chosen: ['200', []],
+    alternatives: [['409 domain_delete_failed', ['a.example']]],
+  },
+  {
+    id: 'repeated-members',
+    options: SHOP,
+    async observe(service) {
+      const members = ['a.example', 'A.example']
+      const created = await service.send('POST', '/domaingroups', { name: 'X', domains: members })
+      return [outcome(created), created.body.data?.group.domains, await firstChanges(service, { domains: members })]
+    },
+    chosen: ['200', ['a.example'], '200'],
+    alternatives: [['400 invalid_domain', undefined, '400 invalid_domain']],
+  },
+  {
+    id: 'name-comparison',
+    async observe(service) {
+      const pairs = [
+        ['Mail', 'mAIL'],
+        ['Äpfel', 'äPFEL'],
+        ['straße', 'STRASSE'],
+      ]
+      const statuses: number[] = []
+      for (const [name, other] of pairs) {
+        await service.send('POST', '/domaingroups', { name })
+        statuses.push((await service.send('POST', '/domaingroups', { name: other })).status)
+      }
+      return statuses
+    },
+    chosen: [409, 409, 409],
+    alternatives: [
+      [409, 409, 200],
+      [409, 200, 200],
+    ],
+  },
+  {
+    id: 'quota-scope',
+    options: { fixture: { keys: [{ key: NEW_KEY, created_at: '2025-01-01T00:00:00Z' }] } },
+    async observe(service) {
+      const first = await service.get('/domains')
+      const second = await service.send('GET', '/domains', undefined, { authorization: `Bearer ${NEW_KEY}` })
+      return [first, second].map(({ headers }) => headers['x-ratelimit-remaining'])
+    },
+    chosen: ['29', '29'],
+    alternatives: [['29', '28']],
+  },
+  {
+    id: 'quota-window',
+    observe: async (service) => resetOf(await service.get('/domains')),
+    chosen: '2026-01-15T10:00:00.000Z',
+    alternatives: ['2026-01-15T10:30:00.000Z'],
+  },
+  {
+    id: 'rate-limit-reset',
+    observe: async (service) => (await service.get('/domains')).headers['x-ratelimit-reset'],
+    chosen: `${Date.parse('2026-01-15T10:00:00Z') / 1000}`,
+    alternatives: ['1800'],
+  },
+  {
+    id: 'refresh-time',
+    options: { fixture: 'demo' },
+    observe: hoursOfRefresh,
+    chosen: [0],
+    alternatives: [[4], [22]],
+  },
+  {
+    id: 'processing-time',
+    observe: daysUntilFigures,
+    chosen: { morning: 1, midnight: 2 },
+    alternatives: [
+      { morning: 1, midnight: 1 },
+      { morning: 2, midnight: 2 },
+    ],
+  },
+  {
+    id: 'unprocessed-domains',
+    async observe(service) {
+      await service.send('POST', '/domains', { domains: ['b.example'] })
+      return (await service.get('/dmarc')).body.data.length
+    },
+    chosen: 1,
+    alternatives: [0],
+  },
+  {
+    id: 'count-period',
+    options: { fixture: 'demo' },
+    async observe(service) {
+      // Days differ, so that the ratio to the mail of a single one only comes near the number of days.
+      const ofOneDay = await openWithAlternative('count-period', 1, { fixture: 'demo' })
+      const ratio = (await mailCounted(service)) / (await mailCounted(ofOneDay))
+      await ofOneDay.stop()
+      return [1, 7, 30].find((days) => ratio > days / 2 && ratio < days * 2)
+    },
+    chosen: 30,
+    alternatives: [1, 7],
+  },
+  ...[
+    { path: '/dmarc', limit: 10 },
+    { path: '/domains', limit: 30 },
+    { path: '/domaingroups', limit: 100 },
+  ].map(({ path, limit }) => ({
+    id: `grace-${path.slice(1)}`,
+    options: { fixture: { keys: [{ key: NEW_KEY, created_at: '2026-01-15T09:00:00Z' }] } },
+    async observe(service: TestService) {
+      const old = await service.get(path)
+      const young = await service.send('GET', path, undefined, { authorization: `Bearer ${NEW_KEY}` })
+      return [old, young].map(({ headers }) => Number(headers['x-ratelimit-limit']))
+    },
+    chosen: [limit, limit * 10],
+    alternatives: [
+      [limit, limit * 2],
+      [limit, limit * 100],
+    ],
+  })),
+  {
+    id: 'add-domains-status',
+    observe: post('/domains', { domains: ['b.example'] }),
+    chosen: '200',
+    alternatives: ['202', '201'],
+  },
+  { id: 'create-group-status', observe: post('/domaingroups', { name: 'X' }), chosen: '200', alternatives: ['201'] },
+  {
+    id: 'empty-id-on-read',
+    async observe(service) {
+      const { status, headers, body } = await service.get('/domaingroups?id=')
+      return [outcome({ status, body }), headers['x-ratelimit-remaining'], headers['www-authenticate']]
+    },
+    chosen: ['404 not_found', '99', undefined],
+    alternatives: [['400 missing_id', '99', undefined]],
+  },
+  {
+    id: 'empty-id-on-write',
+    async observe(service) {
+      return [
+        outcome(await service.send('PATCH', '/domaingroups?id=', { name: 'X' })),
+        outcome(await service.send('DELETE', '/domaingroups?id=')),
+        outcome(await service.send('DELETE', '/domaingroups')),
+      ]
+    },
+    chosen: ['400 missing_id', '400 missing_id', '400 missing_id'],
+    alternatives: [['404 not_found', '404 not_found', '400 missing_id']],
+  },
+  {
+    id: 'request-id-format',
+    async observe(service) {
+      const ids = [
+        (await service.get('/domains')).headers['x-request-id'],
+        (await service.send('GET', '/domains', undefined, { authorization: null })).headers['x-request-id'],
+        (await service.get('/nowhere')).headers['x-request-id'],
+        /x-request-id: (\S+)/i.exec(await service.sendRaw('NONSENSE\r\n\r\n'))?.[1],
+      ]
+      return [...new Set(ids.map((id) => (id ?? '').replaceAll(/[0-9a-f]/g, '0')))]
+    },
+    chosen: ['00000000-0000-0000-0000-000000000000'],
+    alternatives: [['0'.repeat(32)]],
+  },
+  {
+    id: 'www-authenticate',
+    async observe(service) {
+      const { status, headers } = await service.send('GET', '/domains', undefined, { authorization: null })
+      return [status, headers['www-authenticate']]
+    },
+    chosen: [401, 'Bearer'],
+    alternatives: [[401, undefined]],
+  },
+  {
+    id: 'retry-after',
+    observe: async (service) => (await exhaust(service)).headers['retry-after'],
+    chosen: undefined,
+    alternatives: ['1800'],
+  },
+  {
+    id: 'add-domains-message',
+    observe: async (service) => (await service.send('POST', '/domains', { domains: ['b.example'] })).body.data.message,
+    chosen: 'Domains added. Background processing has started.',
+    alternatives: ['Domains added successfully.'],
+  },
+  {
+    id: 'delete-domains-message',
+    options: monitoring('a.example'),
+    observe: async (service) =>
+      (await service.send('DELETE', '/domains', { domains: ['a.example'] })).body.data.message,
+    chosen: 'Domains removed.',
+    alternatives: ['Domains deleted successfully.'],
+  },
+  {
+    id: 'delete-group-message',
+    options: SHOP,
+    observe: async (service) =>
+      (await service.send('DELETE', `/domaingroups?id=${await firstGroup(service)}`)).body.data.message,
+    chosen: 'Domain group deleted.',
+    alternatives: ['Domain group deleted successfully.'],
+  },
+  {
+    id: 'update-group-response',
+    options: SHOP,
+    async observe(service) {
+      const path = `/domaingroups?id=${await firstGroup(service)}`
+      const { group, ...rest } = (await service.send('PATCH', path, { name: 'Shops' })).body.data
+      return [group.name, rest]
+    },
+    chosen: ['Shops', {}],
+    alternatives: [['Shops', { message: 'Domain group updated.' }]],
+  },
+  {
+    id: 'too-many-or-no-domains',
+    async observe(service) {
+      const many = Array.from({ length: 51 }, (_, index) => `b${index}.example`)
+      return Promise.all([post('/domains', { domains: many })(service), post('/domains', { domains: [] })(service)])
+    },
+    chosen: ['413 request_too_large', '400 missing_field'],
+    alternatives: [
+      ['400 invalid_request_body', '400 missing_field'],
+      ['400 invalid_domain', '400 missing_field'],
+      ['413 request_too_large', '400 invalid_request_body'],
+      ['413 request_too_large', '200'],
+    ],
+  },
+  {
+    id: 'deletions-per-request',
+    options: monitoring(...Array.from({ length: 51 }, (_, index) => `b${index}.example`)),
+    async observe(service) {
+      const all = (await service.get('/domains')).body.data.domains
+      return [await remove('/domains', { domains: [] })(service), await remove('/domains', { domains: all })(service)]
+    },
+    chosen: ['400 missing_field', '200'],
+    alternatives: [
+      ['400 missing_field', '413 request_too_large'],
+      ['400 invalid_request_body', '200'],
+      ['200', '200'],
+    ],
+  },
+  {
+    id: 'empty-additions',
+    options: SHOP,
+    async observe(service) {
+      return [
+        await firstChanges(service, { add_domains: [] }),
+        await firstChanges(service, { add_domains: ['a.example'] }),
+      ]
+    },
+    chosen: ['200', '200'],
+    alternatives: [['400 no_fields_to_update', '200']],
+  },
+  {
+    id: 'removal-entries',
+    options: SHOP,
+    async observe(service) {
+      return [
+        await firstChanges(service, { remove_domains: ['no host'] }),
+        await firstChanges(service, { remove_domains: ['b.example'] }),
+      ]
+    },
+    chosen: ['200', '200'],
+    alternatives: [['400 invalid_domain', '200']],
+  },
+  {
+    id: 'empty-members',
+    options: SHOP,
+    async observe(service) {
+      return [
+        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: [] })),
+        outcome(await service.send('POST', '/domaingroups', { name: 'Y' })),
+        await firstChanges(service, { domains: [] }),
+      ]
+    },
+    chosen: ['200', '200', '200'],
+    alternatives: [['400 missing_field', '200', '400 missing_field']],
+  },
+  {
+    id: 'blank-names',
+    async observe(service) {
+      return [await post('/domaingroups', { name: ' ' })(service), await post('/domaingroups', { name: '' })(service)]
+    },
+    chosen: ['400 invalid_name', '400 invalid_name'],
+    alternatives: [['200', '400 invalid_name']],
+  },
+  {
+    id: 'group-id-format',
+    async observe(service) {
+      const ids: string[] = []
+      for (let index = 0; index < 30; index++) {
+        ids.push((await service.send('POST', '/domaingroups', { name: `${index}` })).body.data.group.id)
+      }
+      const kinds = { digits: /[0-9]/, 'a to f': /[a-f]/, 'g to z': /[g-z]/, 'A to Z': /[A-Z]/ }
+      const used = Object.entries(kinds).filter(([, kind]) => kind.test(ids.join('')))
+      return {
+        ids: new Set(ids).size,
+        lengths: [...new Set(ids.map((id) => id.length))],
+        of: used.map(([name]) => name),
+      }
+    },
+    chosen: { ids: 30, lengths: [8], of: ['digits', 'a to f', 'g to z', 'A to Z'] },
+    alternatives: [
+      { ids: 30, lengths: [10], of: ['digits', 'a to f', 'g to z'] },
+      { ids: 30, lengths: [6], of: ['digits', 'a to f'] },
+    ],
+  },
+  {
+    id: 'percentages',
+    options: { fixture: 'demo' },
+    observe: async (service) => decimals((await service.get('/dmarc')).text),
+    chosen: [1],
+    alternatives: [[2], [0]],
+  },
+  statusOf('unauthorized', 401, 403),
+  {
+    id: 'status-plan-too-low',
+    options: { plan: 'below-stone' },
+    observe: async (service) => outcome(await service.get('/domains')),
+    chosen: '403 unauthorized',
+    alternatives: ['401 unauthorized', '402 unauthorized'],
+  },
+  statusOf('rate_limited', 429, 403),
+  statusOf('missing_id', 400, 422),
+  statusOf('invalid_request_body', 400, 422),
+  {
+    id: 'status-content-type',
+    async observe(service) {
+      const typed = await service.send('POST', '/domains', '{}', { 'content-type': 'text/plain' })
+      return [outcome(typed), outcome(await service.send('POST', '/domains', ''))]
+    },
+    chosen: ['400 invalid_request_body', '400 invalid_request_body'],
+    alternatives: [['415 invalid_request_body', '400 invalid_request_body']],
+  },
+  {
+    id: 'status-content-encoding',
+    async observe(service) {
+      const coded = await service.send('POST', '/domains', '{}', { 'content-encoding': 'gzip' })
+      return [outcome(coded), outcome(await service.send('POST', '/domains', ''))]
+    },
+    chosen: ['400 invalid_request_body', '400 invalid_request_body'],
+    alternatives: [['415 invalid_request_body', '400 invalid_request_body']],
+  },
+  statusOf('invalid_json', 400, 422),
+  statusOf('unknown_field', 400, 422),
+  statusOf('missing_field', 400, 422),
+  statusOf('no_fields_to_update', 400, 422),
+  statusOf('invalid_field_type', 400, 422),
+  statusOf('conflicting_fields', 400, 422),
+  statusOf('request_too_large', 413, 400),
+  statusOf('invalid_name', 400, 422),
+  statusOf('invalid_domain', 400, 422, 409),
+  statusOf('not_found', 404, 400),
+  {
+    id: 'status-unknown-path',
+    observe: async (service) => [
+      outcome(await service.get('/nowhere')),
+      outcome(await service.send('PUT', '/domains')),
+    ],
+    chosen: ['404 not_found', '405 not_found'],
+    alternatives: [['400 not_found', '405 not_found']],
+  },
+  {
+    id: 'status-wrong-method',
+    async observe(service) {
+      const { status, headers, body } = await service.send('PUT', '/domains')
+      return [outcome({ status, body }), headers['allow']]
+    },
+    chosen: ['405 not_found', 'GET, HEAD, POST, DELETE'],
+    alternatives: [['404 not_found', undefined]],
+  },
+  statusOf('domain_delete_failed', 409, 400, 422),
+  statusOf('not_monitored', 400, 404, 409, 422),
+  statusOf('duplicate_name', 409, 400, 422),
+]
+
+/** Assumptions that no request shows, with the reason. */
+export const UNSEEN: Readonly<Record<string, string>> = {
+  'canonical-form': 'has no alternative; the form is a matter of code',
+  policies: 'has no alternative; other values would be invented',
+  'test-modes': 'has no alternative; other values would be invented',
+  'message-texts': 'has no alternative; any other words are as good',
+  'internal-error': 'has no alternative; the service itself never answers so',
+  'charged-requests': 'has no alternative; what is charged is a matter of code',
+  'ignored-body': 'has no alternative; other operations would need a schema',
+  'name-length-unit': 'has no alternative; JSON Schema counts code points',
+  'new-domain-record': 'has no alternative; the record is a matter of code',
+  'not-http': 'has no alternative; it is outside of every operation',
+  precedence: 'has no alternative; an overlay cannot order keys',
+  'repeated-id': 'has no alternative; which value counts is a matter of code',
+}
+
+function resetOf({ headers }: TestResponse): string {
+  return new Date(Number(headers['x-ratelimit-reset']) * 1000).toISOString()
+}

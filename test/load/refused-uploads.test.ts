@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, it, vi } from 'vitest'
+import { startService } from '../support/service.ts'
+import {
+  AUTHORIZED,
+  CLOSE,
+  Connection,
+  chunked,
+  type Header,
+  JSON_BODY,
+  readResponses,
+  requestBytes,
+} from '../support/wire.ts'
+import { DOMAINS, POST, READ } from './plain-requests.ts'
+
+describe('A refused upload', () => {
+  const BODY = Buffer.alloc(20_000_000, ' ')
+
+  it.each<[what: string, status: number, headers: readonly Header[], body: Buffer]>([
+    ['of 20 MB', 413, [AUTHORIZED, JSON_BODY], BODY],
+    ['of 20 MB on a connection that is to be closed', 413, [AUTHORIZED, JSON_BODY, CLOSE], BODY],
+    [
+      'of 20 MB in chunks',
+      413,
+      [AUTHORIZED, JSON_BODY, ['Transfer-Encoding', 'chunked'], CLOSE],
+      chunked(BODY.toString()),
+    ],
+    ['of 20 MB without a key', 401, [JSON_BODY, CLOSE], BODY],
+  ])('%s gets its answer and is not reset', async (_, status, headers, body) => {
+    const service = await startService()
+    const connection = await Connection.open(service)
+    const errors: Error[] = []
+    connection.socket.on('error', (error) => errors.push(error))
+    const sent = connection.write(requestBytes({ method: 'POST', target: DOMAINS, headers, body }))
+    expect((await connection.next()).status).toBe(status)
+    await sent
+    expect(errors).toEqual([])
+    connection.socket.destroy()
+  })
+
+  it('is read past for ten seconds and no longer', async () => {
+    const service = await startService()
+    const connection = await Connection.open(service)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      await connection.write(
+        requestBytes({ ...POST, headers: [...POST.headers, ['Content-Length', '9999999999']], body: '{' }),
+      )
+      expect((await connection.next()).status).toBe(413)
+      vi.advanceTimersByTime(9_000)
+      await connection.write('more')
+      expect(connection.socket.destroyed).toBe(false)
+      vi.advanceTimersByTime(2_000)
+      await connection.closed
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('leaves the connection to the next request once it is whole', async () => {
+    const service = await startService()
+    const connection = await Connection.open(service)
+    await connection.write(requestBytes({ ...POST, body: Buffer.alloc(3_000_000, ' ') }))
+    expect((await connection.next()).status).toBe(413)
+    await connection.write(READ)
+    expect((await connection.next()).status).toBe(200)
+    connection.socket.destroy()
+  })
+
+  it.each([
+    ['breaks off', requestBytes({ ...POST, headers: [['Content-Length', '100']], body: '{' })],
+    [
+      'has a chunk that is none',
+      requestBytes({ ...POST, headers: [['Transfer-Encoding', 'chunked']], body: '5\r\n{"do' }),
+    ],
+  ])('that %s gets one answer', async (_, bytes) => {
+    const service = await startService()
+    const { hostname, port } = new URL(service.baseUrl)
+    const socket = connect(Number(port), hostname)
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    socket.end(bytes)
+    await once(socket, 'close')
+    expect(readResponses(received).map(({ status }) => status)).toEqual([401])
+  })
+})

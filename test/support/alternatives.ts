@@ -1,0 +1,21 @@
+import { assumptionsOf, overlayFor } from '../../src/contract/assumptions.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import type { Json } from '../../src/ground/json.ts'
+
+export const { document } = await loadContract()
+export const assumptions = assumptionsOf(document.source, document.extensions)
+
+/** Each alternative of each assumption, with its number counted from 1. */
+export const alternatives = assumptions.flatMap((assumption) =>
+  assumption.alternatives.map((alternative, index) => [assumption.id, index + 1, assumption, alternative] as const),
+)
+
+/**
+ * The actions of an overlay that makes an alternative choice, which is named by its id and number: `body-limit-2`. A
+ * test that names one which is none is mistaken.
+ */
+export function actionsFor(name: string): readonly Json[] {
+  const [, , assumption, alternative] = alternatives.find(([id, number]) => `${id}-${number}` === name) ?? []
+  if (assumption === undefined || alternative === undefined) throw new Error(`There is no alternative ${name}.`)
+  return overlayFor(assumption, alternative, document.source).actions
+}
