@@ -13,7 +13,7 @@ const FOLDER = join(import.meta.dirname, '../../fixtures/')
 export const FIXTURE_NAMES = ['demo', 'empty', 'edge-cases', 'agency'] as const
 
 /** The ready-made fixture of this name. */
-export type FixtureName = (typeof FIXTURE_NAMES)[number]
+type FixtureName = (typeof FIXTURE_NAMES)[number]
 
 /** A fixture, and where it came from. */
 export interface LoadedFixture extends Fixture {

@@ -4,7 +4,7 @@ import type { ProfileName } from '../domain/profile.ts'
 import { drawProfile } from '../figures/profiles.ts'
 
 export const STORIES = ['company', 'agency', 'isp', 'random'] as const
-export type Story = (typeof STORIES)[number]
+type Story = (typeof STORIES)[number]
 
 export interface GeneratorOptions {
   domains: number

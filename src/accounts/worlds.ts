@@ -11,7 +11,7 @@ import { type AccountParameters, createAccount, recreateAccount } from './creati
 import type { LoadedFixture } from './fixture.ts'
 
 /** From what a new account is made, unless its creator chooses otherwise. */
-export type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
+type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
   fixture: LoadedFixture
 }
 

@@ -23,5 +23,4 @@ export const ADMIN_CODES = [
 ] as const
 
 export type AdminCode = (typeof ADMIN_CODES)[number]
-export type AdminProblem = Problem<AdminCode>
 export type AdminRefusal = Refusal<AdminCode>

@@ -55,10 +55,7 @@ export function refusalFor(problems: readonly Problem<string>[], catalogue: Cata
 }
 
 /** Query parameters that the operation does not have. */
-export function unknownParameters(
-  query: Readonly<Record<string, unknown>>,
-  { parameters }: Operation,
-): Problem<string>[] {
+function unknownParameters(query: Readonly<Record<string, unknown>>, { parameters }: Operation): Problem<string>[] {
   const unknown = Object.keys(query).filter((name) => !parameters.has(name))
   return unknown.map((name) => ({ code: 'unknown_field', reason: 'query', field: name, value: query[name] }))
 }

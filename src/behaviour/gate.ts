@@ -38,7 +38,7 @@ export interface GateTerms {
   bucketOf(key: ApiKey, path: string): string
 }
 
-export type GateSettings = Pick<Settings, 'gateOrder' | 'plans' | 'quotaWindow' | 'gracePeriod'>
+type GateSettings = Pick<Settings, 'gateOrder' | 'plans' | 'quotaWindow' | 'gracePeriod'>
 
 /** Whether a request is admitted, what acts on it from here on, and what it changes in the counters of its account. */
 export interface GateDecision extends Counted {

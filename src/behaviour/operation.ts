@@ -26,7 +26,7 @@ export type Answer = { data: Json; source?: undefined } | Reading
  * `data` that `make` computes from the immutable `source` and from `variant` alone. Its bytes can therefore be kept for
  * as long as the source is in use, and are not made where nobody sends them.
  */
-export interface Reading {
+interface Reading {
   source: object
   variant: string
   make(): unknown
@@ -90,7 +90,7 @@ export interface FieldSample {
   whenEmptied?(query: Readonly<Record<string, string>>, account: AccountState): Emptied | undefined
 }
 
-export interface Emptied {
+interface Emptied {
   value: readonly string[]
   /** One sentence. */
   change: string

@@ -21,7 +21,7 @@ export interface RuleText {
 }
 
 /** Refusals with this code and this reason. `undefined` stands for any. */
-export interface RefusalPattern {
+interface RefusalPattern {
   code: string | undefined
   reason: string | undefined
 }

@@ -18,7 +18,7 @@ export interface CoverageReport {
   apart: Apart[]
 }
 
-export interface Share {
+interface Share {
   seen: number
   total: number
   percent: number
@@ -34,14 +34,14 @@ export interface Gap {
   hint?: string
 }
 
-export interface OperationCoverage {
+interface OperationCoverage {
   operation: string
   method: string
   path: string
   responses: ResponseCoverage[]
 }
 
-export interface ResponseCoverage extends Gap {
+interface ResponseCoverage extends Gap {
   status: number
   code?: string
   genuine: number
@@ -49,7 +49,7 @@ export interface ResponseCoverage extends Gap {
   documented: boolean
 }
 
-export interface RuleCoverage extends Gap {
+interface RuleCoverage extends Gap {
   id: string
   /** The one operation that it holds for; absent where there are several. */
   operation?: string
@@ -57,7 +57,7 @@ export interface RuleCoverage extends Gap {
   seen: boolean
 }
 
-export interface EdgeCoverage extends Gap {
+interface EdgeCoverage extends Gap {
   id: string
   /** Absent where all operations of the path share it. */
   operation?: string
@@ -68,7 +68,7 @@ export interface EdgeCoverage extends Gap {
   seen: boolean
 }
 
-export type Apart =
+type Apart =
   | { kind: 'response'; operation: string; status: number; code: string; why: string }
   | { kind: 'rule'; id: string; says: string; why: string }
 

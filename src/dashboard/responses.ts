@@ -13,7 +13,7 @@ export interface Facts {
   corruptions: readonly string[]
 }
 
-export interface Account {
+interface Account {
   id: string
   plan: string
   now: string
@@ -107,7 +107,7 @@ export interface Fixture {
   groups?: readonly FixtureGroup[]
 }
 
-export interface Domain {
+interface Domain {
   /** The row of the domain in GET /dmarc, if it has one now. */
   record: DmarcRecord | null
 }

@@ -24,7 +24,7 @@ export interface FixtureKey {
 }
 
 /** A group of a fixture. Without an id, it gets the next id of the account. */
-export interface FixtureGroup {
+interface FixtureGroup {
   id?: string
   name: string
   domains?: readonly string[]

@@ -4,7 +4,7 @@ import { bytesOf } from '../http/content.ts'
 import type { Delivery } from '../http/engine/outbox.ts'
 
 /** An exchange as far as it takes to end it. */
-export interface Wire {
+interface Wire {
   request: IncomingMessage
   response: ServerResponse
   /** Aborted when the server stops; nothing waits any longer then. */

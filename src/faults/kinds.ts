@@ -20,7 +20,7 @@ export interface FaultKind {
   withoutBody?: string
 }
 
-export type Action =
+type Action =
   /** Does nothing but the delay that any rule may have. */
   | { type: 'delay' }
   /** Responds in place of the service, as the rule says. */

@@ -12,8 +12,6 @@ export interface Content {
 /** Bytes up to which a text is not worth the bytes that it is sent as. */
 const SHORT = 4_096
 
-export const EMPTY: Content = { held: '', size: 0 }
-
 export function contentOf(text: string): Content {
   const size = Buffer.byteLength(text)
   return { held: size <= SHORT ? text : Buffer.from(text), size }

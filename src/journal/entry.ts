@@ -9,7 +9,7 @@ import type { ViolationReport } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
 
 /** What made the response other than that of the service. */
-export interface InjectionRecord {
+interface InjectionRecord {
   source: 'rule' | 'prefer' | 'simulator'
   /** The id of the fault rule. */
   id: string | undefined

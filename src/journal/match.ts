@@ -64,7 +64,7 @@ export function differencesOf(entry: Entry, match: RequestMatch, basePath: strin
 }
 
 /** Whether the request or the response violates the contract. A refusal because of the state is no violation. */
-export function violates({ unlawful, violations, injected }: Entry): boolean {
+function violates({ unlawful, violations, injected }: Entry): boolean {
   return violations.length > 0 || (unlawful && !injected)
 }
 

@@ -150,7 +150,7 @@ export function readTexts<Value>(
 }
 
 /** Whether it is a switch that is on by default, so that its flag turns it off. */
-export function turnsOff({ kind, default: usual }: Option<unknown>): boolean {
+function turnsOff({ kind, default: usual }: Option<unknown>): boolean {
   return kind === toggle && usual === true
 }
 

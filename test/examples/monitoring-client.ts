@@ -21,7 +21,7 @@ export interface ClientOptions {
 }
 
 /** The service refused a request. */
-export class RefusedError extends Error {
+class RefusedError extends Error {
   readonly code: string
 
   constructor(code: string, message: string) {

@@ -17,7 +17,7 @@ const DURATION = /^P(\d+[DW])?(T(\d+H)?(\d+M)?(\d+S)?)?$/
 let api: Promise<Api> | undefined
 
 /** The control plane's document, validated anew, which the server does not do. */
-export function loadDocument(): Promise<Api> {
+function loadDocument(): Promise<Api> {
   api ??= readDocument({ path: DOCUMENT, codes: ADMIN_CODES, validated: false })
     .then((text) => resolveDocument(text))
     .then(async (document) =>

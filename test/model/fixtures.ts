@@ -11,7 +11,7 @@ export interface Fixture {
   groups_created?: number
 }
 
-export interface FixtureDomain {
+interface FixtureDomain {
   name: string
   added_at?: string
   features?: readonly string[]

@@ -108,7 +108,7 @@ export const BEGINNING = Date.parse('2026-01-15T09:30:00Z')
 /** The end of the young key's grace period. */
 export const GRACE_END = BEGINNING + 45 * MINUTE
 
-export interface KeyOfPool {
+interface KeyOfPool {
   name: string
   /** Milliseconds since the Unix epoch, on the account's clock. */
   createdAt: number

@@ -22,7 +22,7 @@ export interface PlannedRequest {
 }
 
 /** A query parameter; `of` is how to find an id among those of the moment. */
-export type PlannedParameter = { name: string; value: string } | { of: IdChoice; index: number }
+type PlannedParameter = { name: string; value: string } | { of: IdChoice; index: number }
 
 type IdChoice = 'group' | 'former group' | 'group in other case' | 'group of another account'
 

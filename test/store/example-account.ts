@@ -29,7 +29,7 @@ export function exampleAccount(id: string, hashes: readonly string[] = []): Acco
   return decodeAccount(exampleRecord(id, hashes), SETTINGS)
 }
 
-export function exampleKey(hash: string): ApiKey {
+function exampleKey(hash: string): ApiKey {
   return { id: `key with hash ${hash}`, hash, createdAt: 0, disabled: false }
 }
 

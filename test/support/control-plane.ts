@@ -66,7 +66,7 @@ function departuresOf(method: string, path: string, { status, headers, body }: R
 }
 
 /** The operation of a path below `/__admin`. */
-export function controlOperationAt(method: string, path: string): Operation | undefined {
+function controlOperationAt(method: string, path: string): Operation | undefined {
   const verb = method === 'HEAD' ? 'GET' : method
   const given = (path.split('?')[0] || '/').split('/')
   return controlApi.operations.find((operation) => {

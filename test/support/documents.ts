@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** One command of a fenced block, and what the document says about it. */
-export interface DocumentedCommand {
+interface DocumentedCommand {
   /** In one line, without its comment. */
   text: string
   /** The error code after `# refused: `. */
@@ -43,7 +43,7 @@ export function blocksOf(markdown: string): Block[] {
 }
 
 /** The commands of the blocks in the language `sh`, in their order. */
-export function commandsOf(blocks: readonly Block[]): DocumentedCommand[] {
+function commandsOf(blocks: readonly Block[]): DocumentedCommand[] {
   return blocks.flatMap(({ language, content }, index) => {
     if (language !== 'sh') return []
     const lines = content.replaceAll(/\\\n\s*/g, '').split('\n')

@@ -15,7 +15,7 @@ export function drawsOf(seed: number): () => number {
   return () => fraction(scramble(word++ >>> 0))
 }
 
-export const LOADED = new Map(
+const LOADED = new Map(
   await Promise.all(CORRUPTIONS.map(async (name) => [name, await FAULT_KINDS[name].action.load()] as const)),
 )
 
@@ -54,15 +54,15 @@ export function differences(before: unknown, after: unknown, pointer = ''): Diff
   return [...keys].flatMap((key) => differences(ownOf(one, key), ownOf(other, key), pointTo(pointer, key)))
 }
 
-export function ownOf(object: Json, key: string): unknown {
+function ownOf(object: Json, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
-export function typeOf(value: unknown): string {
+function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
-export function isJson(text: string): boolean {
+function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true
@@ -82,11 +82,11 @@ export function values(value: unknown): unknown {
   )
 }
 
-export function compare(one: unknown, other: unknown): number {
+function compare(one: unknown, other: unknown): number {
   return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1
 }
 
-export const ENVELOPE = ['/success', '/data', '/error']
+const ENVELOPE = ['/success', '/data', '/error']
 
 /** Asserts everything that the kind promises of one changed answer. */
 export function prove(
