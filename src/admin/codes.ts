@@ -1,4 +1,4 @@
-import type { Problem, Refusal } from '../domain/errors.ts'
+import type { Refusal } from '../domain/errors.ts'
 
 /**
  * The error codes of the control plane. Its document gives each a status and a message; a test compares the two lists.
