@@ -66,7 +66,7 @@ export interface FaultReport {
   phase: 'before' | 'after'
   /** How many requests have matched the rule. */
   matched: number
-  /** How many of these it was applied to. */
+  /** On how many of these it acted. */
   hits: number
   state: 'active' | 'spent' | 'expired'
   rule: KnownFaultRule

@@ -105,7 +105,7 @@ type NameIn<Field extends FaultKind['field']> = {
 
 /** The values of the field `connection` of a rule. */
 export type ConnectionFault = NameIn<'connection'>
-/** The values of the field `corrupt` of a rule. With `compatible` a response stays lawful. */
+/** The values of the field `corrupt` of a rule. With `compatible` a response still obeys the contract. */
 export type Corruption = NameIn<'corrupt'>
 
 /** A fault rule whose kinds are those of the table. A rule with any other does not pass its schema. */

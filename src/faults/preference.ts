@@ -74,8 +74,8 @@ export function readPreference(header: string): Preference {
   }
   const code = given.get('code')
   const delay = given.get('delay') ?? ''
-  const lawful = /^\d{1,6}$/.test(delay) && Number(delay) <= LONGEST_DELAY
-  return { ...(code && { code: code.toLowerCase() }), ...(lawful && { delay: Number(delay) }) }
+  const valid = /^\d{1,6}$/.test(delay) && Number(delay) <= LONGEST_DELAY
+  return { ...(code && { code: code.toLowerCase() }), ...(valid && { delay: Number(delay) }) }
 }
 
 function unquoted(value: string): string {

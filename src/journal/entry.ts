@@ -50,7 +50,7 @@ export interface Entry {
   /** What is wrong with the request, up to a limit. The first problem was answered. */
   problems: readonly Problem<string>[]
   /** Whether the contract forbids the request in every state, because of its path, method, parameters or body. */
-  unlawful: boolean
+  violatesContract: boolean
   /** The response of the service, if a fault replaced or prevented it. */
   decided: Decided | undefined
   /** Names and values alternate, as sent. */

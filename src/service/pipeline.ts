@@ -72,7 +72,8 @@ export function createPipeline(
     function followStages(): Awaitable<Outcome> {
       return whenReady(admit(routed), (admitted) => {
         reached = admitted
-        if (admitted.refusal !== undefined) return refuseWith(admitted, undefined, admitted.refusal, admitted.unlawful)
+        if (admitted.refusal !== undefined)
+          return refuseWith(admitted, undefined, admitted.refusal, admitted.violatesContract)
         // The first place of faults: the request is admitted, and its body is not read yet.
         return whenReady(injectBefore(admitted), (entered) => {
           if ('reply' in entered) return entered
@@ -149,7 +150,7 @@ export function createPipeline(
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,
       refusal,
-      unlawful: refusal !== undefined && refusal !== decision.refusal,
+      violatesContract: refusal !== undefined && refusal !== decision.refusal,
     }
     // Without a refusal, there are an operation and a principal.
     return gated as Admitted | Refused
@@ -233,9 +234,9 @@ export function createPipeline(
     gated: Admitted | Refused,
     conforming: Conforming | undefined,
     { problems }: Refusal<string>,
-    unlawful: boolean,
+    violatesContract: boolean,
   ): Outcome {
-    return outcomeOf(gated, conforming, replier.refuse(gated.operation, problems), problems, unlawful)
+    return outcomeOf(gated, conforming, replier.refuse(gated.operation, problems), problems, violatesContract)
   }
 
   function fail(reached: Stage, error: unknown): Outcome {

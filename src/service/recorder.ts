@@ -55,7 +55,7 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
 
   /** Nothing in it keeps the request, the response or the account in memory. */
   function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
-    const { gated, conforming, reply, problems, unlawful, failure, allowance, decided } = outcome
+    const { gated, conforming, reply, problems, violatesContract, failure, allowance, decided } = outcome
     const { requestId, operation, principal, disabled, routed } = gated
     const { request, path } = routed
     const { journal } = worlds
@@ -77,7 +77,7 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
       status: reply?.status,
       code: reply?.code,
       problems: journal.keepProblems(problems, content?.size ?? 0),
-      unlawful,
+      violatesContract,
       decided,
       responseHeaders,
       responseBody: reply && journal.keepBody(reply.body),
@@ -113,7 +113,7 @@ export function createMalformedRecorder({
       status,
       code: problem.code,
       problems: [problem],
-      unlawful: true,
+      violatesContract: true,
       decided: undefined,
       responseHeaders: Object.entries(headers).flat(),
       responseBody: worlds.journal.keepBody({ held: body, size: body.length }),

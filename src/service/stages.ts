@@ -52,7 +52,7 @@ export interface Admitted extends Gated {
   operation: Operation
   principal: Principal
   refusal: undefined
-  unlawful: false
+  violatesContract: false
 }
 
 /** A request that goes no further. */
@@ -61,7 +61,7 @@ export interface Refused extends Gated {
   principal: Principal | undefined
   refusal: Refusal<string>
   /** Whether the contract itself forbids it, whatever any account holds. */
-  unlawful: boolean
+  violatesContract: boolean
 }
 
 /** A request whose body is read, and which conforms to the contract or does not. */
@@ -86,7 +86,7 @@ export interface Outcome {
   /** What is wrong with the request; the first problem is the one that is answered. */
   problems: readonly Problem<string>[]
   /** Whether the contract itself forbids the request, whatever the account holds. */
-  unlawful: boolean
+  violatesContract: boolean
   /** What failed inside. */
   failure: unknown
   allowance: Allowance | undefined
@@ -112,7 +112,7 @@ export function outcomeOf(
   conforming: Conforming | undefined,
   reply: Reply | undefined,
   problems: readonly Problem<string>[] = NO_PROBLEMS,
-  unlawful = false,
+  violatesContract = false,
 ): Outcome {
   const { allowance, injection, effect } = gated
   return {
@@ -120,7 +120,7 @@ export function outcomeOf(
     conforming,
     reply,
     problems,
-    unlawful,
+    violatesContract,
     failure: undefined,
     allowance,
     injection,
