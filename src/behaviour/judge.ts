@@ -7,9 +7,8 @@ import type { Answer, ConformingRequest, ServiceContract } from './operation.ts'
 export type Judgement = Acceptance<AccountState, Answer> | Refusal<string>
 
 /**
- * What the service answers to a request of a caller who may make it, and the account after it. This is the one place
- * that knows: query, body, limits, precedence, state and answer are decided here, for every part of the program. It is
- * pure. `now` is in milliseconds on the account's clock.
+ * What the service answers to a request of a caller who may make it, and the account after it: `conform`, then
+ * `decide`. No other part of the program decides that. It is pure. `now` is in milliseconds on the account's clock.
  */
 export function judge(
   request: ReceivedRequest,

@@ -3,6 +3,7 @@ import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import type { Decision } from '../domain/errors.ts'
 import type { Json } from '../ground/json.ts'
+import type { Reading } from '../http/reply.ts'
 
 /** A contract with the behaviour of each of its operations: everything that decides what the service answers. */
 export interface ServiceContract extends Contract {
@@ -21,16 +22,6 @@ export interface ConformingRequest {
 
 /** The `data` of a success. */
 export type Answer = { data: Json; source?: undefined } | Reading
-
-/**
- * `data` that `make` computes from the immutable `source` and from `variant` alone. Its bytes can therefore be kept for
- * as long as the source is in use, and are not made where nobody sends them.
- */
-interface Reading {
-  source: object
-  variant: string
-  make(): unknown
-}
 
 /** What a request to an operation consists of, beside its method, its path and its key. */
 export interface SampleRequest {

@@ -6,7 +6,7 @@ const text: Json = { type: 'string', minLength: 1 }
 const status: Json = { type: 'integer', minimum: 400, maximum: 599 }
 const codeByName: Json = { type: 'object', additionalProperties: text }
 
-/** The schema of each `x-` key that openapi.yaml can have. README.md says what each key means. */
+/** The schema of each `x-` key that openapi.yaml can have. docs/assumptions.md says what each key means. */
 const EXTENSIONS: Readonly<Record<string, Json>> = {
   'x-assumption': {
     type: 'object',

@@ -56,11 +56,12 @@ export function createPipeline(
   const application = { contract, replier, stopping }
   const send = createSender({ contract, clock: deps.clock, stopping, ended, record: createRecorder(deps) })
   let unauthenticated = 0
-  let source = { seed: 0, id: '', text: '' }
+  let idSource = { seed: 0, id: '', text: '' }
 
   /**
-   * The path of a request, from top to bottom: Routed → Admitted → Conforming → Outcome → Reply. Each stage takes the
-   * value of the stage before it and returns its own. Where nothing has to wait, the whole path is one synchronous call.
+   * The path of a request, from top to bottom: Routed → Admitted → Conforming → Outcome, which is then sent. Each stage
+   * takes the value of the stage before it and returns its own. Where nothing has to wait, the whole path is one
+   * synchronous call.
    */
   return function serve(request, response) {
     // Requests that a client sent behind one whose connection a fault has ended are lost with it.
@@ -82,6 +83,7 @@ export function createPipeline(
             reached = conforming
             const { conformity } = conforming
             if (!conformity.ok) return refuseWith(entered, conforming, conformity, true)
+            // A domain in the body may ask for another response by its name; then nothing is decided.
             const simulated = simulate(conforming, conformity)
             if (simulated !== undefined) return simulated
             return whenReady(decideAndKeep(entered, conformity), (decision) => answer(conforming, decision))
@@ -93,7 +95,7 @@ export function createPipeline(
     return attempt(
       () => {
         const outcome = attempt(followStages, (error) => fail(reached, error))
-        // The second place of faults: the service's own response exists, and what the request changes is changed.
+        // The second place of faults: the change is stored, and the response is made but not sent.
         return whenReady(whenReady(outcome, injectAfter), send)
       },
       (error) => abandon(reached, error),
@@ -126,7 +128,7 @@ export function createPipeline(
     )
   }
 
-  /** What the gate's decision makes of the request. A request that is refused meets no fault. */
+  /** What the gate's decision makes of the request. A request that the gate refuses meets no fault. */
   function enter(
     routed: Routed,
     { decision, history }: GateResult,
@@ -158,8 +160,8 @@ export function createPipeline(
 
   /** The source of an account's request ids; remembered for the account that was asked last. */
   function sourceOf({ seed, id }: AccountState): string {
-    if (source.seed !== seed || source.id !== id) source = { seed, id, text: `${seed} ${id}` }
-    return source.text
+    if (idSource.seed !== seed || idSource.id !== id) idSource = { seed, id, text: `${seed} ${id}` }
+    return idSource.text
   }
 
   /** Reads the body and holds the request to the contract. */
@@ -212,7 +214,7 @@ export function createPipeline(
     }))
   }
 
-  /** What the service answers, once it is kept. A change that comes second is decided again by the state it finds. */
+  /** What the service answers, once the change is stored. If another change came first, the store decides again. */
   function decideAndKeep(
     { principal: { account, now } }: Admitted,
     request: ConformingRequest,
