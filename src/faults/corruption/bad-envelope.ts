@@ -14,7 +14,7 @@ function* candidates({ text, root }: ParsedResponse, draw: Draw): Generator<Cand
   const envelope = documentSpan(text)
   const success = spanAt(text, ['success'])
   const content = spanAt(text, [own])
-  const stranger = failed ? '{}' : '{"code":"unknown","message":"Unknown error."}'
+  const otherValue = failed ? '{}' : '{"code":"unknown","message":"Unknown error."}'
   const ways: Candidate['make'][] = [
     () => ({ text: removeEntry(text, envelope, 'success'), change: '/success was left out.' }),
     () => ({ text: replaceSpan(text, success, `${failed}`), change: `/success became ${failed}.` }),
@@ -22,7 +22,7 @@ function* candidates({ text, root }: ParsedResponse, draw: Draw): Generator<Cand
     () => ({ text: replaceSpan(text, success, failed ? '0' : '1'), change: '/success became a number.' }),
     () => ({ text: removeEntry(text, envelope, own), change: `/${own} was left out.` }),
     () => ({ text: insertEntry(text, envelope, 2, `"${other}":null`), change: `/${other} was added and is null.` }),
-    () => ({ text: insertEntry(text, envelope, 2, `"${other}":${stranger}`), change: `/${other} was added.` }),
+    () => ({ text: insertEntry(text, envelope, 2, `"${other}":${otherValue}`), change: `/${other} was added.` }),
     () => ({ text: textOf(text, content), change: `The answer became what /${own} held.` }),
     () => ({ text: `[${text}]`, change: 'The answer was put in an array.' }),
     () => ({ text: '{}', change: 'The answer became an empty object.' }),
