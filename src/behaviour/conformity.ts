@@ -41,7 +41,7 @@ export function conform(
   const value = settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
   const refusal = refusalFor(joined(inQuery, operation.checkBody(value)), catalogue)
   if (refusal !== undefined) return { ...refusal, value }
-  // The check of the body has just proved that it is an object.
+  // The check of the body has just shown that it is an object.
   return { ok: true, operation, query, body: value as Json }
 }
 

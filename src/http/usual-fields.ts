@@ -10,7 +10,7 @@ export interface Limits {
 
 /**
  * The fields that every response of the service has: one by one for the journal, and as text for the wire, because Node
- * examines each character of single fields. A test proves that both are the same.
+ * examines each character of single fields. A test compares the two.
  */
 export function usualFields(
   size: number,

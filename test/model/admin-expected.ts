@@ -15,7 +15,7 @@ export interface AdminExpected {
   code?: string
   data?: unknown
   /** Takes note of what is the service's to choose. */
-  // biome-ignore lint/suspicious/noExplicitAny: the data whose shape the document has just proved
+  // biome-ignore lint/suspicious/noExplicitAny: the data whose shape the document has just validated
   learn?(data: any): void
 }
 

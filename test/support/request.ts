@@ -5,7 +5,7 @@ export interface Received {
   headers: Record<string, string>
   text: string
   /** The parsed text where the response is JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape a document has just proved
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies whose shape a document has just validated
   body: any
 }
 

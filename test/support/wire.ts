@@ -122,7 +122,7 @@ export interface Envelope {
   error?: { code: string; message: string }
 }
 
-/** The parsed body, whose shape the contract has proved. */
+/** The parsed body, whose shape the contract has validated. */
 export function bodyOf({ text }: WireResponse): Envelope | undefined {
   return text === '' ? undefined : JSON.parse(text)
 }

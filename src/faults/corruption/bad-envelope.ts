@@ -5,7 +5,7 @@ import { documentSpan, insertEntry, removeEntry, replaceSpan, spanAt, textOf } f
 import { type ParsedResponse, shuffle } from './parsed-response.ts'
 
 /** The envelope that the contract promises is missing, or incomplete. */
-export const badEnvelope: CorruptionKind = { candidates, proves: violates }
+export const badEnvelope: CorruptionKind = { candidates, verify: violates }
 
 function* candidates({ text, root }: ParsedResponse, draw: Draw): Generator<Candidate> {
   if (!isObject(root.value)) return

@@ -23,7 +23,7 @@ const TRIALS = 3
 /** Another body that the contract also allows: it means the same, or the contract leaves room for the difference. */
 export const compatible: CorruptionKind = {
   candidates,
-  proves: (text, response) => text !== response.text && !violates(text, response),
+  verify: (text, response) => text !== response.text && !violates(text, response),
 }
 
 function* candidates(response: ParsedResponse, draw: Draw): Generator<Candidate> {

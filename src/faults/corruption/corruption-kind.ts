@@ -6,10 +6,10 @@ export interface CorruptionKind {
   /** Changes that may keep the promise, in an order that chance decides. */
   candidates(response: ParsedResponse, draw: Draw): Iterable<Candidate>
   /** Whether a changed text keeps the promise. */
-  proves(text: string, response: ParsedResponse): boolean
+  verify(text: string, response: ParsedResponse): boolean
 }
 
-/** A change that is possible; whether it keeps the promise of its kind must still be proved. */
+/** A change that is possible; whether it keeps the promise of its kind must still be verified. */
 export interface Candidate {
   /** Candidates for the same kind of place usually all succeed or all fail. */
   about: unknown

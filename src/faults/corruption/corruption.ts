@@ -13,11 +13,11 @@ export interface CorruptedBody {
 const PATIENCE = 3
 
 /**
- * Changes the body of a genuine response in a way that the kind promises. The result was proved against the contract,
+ * Changes the body of a genuine response in a way that the kind promises. The result was verified against the contract,
  * and the parts that should not change keep their bytes. `undefined` where the body has nothing that can be changed so.
  */
 export function corruptBody(
-  { candidates, proves }: CorruptionKind,
+  { candidates, verify }: CorruptionKind,
   body: Buffer,
   contract: ResponseContract,
   draw: Draw,
@@ -28,7 +28,7 @@ export function corruptBody(
     const failed = failures.get(about) ?? 0
     if (failed === PATIENCE) continue
     const { text, change } = make()
-    if (proves(text, response)) return { body: Buffer.from(text), change }
+    if (verify(text, response)) return { body: Buffer.from(text), change }
     failures.set(about, failed + 1)
   }
   return undefined

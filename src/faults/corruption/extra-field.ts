@@ -5,7 +5,7 @@ import { additions } from './novelties.ts'
 import { type ParsedResponse, placesIn, type Shape } from './parsed-response.ts'
 
 /** An object has a field that the contract forbids. */
-export const extraField: CorruptionKind = { candidates: extraFields, proves: violates }
+export const extraField: CorruptionKind = { candidates: extraFields, verify: violates }
 
 function* extraFields(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   for (const place of placesIn(response.root, draw, isClosed)) {

@@ -4,7 +4,7 @@ import { entriesOf, replaceSpan } from './json-text.ts'
 import { type ParsedResponse, type Place, placesIn, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
 /** Text that is not JSON, as faulty servers are known to send it. */
-export const malformedJson: CorruptionKind = { candidates, proves: (text) => !isJson(text) }
+export const malformedJson: CorruptionKind = { candidates, verify: (text) => !isJson(text) }
 
 function* candidates(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   for (const way of shuffle([cutOff, trailingComma, singleQuotes, errorPage, notANumber, control, twice], draw)) {

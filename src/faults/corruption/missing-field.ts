@@ -4,7 +4,7 @@ import { removeEntry } from './json-text.ts'
 import { type ParsedResponse, placesIn, pointerOf, type Shape, spanOf } from './parsed-response.ts'
 
 /** A required field is missing. */
-export const missingField: CorruptionKind = { candidates: missingFields, proves: violates }
+export const missingField: CorruptionKind = { candidates: missingFields, verify: violates }
 
 /** The fields of the envelope belong to `bad-envelope`. */
 function* missingFields(response: ParsedResponse, draw: Draw): Generator<Candidate> {

@@ -78,7 +78,7 @@ export function shuffle<Item>(items: readonly Item[], draw: Draw): Item[] {
 
 /**
  * What the schemas that may apply to a place say about it together. All alternatives (`oneOf`) count, so it is a guess,
- * which the check of the contract proves or disproves.
+ * which the check of the contract confirms or refutes.
  */
 export class Shape {
   readonly #schemas: readonly Json[]

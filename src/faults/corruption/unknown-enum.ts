@@ -4,7 +4,7 @@ import { replacement, unknownValues } from './novelties.ts'
 import { type ParsedResponse, placesIn, pointerOf, type Shape, shuffle } from './parsed-response.ts'
 
 /** A field has a value that its list does not have. */
-export const unknownEnum: CorruptionKind = { candidates: unknownEnums, proves: violates }
+export const unknownEnum: CorruptionKind = { candidates: unknownEnums, verify: violates }
 
 function* unknownEnums(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   const { codes } = response.contract

@@ -4,7 +4,7 @@ import { entriesOf, replaceSpan, type Span, textOf } from './json-text.ts'
 import { type ParsedResponse, type Place, placesIn, pointerOf, shuffle, spanOf } from './parsed-response.ts'
 
 /** A value has another type. */
-export const wrongType: CorruptionKind = { candidates: wrongTypes, proves: violates }
+export const wrongType: CorruptionKind = { candidates: wrongTypes, verify: violates }
 
 function* wrongTypes(response: ParsedResponse, draw: Draw): Generator<Candidate> {
   for (const place of placesIn(response.root, draw)) {

@@ -5,10 +5,10 @@ import {
   changed,
   corrupt,
   drawsOf,
+  expectPromised,
   GROUP,
   group,
   outcomes,
-  prove,
   records,
   refusalOf,
   SEEDS,
@@ -94,7 +94,7 @@ describe('A compatible answer', () => {
   it('has a new value where an overlay took the list of values away, and no unknown value is left there', async () => {
     const open = successOf('listDmarc', await changed(OPEN_POLICIES))
     const made = outcomes('compatible', text, open)
-    for (const corrupted of made) prove('compatible', text, open, corrupted)
+    for (const corrupted of made) expectPromised('compatible', text, open, corrupted)
     const fresh = made.filter(({ change }) => / became the new value /.test(change))
     expect(fresh.length).toBeGreaterThan(SEEDS.length / 2)
     expect(new Set(fresh.map(({ change }) => change.split(/[/ ]/)[3]))).toEqual(new Set(['p', 'sp', 'np']))
@@ -108,13 +108,13 @@ describe('A compatible answer', () => {
     for (const { change } of outcomes('compatible', answer, refusal)) expect(change).not.toContain('new value')
     const made = outcomes('unknown-enum', answer, refusal)
     expect(made).toHaveLength(SEEDS.length)
-    for (const corrupted of made) prove('unknown-enum', answer, refusal, corrupted)
+    for (const corrupted of made) expectPromised('unknown-enum', answer, refusal, corrupted)
   })
 
   it('lacks a field that an overlay made optional, which no missing field is then', async () => {
     const open = successOf('listDmarc', await changed(OPTIONAL_PCT))
     const made = outcomes('compatible', text, open)
-    for (const corrupted of made) prove('compatible', text, open, corrupted)
+    for (const corrupted of made) expectPromised('compatible', text, open, corrupted)
     const without = made.filter(({ change }) => /^\/data\/\d\/pct, which is not required, was left out\.$/.test(change))
     expect(without.length).toBeGreaterThan(SEEDS.length / 2)
     for (const { body } of without) expect(body.toString().match(/"pct"/g)).toHaveLength(2)
@@ -129,7 +129,7 @@ describe('A compatible answer', () => {
   ])('has a further property where an overlay %s, which no extra field is then', async (_, action) => {
     const open = successOf('listDmarc', await changed(action))
     const made = outcomes('compatible', text, open)
-    for (const corrupted of made) prove('compatible', text, open, corrupted)
+    for (const corrupted of made) expectPromised('compatible', text, open, corrupted)
     const added = made.filter(({ change }) => /^\/data\/\d\/\w+ was added\.$/.test(change))
     expect(added.length).toBeGreaterThan(SEEDS.length / 2)
     const extra = outcomes('extra-field', text, open)

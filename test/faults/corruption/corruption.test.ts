@@ -11,11 +11,11 @@ import {
   changed,
   corrupt,
   drawsOf,
+  expectPromised,
   FIGURES,
   GROUP,
   group,
   outcomes,
-  prove,
   RECORD,
   records,
   refusalOf,
@@ -54,7 +54,7 @@ describe('An answer is changed', () => {
       // Of the successes only the DMARC records have values from a list.
       const impossible = kind === 'unknown-enum' && status < 300 && id !== 'listDmarc'
       expect([kind, made.length]).toEqual([kind, impossible ? 0 : PROOFS.length])
-      for (const corrupted of made) prove(kind, text, response, corrupted)
+      for (const corrupted of made) expectPromised(kind, text, response, corrupted)
     }
   })
 
@@ -70,7 +70,7 @@ describe('An answer is changed', () => {
       if (response === undefined) throw new Error(`There is no GET ${path}.`)
       for (const kind of CORRUPTIONS) {
         for (const corrupted of outcomes(kind, text, response, PROOFS.slice(0, 30)))
-          prove(kind, text, response, corrupted)
+          expectPromised(kind, text, response, corrupted)
       }
     }
   })
@@ -159,7 +159,7 @@ describe('Keys that objects inherit', () => {
     expect(response.check(JSON.parse(text))).toEqual([])
     const made = outcomes(kind, text, response)
     expect(made).toHaveLength(kind === 'unknown-enum' ? 0 : SEEDS.length)
-    for (const corrupted of made) prove(kind, text, response, corrupted)
+    for (const corrupted of made) expectPromised(kind, text, response, corrupted)
     if (kind === 'wrong-type') expect(made.some(({ change }) => change.includes('/__proto__ became'))).toBe(true)
     expect(Object.getPrototypeOf({})).toBe(Object.prototype)
     expect(Object.keys(Object.prototype)).toEqual([])
@@ -256,7 +256,7 @@ describe('Whatever the answer', () => {
         const written = response.write(body)
         fc.pre(response.check(body).length === 0)
         const corrupted = corrupt(kind, written, response, drawsOf(seed))
-        if (corrupted !== undefined) prove(kind, written, response, corrupted)
+        if (corrupted !== undefined) expectPromised(kind, written, response, corrupted)
         if (corrupted !== undefined && kind === 'compatible')
           expect(values(JSON.parse(corrupted.body.toString()))).toEqual(values(JSON.parse(written)))
         if (corrupted === undefined) expect(['missing-field', 'unknown-enum']).toContain(kind)

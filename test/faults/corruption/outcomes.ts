@@ -89,7 +89,7 @@ function compare(one: unknown, other: unknown): number {
 const ENVELOPE = ['/success', '/data', '/error']
 
 /** Asserts everything that the kind promises of one changed answer. */
-export function prove(
+export function expectPromised(
   kind: Corruption,
   text: string,
   response: ResponseContract,
