@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ACCOUNT, changeAccount, HOUR, pathOf } from '../support/account.ts'
+import { askControl } from '../support/control-plane.ts'
 import { startService, type TestResponse, type TestService } from '../support/service.ts'
 
 /** A request on its way from one that is accepted to one with faults. */
@@ -197,7 +198,8 @@ async function sendWith(service: TestService, accepted: Accepted, ...faults: rea
   await changeAccount(service, (state) => ({ ...state, plan: 'stone' }))
   service.advance(HOUR)
   if (draft.exhausted === true) {
-    while ((await service.get(accepted.path)).status !== 429);
+    const exhausted = { bucket: accepted.path.slice(1), remaining: 0 }
+    expect((await askControl(service, 'PATCH', '/accounts/default/quotas', exhausted)).status).toBe(200)
   }
   await changeAccount(service, (state) => ({ ...state, plan }))
   return service.send(method, id === undefined ? path : `${path}?id=${id}`, body, headers)
