@@ -59,7 +59,7 @@ describe('the panels of the dashboard', () => {
     await page.click('#fault-form [name=probability]')
     await page.type('7')
     await press(page, '#fault-form', 'Add the rule')
-    await page.until(contains('#fault-form .refusal', 'invalid_value `probability` must be at most 1, which 7 is not.'))
+    await page.until(contains('#fault-form .refusal', 'invalid_value `probability` must be at most 1, not 7.'))
 
     await press(page, '#fault-sets', 'Add')
     await page.until(contains('#faults', 'set flaky'))
@@ -105,7 +105,7 @@ describe('the panels of the dashboard', () => {
     await page.click('#snapshot-form [name=name]')
     await page.type('dawn')
     await page.press('Enter')
-    await page.until(contains('#snapshot-form .refusal', 'taken There is a snapshot "dawn" already.'))
+    await page.until(contains('#snapshot-form .refusal', 'taken There is already a snapshot "dawn".'))
     await press(page, '#snapshots', 'Delete')
     await press(page, 'dialog[open]', 'Delete')
     await page.until(contains('#snapshots', 'No snapshots.'))
