@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { budget } from '../support/budget.ts'
 import { startControlPlane } from '../support/control-plane.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -195,7 +196,7 @@ describe('a pinned record', () => {
           if (pin[name] !== undefined) expect(Math.abs(data.record[name] - pin[name])).toBeLessThanOrEqual(0.1001)
         }
       }),
-      { seed: SEED, numRuns: 300 },
+      { seed: SEED, numRuns: budget({ quick: 100, full: 300 }) },
     )
   })
 })

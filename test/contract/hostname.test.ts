@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
 import { canonicalHostname, type HostnameSettings } from '../../src/contract/hostname.ts'
+import { budget } from '../support/budget.ts'
 
 const CHOSEN: HostnameSettings = { finalDot: 'dropped', internationalNames: 'a-label', underscores: 'refused' }
 const ASCII_ONLY: HostnameSettings = { ...CHOSEN, internationalNames: 'refused' }
@@ -281,7 +282,7 @@ function anyText(): fc.Arbitrary<string> {
 
 describe(`of all texts (seed ${SEED})`, () => {
   const settings = fc.constantFrom(...EVERY_SETTING)
-  const options = { seed: SEED, numRuns: 3000 }
+  const options = { seed: SEED, numRuns: budget({ quick: 1000, full: 3000 }) }
 
   it('each is judged without throwing', () => {
     const judge = (text: string, each: HostnameSettings) => void canonicalHostname(text, each)

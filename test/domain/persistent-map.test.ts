@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PersistentMap } from '../../src/domain/persistent-map.ts'
+import { budget } from '../support/budget.ts'
 
 /** Another one each time; set it to the number in the name of a failed test to see that failure again. */
 const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
@@ -52,7 +53,7 @@ describe('a persistent map', () => {
           versions.splice(versions.indexOf(chosen), 1)
         }
       }),
-      { seed, numRuns: 1000 },
+      { seed, numRuns: budget({ quick: 300, full: 1000 }) },
     )
   })
 

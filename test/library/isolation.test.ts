@@ -6,7 +6,7 @@ import { sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
 import { start } from './stand-in.ts'
 
-const ACCOUNTS = budget({ quick: 12, full: 50 })
+const ACCOUNTS = budget({ quick: 8, full: 50 })
 const CLIENTS_OF_EACH = 4
 const HOUR = 3_600_000
 /** What each client asks for, one after the other. */

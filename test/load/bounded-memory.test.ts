@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { budget } from '../support/budget.ts'
 import { startService } from '../support/service.ts'
 import { AUTHORIZED, CLOSE, Connection, readResponses, requestBytes } from '../support/wire.ts'
 import { Client } from './client.ts'
@@ -37,7 +38,9 @@ describe('Memory is bounded', () => {
     expect(new Set(ids).size).toBe(10_001)
   })
 
-  it('when 64 clients send a megabyte each, wrong in a hundred thousand places', async () => {
+  const CLIENTS = budget({ quick: 16, full: 64 })
+
+  it(`when ${CLIENTS} clients send a megabyte each, wrong in a hundred thousand places`, async () => {
     const service = await startService({ enforceQuotas: false })
     const bytes = requestBytes({
       ...POST,
@@ -50,7 +53,7 @@ describe('Memory is bounded', () => {
       peak = Math.max(peak, process.memoryUsage().heapUsed / 2 ** 20)
     }, 5)
     const endings = await Promise.all(
-      Array.from({ length: 64 }, () => new Client(portOf(service)).ask(bytes, { deadline: 30_000 })),
+      Array.from({ length: CLIENTS }, () => new Client(portOf(service)).ask(bytes, { deadline: 30_000 })),
     )
     clearInterval(timer)
     for (const ending of endings) expect(ending).toMatchObject({ status: 400 })

@@ -1,3 +1,5 @@
+import { Agent, request } from 'node:http'
+
 /** A response with its whole body. */
 export interface Received {
   status: number
@@ -12,28 +14,40 @@ export interface Received {
 /** `null` takes away a header that would be sent otherwise. */
 export type SentHeaders = Record<string, string | null>
 
-/** Sends a request; `body` is sent as JSON, or as it is when it is text or bytes. */
-export async function sendRequest(
-  method: string,
-  url: string,
-  body?: unknown,
-  headers: SentHeaders = {},
-): Promise<Received> {
-  const sent = new Headers(body === undefined ? {} : { 'content-type': 'application/json' })
-  for (const [name, value] of Object.entries(headers)) value === null ? sent.delete(name) : sent.set(name, value)
-  const payload =
+const agent = new Agent({ keepAlive: true })
+
+/**
+ * Sends a request; `body` is sent as JSON, or as it is when it is text or bytes. Not by `fetch`, of which a request takes
+ * twice the time.
+ */
+export function sendRequest(method: string, url: string, body?: unknown, headers: SentHeaders = {}): Promise<Received> {
+  const content =
     body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
-  const response = await fetch(url, {
-    method,
-    headers: sent,
-    ...(payload !== undefined && { body: payload as string }),
-  })
-  const text = await response.text()
-  const isJson = response.headers.get('content-type') === 'application/json' && text !== ''
-  return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    text,
-    body: isJson ? JSON.parse(text) : undefined,
+  const sent = new Map([['accept', '*/*']])
+  if (content !== undefined) sent.set('content-type', 'application/json')
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === null) sent.delete(name.toLowerCase())
+    else sent.set(name.toLowerCase(), value)
   }
+  if (content !== undefined) sent.set('content-length', `${Buffer.byteLength(content)}`)
+  return new Promise((resolve, reject) => {
+    const sending = request(url, { method, agent, headers: Object.fromEntries(sent) }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.once('error', reject)
+      response.once('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const given = response.headers as Record<string, string>
+        const isJson = given['content-type'] === 'application/json' && text !== ''
+        try {
+          const parsed = isJson ? JSON.parse(text) : undefined
+          resolve({ status: response.statusCode ?? 0, headers: { ...given }, text, body: parsed })
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+    sending.once('error', reject)
+    sending.end(content)
+  })
 }

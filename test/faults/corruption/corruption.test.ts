@@ -261,7 +261,7 @@ describe('Whatever the answer', () => {
           expect(values(JSON.parse(corrupted.body.toString()))).toEqual(values(JSON.parse(written)))
         if (corrupted === undefined) expect(['missing-field', 'unknown-enum']).toContain(kind)
       }),
-      { seed: SEED, numRuns: budget({ quick: 500, full: 3000 }) },
+      { seed: SEED, numRuns: budget({ quick: 300, full: 3000 }) },
     )
   })
 })
