@@ -1,6 +1,7 @@
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import type { Settings } from '../domain/settings.ts'
+import { wordsOf } from '../ground/chance.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
 import type { Api } from './api.ts'
@@ -54,7 +55,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     ...compileApi(document, compiler),
     settings,
     canonicalHostname: canonical,
-    groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file)),
+    groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
     requestIds: requestIdFormat(valueAt(document.resolved, REQUEST_ID_SCHEMA), document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
   }

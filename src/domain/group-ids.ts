@@ -7,36 +7,43 @@ export interface IdFormat {
 /** The ids of groups, in the format of the contract. */
 export interface GroupIds extends IdFormat {
   /**
-   * The id of the group that an account of this seed creates after `ordinal` others. Each seed has its own permutation of
-   * all ids of the format: its ids look random, and no two ordinals share one.
+   * The id of the group that the account creates after `ordinal` others. Each account and seed has its own permutation of
+   * all ids of the format: its ids look random, and no two ordinals share one. An id of one account is practically never
+   * an id of another, so a client that mixes up two accounts gets `not_found`.
    */
-  idOf(seed: number, ordinal: number): string
+  idOf(account: { id: string; seed: number }, ordinal: number): string
 }
 
 /** An ordinal moves an id by this prime. It is larger than any alphabet, hence coprime to the number of ids. */
 const STEP = 134_941_606_347_817n
-/** The id of ordinal 0 is a linear function of the seed. */
-const SEED_FACTOR = 77_777_777_977n
+/** The id of ordinal 0 is a linear function of 52 bits that are made of the account and its seed. */
+const START_FACTOR = 77_777_777_977n
 const OFFSET = 98_765_432_123_457n
-/** A seed has up to 53 bits, and its halves are small enough for exact multiplication. */
+/** A half of these bits is small enough for exact multiplication. */
 const HALF = 2 ** 26
 
 /**
+ * `wordsOf` makes 32-bit words from a text, and each letter changes all of them.
+ *
  * The digits of all constants are computed here, once. An id is then computed digit by digit, as on paper: integers of
  * that size would have to be allocated at each step.
  */
-export function groupIdsOf({ alphabet, length }: IdFormat): GroupIds {
+export function groupIdsOf(
+  { alphabet, length }: IdFormat,
+  wordsOf: (text: string) => readonly [number, number, ...number[]],
+): GroupIds {
   const base = alphabet.length
   const offset = digitsOf(OFFSET, base, length)
   const step = digitsOf(STEP, base, length)
-  const ofLowHalf = digitsOf(SEED_FACTOR, base, length)
-  const ofHighHalf = digitsOf(SEED_FACTOR * BigInt(HALF), base, length)
+  const ofLowHalf = digitsOf(START_FACTOR, base, length)
+  const ofHighHalf = digitsOf(START_FACTOR * BigInt(HALF), base, length)
   return {
     alphabet,
     length,
-    idOf(seed, ordinal) {
-      const high = Math.floor(seed / HALF)
-      const low = seed % HALF
+    idOf(account, ordinal) {
+      const [first, second] = wordsOf(`${account.seed} ${account.id}`)
+      const high = first % HALF
+      const low = second % HALF
       let id = ''
       let carry = 0
       for (let place = 0; place < length; place++) {

@@ -57,7 +57,7 @@ export function createGroup(
   let id = input.id ?? ''
   // An imported account may have ids that were made elsewhere.
   while (id === '' || (input.id === undefined && state.groups.has(id))) {
-    id = groupIds.idOf(state.seed, groupsCreated++)
+    id = groupIds.idOf(state, groupsCreated++)
   }
   const group = { id, name: input.name, domains: withoutRepeats(input.domains) }
   return accept(

@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { groupIdsOf, type IdFormat } from '../../src/domain/group-ids.ts'
+import { wordsOf } from '../../src/ground/chance.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** The same function of seed and ordinal, computed with integers of any size. */
-function expectedId(seed: number, ordinal: number, { alphabet, length }: IdFormat): string {
-  const base = BigInt(alphabet.length)
-  let rest = BigInt(seed) * 77_777_777_977n + 98_765_432_123_457n + BigInt(ordinal) * 134_941_606_347_817n
-  let id = ''
-  for (let place = 0; place < length; place++) {
-    id = alphabet.charAt(Number(rest % base)) + id
-    rest /= base
-  }
-  return id
-}
+const SEEDS = [0, 1, 42, 2 ** 26 - 1, 2 ** 26, 2 ** 32, 2 ** 52 + 1, Number.MAX_SAFE_INTEGER]
+const ACCOUNTS = [
+  'default',
+  'account-1',
+  'account-2',
+  'account-12',
+  'sandbox_a',
+  'sandbox_b',
+  'sandbox_ab',
+  'sandbox_ba',
+]
 
 describe('the id of a group', () => {
   it.each<[format: IdFormat]>([
@@ -21,22 +22,38 @@ describe('the id of a group', () => {
     [{ alphabet: '0123456789abcdef', length: 24 }],
     [{ alphabet: '0123456789', length: 6 }],
     [{ alphabet: '01', length: 20 }],
-  ])('in the format %j depends on seed and ordinal alone', (format) => {
-    const ids = groupIdsOf(format)
-    for (const seed of [0, 1, 42, 2 ** 26 - 1, 2 ** 26, 2 ** 32, 2 ** 52 + 1, Number.MAX_SAFE_INTEGER]) {
-      for (const ordinal of [0, 1, 2, 61, 62, 10_000, 1e9]) {
-        expect(ids.idOf(seed, ordinal), `${seed} ${ordinal}`).toBe(expectedId(seed, ordinal, format))
+  ])('has the format %j, whatever account, seed and ordinal are', ({ alphabet, length }) => {
+    const ids = groupIdsOf({ alphabet, length }, wordsOf)
+    for (const seed of SEEDS) {
+      for (const ordinal of [0, 1, 61, 62, 10_000, 1e9]) {
+        const id = ids.idOf({ id: 'default', seed }, ordinal)
+        expect(id).toHaveLength(length)
+        expect(
+          [...id].every((character) => alphabet.includes(character)),
+          id,
+        ).toBe(true)
       }
     }
   })
 
   it('never changes, because clients may have stored it', () => {
-    const ids = groupIdsOf({ alphabet: BASE62, length: 8 })
-    expect([0, 1, 2].map((ordinal) => ids.idOf(42, ordinal))).toEqual(['SyKbQT8t', '5I3PIoDs', 'hbmDB9Ir'])
+    const ids = groupIdsOf({ alphabet: BASE62, length: 8 }, wordsOf)
+    const account = { id: 'default', seed: 42 }
+    expect([0, 1, 2].map((ordinal) => ids.idOf(account, ordinal))).toEqual(['NKdGeI1d', 'zeM4Wd6c', 'by4sOyBb'])
   })
 
-  it('is given to no two ordinals', () => {
-    const ids = groupIdsOf({ alphabet: '0123456789', length: 4 })
-    expect(new Set(Array.from({ length: 10_000 }, (_, ordinal) => ids.idOf(7, ordinal))).size).toBe(10_000)
+  it('is given to no two ordinals of an account', () => {
+    const ids = groupIdsOf({ alphabet: '0123456789', length: 4 }, wordsOf)
+    const account = { id: 'default', seed: 7 }
+    expect(new Set(Array.from({ length: 10_000 }, (_, ordinal) => ids.idOf(account, ordinal))).size).toBe(10_000)
+  })
+
+  it('is given to no two accounts, whether they have the same seed or not', () => {
+    const ids = groupIdsOf({ alphabet: BASE62, length: 8 }, wordsOf)
+    const numbered = Array.from({ length: 500 }, (_, number) => `account-${number + 100}`)
+    const given = [...ACCOUNTS, ...numbered].flatMap((id) =>
+      SEEDS.flatMap((seed) => [0, 1, 2, 3, 4].map((ordinal) => ids.idOf({ id, seed }, ordinal))),
+    )
+    expect(new Set(given).size).toBe(given.length)
   })
 })

@@ -4,7 +4,7 @@ import type { Account, Understudy } from '../../src/index.ts'
 import { budget } from '../support/budget.ts'
 import { sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
-import { start } from './stand-in.ts'
+import { send, start } from './stand-in.ts'
 
 const ACCOUNTS = budget({ quick: 8, full: 50 })
 const CLIENTS_OF_EACH = 4
@@ -263,6 +263,21 @@ describe(`${ACCOUNTS * CLIENTS_OF_EACH} clients of ${ACCOUNTS} accounts at once`
       const names = domains.map((domain) => (typeof domain === 'string' ? domain : domain.name))
       expect(names.toSorted()).toEqual(['shared.example', ...own].toSorted())
       expect(await account.requests.list()).toHaveLength(CLIENTS_OF_EACH)
+    }
+  })
+
+  it('cannot use the group ids of another account of the same fixture and seed', async () => {
+    const understudy = await start({ fixture: 'demo' })
+    const [one, other] = await Promise.all([understudy.createAccount(), understudy.createAccount()])
+    const { groups = [] } = await one.export()
+    expect(groups.length).toBeGreaterThan(1)
+    const own = new Set(((await other.export()).groups ?? []).map(({ id }) => id))
+    for (const { id = '' } of groups) {
+      expect(own).not.toContain(id)
+      for (const [method, body] of [['GET'], ['PATCH', { name: 'mine' }], ['DELETE']] as const) {
+        const received = await send(understudy, other, method, `/domaingroups?id=${id}`, body)
+        expect([received.status, received.text]).toEqual([404, expect.stringContaining('"not_found"')])
+      }
     }
   })
 })

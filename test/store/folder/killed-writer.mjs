@@ -6,6 +6,7 @@ import { triggerFault } from '../../../src/domain/faults.ts'
 import { groupIdsOf } from '../../../src/domain/group-ids.ts'
 import { createGroup, updateGroup } from '../../../src/domain/groups.ts'
 import { chargeQuota } from '../../../src/domain/quotas.ts'
+import { wordsOf } from '../../../src/ground/chance.ts'
 import { openFolderStore } from '../../../src/store/folder/folder-store.ts'
 import { decodeAccount } from '../../../src/store/record.ts'
 
@@ -17,7 +18,7 @@ const settings = {
   alreadyMonitored: 'refused',
   repeatedMembers: 'refused',
 }
-const groupIds = groupIdsOf({ alphabet: '0123456789', length: 12 })
+const groupIds = groupIdsOf({ alphabet: '0123456789', length: 12 }, wordsOf)
 const charge = { limit: 1e9, window: 3600, start: 'aligned', enforced: true }
 const target = { operation: 'addDomains', method: 'POST', path: '/domains', key: 'key', answersWith: () => true }
 
