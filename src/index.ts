@@ -9,6 +9,7 @@ export type {
   KeyReport,
   QuotaReport,
   SnapshotReport,
+  VerdictReport,
   VerificationReport,
 } from './admin/reports.ts'
 export type { Contract } from './contract/contract.ts'

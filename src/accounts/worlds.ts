@@ -4,6 +4,7 @@ import type { Observation } from '../coverage/observation.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
 import type { Clock } from '../ground/clock.ts'
+import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -98,16 +99,15 @@ export class Worlds {
   }
 
   /** Records an exchange in the journal and for the coverage; `history` is that of its account, if it belongs to one. */
-  record(entry: NewEntry, history: History | undefined, query: Observation['query'], body: unknown): void {
+  record(entry: NewEntry, history: History | undefined, query: Observation['query'], body: unknown): Entry {
     const { operation, status, code, injected, allowance, at } = entry
     if (history?.ended === true) {
       // A later account of this id must not have the request in its journal.
-      this.journal.record({ ...entry, account: undefined, key: undefined })
-      return
+      return this.journal.record({ ...entry, account: undefined, key: undefined })
     }
-    this.journal.record(entry)
+    const recorded = this.journal.record(entry)
     if (entry.injection?.source === 'rule') this.#faultHits++
-    if (status === undefined) return
+    if (status === undefined) return recorded
     this.#coverageOf(history ?? this.#anonymousHistory()).observe({
       operation,
       status,
@@ -122,6 +122,7 @@ export class Worlds {
       key: entry.keyEvidence,
       group: entry.group,
     })
+    return recorded
   }
 
   /** What an account's requests have shown of the contract, and those that belong to no account; or all requests. */

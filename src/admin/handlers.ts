@@ -9,6 +9,7 @@ import * as quotas from './quotas.ts'
 import * as requests from './requests.ts'
 import * as snapshots from './snapshots.ts'
 import * as state from './state.ts'
+import * as verdict from './verdict.ts'
 
 /** The handlers by operationId, except those of operations about one account. */
 export const HANDLERS: Readonly<Record<string, Handler>> = {
@@ -18,6 +19,8 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   listAllRequests: requests.listAllRequests,
   explainRequest: requests.explainRequest,
   getOverallCoverage: coverage.getOverallCoverage,
+  getVerdict: verdict.getVerdict,
+  clearVerdict: verdict.clearVerdict,
 }
 
 /** The handlers of the operations about one account, by operationId. */

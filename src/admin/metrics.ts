@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import { reportCoverage } from '../coverage/report.ts'
+import { hasPassed } from '../journal/verdict.ts'
 import type { ControlDeps } from './handler.ts'
 
 let ofProcess: Registry | undefined
@@ -8,7 +9,7 @@ let ofProcess: Registry | undefined
  * The metrics of the server in the text format of Prometheus. They count since the start: they do not decrease when an
  * account is reset or deleted.
  */
-export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ type: string; text: string }> {
+export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Promise<{ type: string; text: string }> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
   if (ofProcess === undefined) {
     // Once for the process, at the first request for metrics: each call would start another observer.
@@ -38,6 +39,19 @@ export async function writeMetrics({ worlds, store }: ControlDeps): Promise<{ ty
   count('exchanges_total', 'Requests to the service, including those without a response.', worlds.journal.recorded)
   count('request_seconds_total', 'Time from the arrival of requests to their responses.', worlds.journal.seconds)
   count('fault_hits_total', 'Requests on which fault rules acted.', worlds.faultHits)
+  const { counts } = verdict
+  const violations = new Gauge({
+    name: 'dmarc_understudy_verdict_violations',
+    help: 'Requests that violate the contract, by code, since the start or since the verdict was cleared.',
+    labelNames: ['code'] as const,
+    registers: [registry],
+  })
+  for (const [code, count] of Object.entries(counts.byCode)) violations.set({ code }, count)
+  new Gauge({
+    name: 'dmarc_understudy_verdict_passed',
+    help: 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was held to it.',
+    registers: [registry],
+  }).set(hasPassed(counts) ? 1 : 0)
   new Gauge({
     name: 'dmarc_understudy_accounts',
     help: 'Accounts, including sandboxes.',

@@ -79,6 +79,39 @@ export interface FaultSetReport {
   rules: KnownFaultRule[]
 }
 
+/** Whether the clients have kept the contract. */
+export interface VerdictReport {
+  /** False when a request violates the contract, and when none was held to it. */
+  passed: boolean
+  /** The verdict in a sentence. */
+  message: string
+  requests: number
+  /** How many requests were held to the whole contract. */
+  judged: number
+  /** How many requests were answered by a fault or a simulation. */
+  injected: number
+  violations: {
+    count: number
+    /** How many by the code of the refusal. */
+    by_code: Record<string, number>
+    /** The first ten. */
+    first: {
+      request_id: string
+      account: string | null
+      operation: string | null
+      method: string
+      path: string
+      status: number | null
+      code: string | null
+      message: string
+      /** A command that sends the corrected request. */
+      correction: string | null
+    }[]
+  }
+  /** Ways to use the service that its text asks clients to avoid. */
+  politeness: { kind: string; message: string; request_ids: string[] }[]
+}
+
 /** Whether as many requests matched as expected, and the requests that nearly did. */
 export interface VerificationReport {
   passed: boolean

@@ -53,13 +53,19 @@ export const explainRequest: Handler = async (call) => {
   const { worlds, store, contract, parameters } = call
   const id = parameters['request-id'] ?? ''
   const entry = worlds.journal.find(id.toLowerCase())
-  if (entry === undefined) return notFound('request', id)
+  if (entry === undefined) return explainExample(call, id)
   // If the account of the request is unknown, it is corrected for the default account.
   const accountId = entry.account ?? DEFAULT_ACCOUNT
   // The account may have been deleted while the request was processed.
-  if (!(await store.has(accountId))) return notFound('request', id)
+  if (!(await store.has(accountId))) return explainExample(call, id)
   const account = await store.read(accountId)
   return done(explainEntry(entry, account, contract, call.urls(), worlds.journal.redactorFor(entry)))
+}
+
+/** A violation that the verdict keeps although the journal has lost it. */
+async function explainExample({ verdict }: ControlCall, id: string): Promise<ControlOutcome> {
+  const kept = (await verdict.examples()).findLast((example) => example?.request_id === id.toLowerCase())
+  return kept === undefined ? notFound('request', id) : done(kept)
 }
 
 function select({ query, contract, worlds: { journal } }: ControlCall, entries: readonly Entry[]): ControlOutcome {

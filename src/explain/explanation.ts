@@ -52,6 +52,8 @@ export function explainEntry(
   const problems = entry.problems.map((problem) => describeProblem(problem, contract.catalogue, redact))
   const assumptions = assumptionsBehind(entry, contract)
   const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
+  // A fault may have hidden from the client what is wrong with its request.
+  const correctable = refused || entry.violatesContract
   const described = describeEntry(entry, contract.catalogue, redact)
   return {
     request_id: entry.requestId,
@@ -68,7 +70,7 @@ export function explainEntry(
     clock: described.at,
     fault: describeInjection(entry.injection),
     failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
-    correction: refused ? correct(entry, account, contract, urls, redact) : null,
+    correction: correctable ? correct(entry, account, contract, urls, redact) : null,
     exchange: described,
   }
 }

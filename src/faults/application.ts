@@ -28,8 +28,6 @@ export interface Applied {
   cut: Cut | undefined
   /** Sends the response in another way than usual. */
   send: Transmission | undefined
-  /** Whether the reply has nothing to do with what the service decided. */
-  replaced: boolean
   /** Whether the client left while it was kept waiting. */
   clientLeft: boolean
 }
@@ -105,7 +103,7 @@ function applyKind(application: Application, deps: ApplicationDeps): Awaitable<A
 
 function unchanged({ allowance }: InjectionTarget, reply?: Reply): Applied {
   const none = undefined
-  return { effect: none, reply, allowance, cut: none, send: none, replaced: false, clientLeft: false }
+  return { effect: none, reply, allowance, cut: none, send: none, clientLeft: false }
 }
 
 /** The response that a rule, a preference or the name of a domain asks for, in place of the service's own. */
@@ -118,14 +116,13 @@ function injectResponse(
   const { allowance, operation } = target
   if (!('error' in respond)) {
     const effect = `The status ${respond.status} was answered in place of the service's own answer.`
-    return { ...unchanged(target, foreignReply(respond)), effect, replaced: true }
+    return { ...unchanged(target, foreignReply(respond)), effect }
   }
   const { error, status } = respond
   const problem = (status === undefined ? undefined : contract.catalogue.problemWith(error, status)) ?? { code: error }
   const sample = sampleProblem(target, problem, contract, injection.domain)
   return {
     ...unchanged(target, { ...replier.refuse(operation, [sample]), injected: true }),
-    replaced: true,
     effect: `The error ${error} was answered in place of the service's own answer.`,
     allowance: error === 'rate_limited' && allowance ? { ...allowance, allowed: false, remaining: 0 } : allowance,
   }

@@ -85,12 +85,13 @@ export class Journal {
     return this.#duration / 1000
   }
 
-  record(exchange: NewEntry): void {
+  record(exchange: NewEntry): Entry {
     const entry = exchange as Entry
     entry.ordinal = ++this.#ordinal
     this.#duration += entry.duration
     if (this.limits.entries > 0) this.#keep(entry)
     for (const listener of this.#listeners) listener(entry)
+    return entry
   }
 
   /** The part of a body that is kept. It is copied if it would keep more memory in use than it needs. */

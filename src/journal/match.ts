@@ -64,8 +64,8 @@ export function differencesOf(entry: Entry, match: RequestMatch, basePath: strin
 }
 
 /** Whether the request or the response violates the contract. A refusal because of the state is no violation. */
-function violates({ violatesContract, violations, injected }: Entry): boolean {
-  return violations.length > 0 || (violatesContract && !injected)
+function violates({ violatesContract, violations }: Entry): boolean {
+  return violations.length > 0 || violatesContract
 }
 
 /** The path of the operation or, without one, the path of the request below the version segment. */

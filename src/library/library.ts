@@ -1,7 +1,7 @@
 import { DEFAULT_SEED } from '../accounts/creation.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
-import type { AccountReport, FaultSetReport } from '../admin/reports.ts'
+import type { AccountReport, FaultSetReport, VerdictReport } from '../admin/reports.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { deriveKey, hashKey } from '../ground/secrets.ts'
@@ -34,6 +34,13 @@ export interface Library {
   explain(requestId: string): Promise<ExplanationReport>
   /** Which parts of the contract the requests of all accounts have shown. */
   coverage(): Promise<CoverageReport>
+  /**
+   * Whether all clients have kept the contract since the start or since `clearVerdict`. It counts all accounts, and it
+   * survives their reset and their deletion.
+   */
+  verdict(): Promise<VerdictReport>
+  /** Starts the verdict again with no request. */
+  clearVerdict(): Promise<void>
 }
 
 /** The operations of the control plane as methods. */
@@ -71,6 +78,8 @@ export function openLibrary(
     },
     explain: (requestId) => client.call('explainRequest', { parameters: { 'request-id': requestId } }),
     coverage: () => client.call('getOverallCoverage'),
+    verdict: () => client.call('getVerdict'),
+    clearVerdict: async () => void (await client.call('clearVerdict')),
   }
 }
 

@@ -19,7 +19,7 @@ import { createRouter, type Route } from '../http/router.ts'
 import { readTarget } from '../http/target.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
 import { createGate, type GateDeps, type GateResult, NO_ACCOUNT } from './gate.ts'
-import { createRecorder } from './recorder.ts'
+import { createRecorder, type RecorderDeps } from './recorder.ts'
 import { createSender } from './sender.ts'
 import {
   type Admitted,
@@ -31,7 +31,7 @@ import {
   type Stage,
 } from './stages.ts'
 
-export interface PipelineDeps extends GateDeps, InjectionOptions {
+export interface PipelineDeps extends GateDeps, InjectionOptions, RecorderDeps {
   contract: ServiceContract
   /** Names requests that belong to no account. */
   seed: number
@@ -276,8 +276,6 @@ function targetOf({ routed: { request, query }, operation, principal, allowance 
 }
 
 function injected(outcome: Outcome, injection: Injection, applied: Applied): Outcome {
-  const { effect, reply, allowance, cut, send, replaced } = applied
-  // Nothing is wrong with a request, whatever an injected response says.
-  const problems = replaced ? [] : outcome.problems
-  return { ...outcome, injection, effect, reply, allowance, cut, send, problems }
+  const { effect, reply, allowance, cut, send } = applied
+  return { ...outcome, injection, effect, reply, allowance, cut, send }
 }

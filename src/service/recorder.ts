@@ -10,11 +10,13 @@ import { splitTarget } from '../http/target.ts'
 import { keyEvidenceOf, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { redactKeys } from '../journal/redaction.ts'
+import type { Verdict } from '../journal/verdict.ts'
 import type { Outcome } from './stages.ts'
 
 export interface RecorderDeps {
   contract: Contract
   worlds: Worlds
+  verdict: Verdict<unknown>
   clock: Clock
   log: Log
 }
@@ -26,7 +28,7 @@ const NONE: NewEntry['violations'] = []
 export type Recorder = (outcome: Outcome, headers: Headers) => void
 
 /** A function that takes note of each exchange: in the journal, for the coverage of the contract and in the log. */
-export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): Recorder {
+export function createRecorder({ contract, worlds, verdict, clock, log }: RecorderDeps): Recorder {
   const { gracePeriod } = contract.settings
 
   return function record(outcome, headers) {
@@ -34,8 +36,17 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
     const { requestId, operation, principal, routed } = gated
     const { request, path, query, started } = routed
     if (reply?.breach) log.warn({ request_id: requestId, violations: reply.breach.violations }, reply.breach.message)
-    const duration = Math.round((elapsed() - started) * 1000) / 1000
-    worlds.record(entryOf(outcome, headers, duration), gated.history, query, conforming?.value)
+    const ended = elapsed()
+    const duration = Math.round((ended - started) * 1000) / 1000
+    const entry = worlds.record(entryOf(outcome, headers, duration), gated.history, query, conforming?.value)
+    verdict.note(entry, {
+      judged: conforming !== undefined || outcome.violatesContract,
+      principal,
+      started,
+      ended,
+      requestBody: conforming?.content,
+      responseBody: reply?.body,
+    })
     log.info(
       {
         request_id: requestId,
@@ -94,8 +105,9 @@ export function createRecorder({ contract, worlds, clock, log }: RecorderDeps): 
 /** A function that takes note of what was not HTTP. It belongs to no account and to no operation. */
 export function createMalformedRecorder({
   worlds,
+  verdict,
   clock,
-}: Pick<RecorderDeps, 'worlds' | 'clock'>): (exchange: MalformedExchange) => void {
+}: Pick<RecorderDeps, 'worlds' | 'verdict' | 'clock'>): (exchange: MalformedExchange) => void {
   return function record({ requestId, method, target, problem, status, headers, body }) {
     const entry: NewEntry = {
       requestId,
@@ -124,7 +136,14 @@ export function createMalformedRecorder({
       group: undefined,
       failure: undefined,
     }
-    worlds.record(entry, undefined, {}, undefined)
+    verdict.note(worlds.record(entry, undefined, {}, undefined), {
+      judged: true,
+      principal: undefined,
+      started: 0,
+      ended: 0,
+      requestBody: undefined,
+      responseBody: undefined,
+    })
   }
 }
 

@@ -13,12 +13,18 @@ import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlay } from '../contract/overlay.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
+import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
 import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
+import type { Log } from '../http/log.ts'
+import type { Entry } from '../journal/entry.ts'
 import { Journal } from '../journal/journal.ts'
+import { Verdict } from '../journal/verdict.ts'
 import { type Library, openLibrary } from '../library/library.ts'
 import { createPipeline } from '../service/pipeline.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
@@ -76,29 +82,32 @@ export async function startServer(
   try {
     const { now, frozen } = options
     const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
+    const journal = new Journal({ entries: options.journal })
     const worlds = new Worlds({
       contract,
       store,
       clock,
-      journal: new Journal({ entries: options.journal }),
+      journal,
       defaults: { fixture, seed: options.seed, now, frozen, plan, faults },
       maxAccounts: options.maxAccounts,
       sandboxKeys: options.sandboxKeys,
       evictsSandboxes: options.data === undefined,
     })
+    const urls = { baseUrl: '', adminUrl: '' }
+    const verdict = new Verdict(createExplainer({ contract, store, journal, urls, log }), contract.settings)
     const kept = await store.has(DEFAULT_ACCOUNT)
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
     // Names the requests that belong to no account.
     const seed = options.seed ?? DEFAULT_SEED
-    const urls = { baseUrl: '', adminUrl: '' }
-    const control = createControlLoader({ contract, store, clock, worlds, faultSets, urls: () => urls })
+    const control = createControlLoader({ contract, store, clock, worlds, verdict, faultSets, urls: () => urls })
     const service = createPipeline({
       contract,
       store,
       clock,
       worlds,
+      verdict,
       seed,
       log,
       stopping: stopping.signal,
@@ -115,7 +124,7 @@ export async function startServer(
     }
     const server = createHttpServer(
       dispatch,
-      createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, clock })),
+      createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, verdict, clock })),
     )
     const origin = await listen(server, options.port, host)
     Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
@@ -139,6 +148,33 @@ export async function startServer(
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+/** A function that explains a violation once its response is sent; `undefined` where that fails, which is a bug. */
+function createExplainer({
+  contract,
+  store,
+  journal,
+  urls,
+  log,
+}: {
+  contract: ServiceContract
+  store: Store
+  journal: Journal
+  urls: ServerUrls
+  log: Log
+}) {
+  return async (entry: Entry, account: AccountState | undefined): Promise<ExplanationReport | undefined> => {
+    try {
+      const { explainEntry } = await import('../explain/explanation.ts')
+      await new Promise((resolve) => setImmediate(resolve))
+      const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
+      return explainEntry(entry, corrected, contract, urls, journal.redactorFor(entry))
+    } catch (err) {
+      log.error({ request_id: entry.requestId, err }, 'The violation could not be explained.')
+      return undefined
+    }
   }
 }
 

@@ -359,3 +359,18 @@ describe('its domains', () => {
     expect(await row()).toEqual(before)
   })
 })
+
+describe('the verdict about all clients', () => {
+  it('passes after lawful requests, fails after a violation, and survives the account', async () => {
+    expect((await understudy.verdict()).passed).toBe(false)
+    await ask('GET', '/domains')
+    expect(await understudy.verdict()).toMatchObject({ passed: true, requests: 1 })
+    await ask('POST', '/domains', { domain: 'x.example' })
+    await account.delete()
+    const { passed, violations } = await understudy.verdict()
+    expect(passed).toBe(false)
+    expect(violations.first[0]).toMatchObject({ account: account.id, code: 'unknown_field' })
+    await understudy.clearVerdict()
+    expect(await understudy.verdict()).toMatchObject({ passed: false, requests: 0 })
+  })
+})

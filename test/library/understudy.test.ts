@@ -146,6 +146,7 @@ describe('a stop', () => {
       () => understudy.listFaultSets(),
       () => understudy.requests.list(),
       () => understudy.explain('x'),
+      () => understudy.verdict(),
       () => understudy.coverage(),
       () => account.read(),
       () => account.clock.now(),

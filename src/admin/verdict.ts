@@ -1,0 +1,48 @@
+import type { ExplanationReport } from '../explain/explanation.ts'
+import { hasPassed, type VerdictCounts } from '../journal/verdict.ts'
+import { done, type Handler } from './handler.ts'
+import type { VerdictReport } from './reports.ts'
+
+export const getVerdict: Handler = async ({ verdict }) => {
+  // Read before the examples are awaited, so that all numbers are of the same moment.
+  const counts = verdict.counts
+  const { requests, judged, injected, violations, byCode, politeness } = counts
+  const first = (await verdict.examples()).flatMap((explanation) => explanation ?? []).map(describeExample)
+  const report: VerdictReport = {
+    passed: hasPassed(counts),
+    message: summarise(counts, first[0]),
+    requests,
+    judged,
+    injected,
+    violations: { count: violations, by_code: { ...byCode }, first },
+    politeness: [...politeness],
+  }
+  return done(report)
+}
+
+export const clearVerdict: Handler = ({ verdict }) => {
+  verdict.clear()
+  return done()
+}
+
+type Example = VerdictReport['violations']['first'][number]
+
+function describeExample({ exchange, problems, summary, correction, ...explained }: ExplanationReport): Example {
+  const { request_id, account, operation, status, code } = explained
+  const { method, path } = exchange
+  const message = problems[0]?.message ?? summary
+  return { request_id, account, operation, method, path, status, code, message, correction: correction?.curl ?? null }
+}
+
+function summarise({ requests, judged, violations }: VerdictCounts, first: Example | undefined): string {
+  if (violations > 0) {
+    const what = violations === 1 ? '1 request violates' : `${violations} requests violate`
+    const example = first && ` The first is ${first.method} ${first.path}: ${first.message}`
+    return `${what} the contract, of ${requests}.${example ?? ''}`
+  }
+  if (requests === 0) return 'No request has come, so nothing was checked.'
+  if (judged === 0) {
+    return `Nothing was checked: no request of ${requests} came past its key, plan and quota and the faults.`
+  }
+  return `No request violates the contract, of ${judged} that were held to it.`
+}

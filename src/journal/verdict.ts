@@ -1,0 +1,100 @@
+import type { AccountState } from '../domain/account.ts'
+import type { ApiKey } from '../domain/keys.ts'
+import type { Entry } from './entry.ts'
+import { type Impoliteness, Politeness, type WireEvidence } from './politeness.ts'
+
+/** What the verdict needs to know of an exchange beside its entry. */
+export interface Judged extends WireEvidence {
+  /** Whether the request was held to the whole contract. One that was refused before, as for its key, was not. */
+  judged: boolean
+  /** Whose key the request has, if it has a valid one; the account is as it was before the request. */
+  principal: { account: AccountState; key: ApiKey } | undefined
+}
+
+/** The counts behind the verdict. */
+export interface VerdictCounts {
+  requests: number
+  judged: number
+  injected: number
+  violations: number
+  byCode: Readonly<Record<string, number>>
+  politeness: readonly Impoliteness[]
+}
+
+/** How many violations are kept whole. */
+const EXAMPLES = 10
+
+/**
+ * Whether the clients of this process have kept the contract since it started. The verdict does not depend on the
+ * journal: it survives the reset and the deletion of accounts, and a journal that is cleared, full or switched off.
+ */
+export class Verdict<Explanation> {
+  readonly #explain: (entry: Entry, account: AccountState | undefined) => Promise<Explanation>
+  readonly #politeness: Politeness
+  #requests = 0
+  #judged = 0
+  #injected = 0
+  #violations = 0
+  #byCode = new Map<string, number>()
+  #examples: Promise<Explanation>[] = []
+
+  /**
+   * `explain` makes what is kept of a violation, because its account may be gone when somebody asks. `refresh` is the
+   * time of day of the daily refresh, as `HH:MM`.
+   */
+  constructor(
+    explain: (entry: Entry, account: AccountState | undefined) => Promise<Explanation>,
+    { refresh }: { refresh: string },
+  ) {
+    this.#explain = explain
+    this.#politeness = new Politeness(refresh)
+  }
+
+  note(entry: Entry, exchange: Judged): void {
+    const { judged, principal } = exchange
+    this.#requests++
+    if (judged) this.#judged++
+    if (entry.injected) this.#injected++
+    if (entry.violatesContract) this.#addViolation(entry, principal?.account)
+    if (principal !== undefined) this.#politeness.note(entry, principal.key, exchange)
+  }
+
+  get counts(): VerdictCounts {
+    return {
+      requests: this.#requests,
+      judged: this.#judged,
+      injected: this.#injected,
+      violations: this.#violations,
+      byCode: Object.fromEntries(this.#byCode),
+      politeness: this.#politeness.report(),
+    }
+  }
+
+  /** The first violations, explained. */
+  examples(): Promise<Explanation[]> {
+    return Promise.all(this.#examples)
+  }
+
+  clear(): void {
+    this.#requests = 0
+    this.#judged = 0
+    this.#injected = 0
+    this.#violations = 0
+    this.#byCode = new Map()
+    this.#examples = []
+    this.#politeness.clear()
+  }
+
+  #addViolation(entry: Entry, account: AccountState | undefined): void {
+    this.#violations++
+    // If a fault changed the response, the service's own code is what the client violated.
+    const code = (entry.decided ?? entry).code ?? ''
+    this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
+    if (this.#examples.length < EXAMPLES) this.#examples.push(this.#explain(entry, account))
+  }
+}
+
+/** Whether the clients kept the contract. Without a request that was held to it, nobody knows. */
+export function hasPassed({ violations, judged }: Pick<VerdictCounts, 'violations' | 'judged'>): boolean {
+  return violations === 0 && judged > 0
+}
