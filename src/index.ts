@@ -12,10 +12,12 @@ export type {
   VerdictReport,
   VerificationReport,
 } from './admin/reports.ts'
+export type { OperationId } from './behaviour/operations/operations.ts'
 export type { Contract } from './contract/contract.ts'
 export { ContractError } from './contract/contract-error.ts'
 export type { CoverageReport } from './coverage/report.ts'
 export type { DmarcRecord, RecordPin } from './domain/dmarc.ts'
+export type { ErrorCode } from './domain/errors.ts'
 export type { Fixture } from './domain/fixture.ts'
 export type { ProfileName } from './domain/profile.ts'
 export type { ExplanationReport } from './explain/explanation.ts'

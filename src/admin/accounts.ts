@@ -9,7 +9,7 @@ import { deriveKey } from '../ground/secrets.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountHandler, type ControlCall, done, type Handler } from './handler.ts'
-import { invalid } from './refusals.ts'
+import { invalid, unknownName } from './refusals.ts'
 import type { AccountReport } from './reports.ts'
 
 export const listAccounts: Handler = async (call) => {
@@ -99,7 +99,5 @@ function isRefusal(outcome: LoadedFixture | undefined | AdminRefusal): outcome i
 
 function refuseUnknownPlan({ contract }: ControlCall, plan: string | undefined): AdminRefusal | undefined {
   const { order } = contract.settings.plans
-  return plan === undefined || order.includes(plan)
-    ? undefined
-    : invalid('/plan', plan, 'choice', { allowed: order.join(', ') })
+  return plan === undefined || order.includes(plan) ? undefined : unknownName('/plan', plan, order)
 }

@@ -5,7 +5,7 @@ import { parseDuration } from '../domain/iso-8601.ts'
 import { kindOf } from '../faults/kinds.ts'
 import { writeJson } from '../ground/json.ts'
 import type { AdminRefusal } from './codes.ts'
-import { invalid } from './refusals.ts'
+import { invalid, unknownName } from './refusals.ts'
 
 /**
  * Checks what the schema of a fault rule cannot say: that the contract has requests that it matches and errors that it
@@ -25,12 +25,8 @@ export function checkFaultRule(rule: FaultRule, contract: Contract, answerLimit:
 
 function checkNames({ operation, path }: FaultMatch, { operations, routes }: Contract): AdminRefusal | undefined {
   const ids = operations.map(({ id }) => id)
-  if (operation !== undefined && !ids.includes(operation)) {
-    return invalid('/match/operation', operation, 'choice', { allowed: ids.join(', ') })
-  }
-  if (path !== undefined && !routes.has(path)) {
-    return invalid('/match/path', path, 'choice', { allowed: [...routes.keys()].join(', ') })
-  }
+  if (operation !== undefined && !ids.includes(operation)) return unknownName('/match/operation', operation, ids)
+  if (path !== undefined && !routes.has(path)) return unknownName('/match/path', path, [...routes.keys()])
   return undefined
 }
 
@@ -59,7 +55,7 @@ function checkError(
 ): AdminRefusal | undefined {
   const known = codesOf(operations)
   if (!catalogue.has(error) || !known.has(error)) {
-    return invalid('/respond/error', error, 'choice', { allowed: [...known].join(', ') })
+    return unknownName('/respond/error', error, [...known])
   }
   const codes = codesOf(matching)
   if (!codes.has(error)) {

@@ -21,8 +21,12 @@ export const listFaultSets: Handler = async (call) => done({ sets: structuredClo
 
 export const addFaultSet: AccountHandler = async (call) => {
   const name = call.parameters['set'] ?? ''
-  const set = (await setsOf(call)).find((each) => each.name === name)
-  if (set === undefined) return notFound('fault set', name)
+  const sets = await setsOf(call)
+  const set = sets.find((each) => each.name === name)
+  if (set === undefined) {
+    const names = sets.map((each) => each.name)
+    return notFound('fault set', name, names)
+  }
   const added = await addRules(
     call,
     set.rules.map((rule) => ({ set: name, rule })),

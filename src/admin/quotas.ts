@@ -2,7 +2,7 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
-import { invalid, notFound } from './refusals.ts'
+import { invalid, notFound, unknownName } from './refusals.ts'
 import type { QuotaReport } from './reports.ts'
 
 export const getQuotas: AccountHandler = (call) => reportQuotas(call)
@@ -13,7 +13,7 @@ export const updateQuota: AccountHandler = async (call) => {
   if (id !== undefined && !account.keys.some((key) => key.id === id)) return notFound('key', id)
   // The buckets are those of the contract, because an account without keys counts in none of them.
   const buckets = [...quotasByPath(call).keys()].map(bucketName)
-  if (!buckets.includes(bucket)) return invalid('/bucket', bucket, 'choice', { allowed: buckets.join(', ') })
+  if (!buckets.includes(bucket)) return unknownName('/bucket', bucket, buckets)
   // When the keys share their quotas, it does not matter which key is named.
   const all = id === undefined || call.contract.settings.quotaScope === 'account'
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))

@@ -1,10 +1,24 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import { type Problems, refuse } from '../domain/errors.ts'
+import { nearestName } from '../ground/edit-distance.ts'
 import { errorEnvelope } from '../http/envelope.ts'
 import type { AdminRefusal } from './codes.ts'
 
-export function notFound(what: string, value: string): AdminRefusal {
-  return refuse({ code: 'not_found', value, about: { what } })
+/** `names` are those that there are, where they are few: the refusal tells the nearest one, or all. */
+export function notFound(what: string, value: string, names: readonly string[] = []): AdminRefusal {
+  const nearest = nearestName(value, names)
+  if (nearest !== undefined) return refuse({ code: 'not_found', reason: 'misspelt', value, about: { what, nearest } })
+  if (names.length === 0) return refuse({ code: 'not_found', value, about: { what } })
+  return refuse({ code: 'not_found', reason: 'choice', value, about: { what, allowed: names.join(', ') } })
+}
+
+/** For a value that is none of the `names` that there are. */
+export function unknownName(field: string, value: unknown, names: readonly string[]): AdminRefusal {
+  const nearest = typeof value === 'string' ? nearestName(value, names) : undefined
+  const allowed = names.join(', ')
+  return nearest === undefined
+    ? invalid(field, value, 'choice', { allowed })
+    : invalid(field, value, 'misspelt', { allowed, nearest })
 }
 
 /** For a value that the schema permits, but not the situation. `reason` chooses the message of the catalogue. */

@@ -115,6 +115,8 @@ export interface VerdictReport {
 /** Whether as many requests matched as expected, and the requests that nearly did. */
 export interface VerificationReport {
   passed: boolean
+  /** Whether it passed and why, in a sentence. */
+  message: string
   matched: number
   near_misses: {
     request_id: string

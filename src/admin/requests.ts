@@ -1,5 +1,7 @@
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
+import type { AccountState } from '../domain/account.ts'
 import { explainEntry } from '../explain/explanation.ts'
+import { show } from '../ground/show.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -8,13 +10,15 @@ import { redactWithin } from '../journal/redaction.ts'
 import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler } from './handler.ts'
 import { notFound } from './refusals.ts'
 import type { VerificationReport } from './reports.ts'
+import { checkRequestMatch } from './request-match-check.ts'
 
 /** How many requests that nearly matched are listed. */
 const NEAR_MISSES = 3
 
 export const listAllRequests: Handler = (call) => select(call, call.worlds.journal.list())
 
-export const listRequests: AccountHandler = (call) => select(call, call.worlds.journal.list(call.account.id))
+export const listRequests: AccountHandler = (call) =>
+  select(call, call.worlds.journal.list(call.account.id), call.account)
 
 export const clearRequests: AccountHandler = ({ account, worlds }) => {
   worlds.journal.clear(account.id)
@@ -28,9 +32,15 @@ export const verifyRequests: AccountHandler = ({ account, worlds, contract, body
     at_least?: number
     at_most?: number
   }
-  const compared = worlds.journal
-    .list(account.id)
-    .map((entry) => ({ entry, differences: differencesOf(entry, match, contract.basePath) }))
+  const entries = worlds.journal.list(account.id)
+  const refusal = checkRequestMatch(match, {
+    contract,
+    entries,
+    ...knownOf(account),
+    fieldOf: (name) => `/match/${name}`,
+  })
+  if (refusal) return refusal
+  const compared = entries.map((entry) => ({ entry, differences: differencesOf(entry, match, contract.basePath) }))
   const matched = compared.filter(({ differences }) => differences.length === 0).length
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
@@ -41,11 +51,12 @@ export const verifyRequests: AccountHandler = ({ account, worlds, contract, body
     .filter(({ differences }) => differences.length > 0 && (conditions === 1 || differences.length < conditions))
     .sort((one, other) => one.differences.length - other.differences.length || other.entry.ordinal - one.entry.ordinal)
   const misses = passed || matched > highest ? [] : nearest.slice(0, NEAR_MISSES)
-  const report: VerificationReport = {
+  const outcome = {
     passed,
     matched,
     near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, worlds.journal)),
   }
+  const report: VerificationReport = { ...outcome, message: sayWhy(outcome, lowest, highest) }
   return done(report)
 }
 
@@ -68,7 +79,19 @@ async function explainExample({ verdict }: ControlCall, id: string): Promise<Con
   return kept === undefined ? notFound('request', id) : done(kept)
 }
 
-function select({ query, contract, worlds: { journal } }: ControlCall, entries: readonly Entry[]): ControlOutcome {
+/** The keys of an account, and the statuses with which its fault rules answer. */
+function knownOf({ keys, faults }: AccountState): { keys: string[]; injected: number[] } {
+  return {
+    keys: keys.map(({ id }) => id),
+    injected: faults.flatMap(({ rule }) => rule.respond?.status ?? []),
+  }
+}
+
+function select(
+  { query, contract, worlds: { journal } }: ControlCall,
+  entries: readonly Entry[],
+  account?: AccountState,
+): ControlOutcome {
   const { limit, status, violation, injected, ...match } = query
   const wanted: RequestMatch = {
     ...match,
@@ -76,10 +99,37 @@ function select({ query, contract, worlds: { journal } }: ControlCall, entries: 
     ...(violation !== undefined && { violation: violation === 'true' }),
     ...(injected !== undefined && { injected: injected === 'true' }),
   }
+  const known = account === undefined ? { injected: [] } : knownOf(account)
+  const refusal = checkRequestMatch(wanted, { contract, entries, ...known, fieldOf: (name) => name })
+  if (refusal) return refusal
   const matching = entries.filter((entry) => differencesOf(entry, wanted, contract.basePath).length === 0)
   const newest = limit === undefined ? matching : matching.slice(Math.max(0, matching.length - Number(limit)))
   const requests = newest.map((entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry)))
   return done({ requests, count: matching.length })
+}
+
+/** What was expected and what came, in one or two sentences. `highest` may be infinite. */
+function sayWhy(
+  { passed, matched, near_misses }: Omit<VerificationReport, 'message'>,
+  lowest: number,
+  highest: number,
+): string {
+  const came = matched === 0 ? 'No request matches' : matched === 1 ? '1 request matches' : `${matched} requests match`
+  if (passed) return `${came}, as expected.`
+  const [nearest] = near_misses
+  const differences = nearest?.differences.map(
+    ({ field, expected, received }) => `${field} is ${show(received)}, not ${show(expected)}`,
+  )
+  const why =
+    differences && ` The nearest is ${nearest?.method} ${nearest?.path}: its ${differences.join(', and its ')}.`
+  return `${came}, but ${sayRange(lowest, highest)} expected.${why ?? ''}`
+}
+
+function sayRange(lowest: number, highest: number): string {
+  if (highest === Number.POSITIVE_INFINITY) return `at least ${lowest} ${lowest === 1 ? 'was' : 'were'}`
+  if (lowest === highest) return `exactly ${lowest} ${lowest === 1 ? 'was' : 'were'}`
+  if (lowest === 0) return `at most ${highest} ${highest === 1 ? 'was' : 'were'}`
+  return `${lowest} to ${highest} were`
 }
 
 function reportMiss(

@@ -58,6 +58,17 @@ export class Catalogue {
     return this.#ranks.has(code)
   }
 
+  /** Every status of a refusal, also of one that belongs to no operation. */
+  get statuses(): Set<number> {
+    const entries = [...this.#entries.values()]
+    return new Set(
+      entries.flatMap(({ status, reasons }) => [
+        status,
+        ...Object.values(reasons).map((reason) => reason.status ?? status),
+      ]),
+    )
+  }
+
   /** The statuses with which operations answer this code. */
   statusesOf(code: string): Set<number> {
     const { status, reasons } = this.#entry(code)

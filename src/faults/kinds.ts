@@ -1,4 +1,6 @@
-import type { FaultPhase, FaultRule } from '../domain/faults.ts'
+import type { OperationId } from '../behaviour/operations/operations.ts'
+import type { ErrorCode } from '../domain/errors.ts'
+import type { FaultMatch, FaultPhase, FaultRule, InjectedResponse } from '../domain/faults.ts'
 import type { CorruptionKind } from './corruption/corruption-kind.ts'
 import { type Cut, closeConnection, leaveOpen, resetConnection, type Send, sendHalf, sendSlowly } from './delivery.ts'
 
@@ -109,7 +111,9 @@ export type ConnectionFault = NameIn<'connection'>
 export type Corruption = NameIn<'corrupt'>
 
 /** A fault rule whose kinds are those of the table. A rule with any other does not pass its schema. */
-export interface KnownFaultRule extends Omit<FaultRule, 'connection' | 'corrupt'> {
+export interface KnownFaultRule extends Omit<FaultRule, 'match' | 'respond' | 'connection' | 'corrupt'> {
+  match?: FaultMatch & { operation?: OperationId }
+  respond?: Exclude<InjectedResponse, { error: string }> | { error: ErrorCode; status?: number }
   /** How the connection fails. */
   connection?: ConnectionFault
   /** How the response is changed. */

@@ -1,3 +1,5 @@
+import type { OperationId } from '../behaviour/operations/operations.ts'
+import type { ErrorCode } from '../domain/errors.ts'
 import { isObject, readJson, writeJson } from '../ground/json.ts'
 import { outline, shorten } from '../ground/show.ts'
 import { textOf } from '../http/content.ts'
@@ -7,13 +9,13 @@ import type { Entry } from './entry.ts'
 
 /** Conditions for a request. It matches if all of them are met. */
 export interface RequestMatch {
-  operation?: string
+  operation?: OperationId
   method?: string
   /** Below the version segment. */
   path?: string
   key?: string
   status?: number
-  code?: string
+  code?: ErrorCode
   injected?: boolean
   /** Whether the contract forbids the request in every state, or its response violates the contract. */
   violation?: boolean

@@ -10,8 +10,10 @@ import type {
   SnapshotReport,
   VerificationReport,
 } from '../admin/reports.ts'
+import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { RecordPin } from '../domain/dmarc.ts'
+import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
@@ -41,12 +43,12 @@ export type ResetOptions = Pick<AccountOptions, 'fixture' | 'seed' | 'now' | 'fr
 
 /** Which requests a list has. */
 export interface RequestFilter {
-  operation?: string
+  operation?: OperationId
   method?: string
   /** Below the version segment, such as /domaingroups. */
   path?: string
   status?: number
-  code?: string
+  code?: ErrorCode
   /** Whether the request or its response violates the contract. */
   violation?: boolean
   /** Whether a fault or a simulation made the response. */

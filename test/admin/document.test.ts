@@ -112,14 +112,15 @@ describe('the document of the control plane', () => {
     }
   })
 
-  it('has messages that are one sentence each', () => {
+  it('has messages that are one sentence each, or one and a question', () => {
     const messages = [...objectsIn(valueAt(source, '/components/x-errors'))].flatMap(({ value }) =>
       typeof value['message'] === 'string' ? [value['message']] : [],
     )
     expect(messages.length).toBeGreaterThan(ADMIN_CODES.length)
     for (const message of messages) {
       // Those that end with a sentence of somebody else's.
-      if (!/\{expected\}$/.test(message)) expect(message.replace(/\{\w+\}\.$/, 'x.')).toMatch(ONE_SENTENCE)
+      if (!/\{expected\}$/.test(message))
+        expect(message.replace(/ Did you mean \{nearest\}\?$/, '').replace(/\{\w+\}\.$/, 'x.')).toMatch(ONE_SENTENCE)
     }
   })
 

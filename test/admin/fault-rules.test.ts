@@ -47,7 +47,7 @@ const REFUSALS: Row[] = [
     { ...LIMITED, match: { operation: 'listdomains' } },
     'invalid_value',
     '/match/operation',
-    `\`match.operation\` must be one of ${OPERATIONS}, not "listdomains".`,
+    `\`match.operation\` must be one of ${OPERATIONS}, not "listdomains". Did you mean listDomains?`,
   ],
   [
     { ...LIMITED, match: { path: '/api/v1/dmarc' } },

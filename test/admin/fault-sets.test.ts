@@ -136,10 +136,15 @@ describe('The control plane', () => {
     expect(await faultsOf(service)).toEqual(data.faults)
   })
 
-  it.each(['nonsense', 'constructor', '__proto__', 'flaky2'])('knows no set %s', async (name) => {
+  it.each([
+    ['nonsense', '; there are flaky, quota-storm, lossy-writes, slow.'],
+    ['constructor', '; there are flaky, quota-storm, lossy-writes, slow.'],
+    ['__proto__', '; there are flaky, quota-storm, lossy-writes, slow.'],
+    ['flaky2', '. Did you mean flaky?'],
+  ])('knows no set %s', async (name, remedy) => {
     const service = await startService()
     const { status, error } = await askControl(service, 'POST', `/accounts/default/fault-sets/${name}`)
-    expect([status, error.message]).toEqual([404, `There is no fault set "${name}".`])
+    expect([status, error.message]).toEqual([404, `There is no fault set "${name}"${remedy}`])
   })
 })
 

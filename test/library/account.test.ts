@@ -237,8 +237,8 @@ describe('its requests', () => {
   })
 
   it('that nearly match are named with what differs', async () => {
-    const { near_misses } = await account.requests.verify({ operation: 'addDomains', status: 409 })
-    expect(near_misses[0]?.differences).toEqual([{ field: 'status', expected: 409, received: 400 }])
+    const { near_misses } = await account.requests.verify({ operation: 'addDomains', status: 413 })
+    expect(near_misses[0]?.differences).toEqual([{ field: 'status', expected: 413, received: 400 }])
   })
 
   it('are forgotten when they are cleared', async () => {

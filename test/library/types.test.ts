@@ -52,6 +52,18 @@ async function compile(): Promise<void> {
   await account.pin('a.example', { p: 'deny' })
   // @ts-expect-error there is no such filter
   await account.requests.list({ colour: 'red' })
+  // @ts-expect-error there is no such operation
+  await account.requests.list({ operation: 'addDomain' })
+  // @ts-expect-error there is no such code
+  await service.requests.list({ code: 'ratelimited' })
+  // @ts-expect-error there is no such operation
+  await account.requests.verify({ operation: 'nope' }, { count: 0 })
+  // @ts-expect-error there is no such code
+  await account.requests.verify({ code: 'notfound' })
+  // @ts-expect-error there is no such operation
+  await account.faults.add({ match: { operation: 'addDomain' }, delay_ms: 1 })
+  // @ts-expect-error there is no such code
+  await account.faults.add({ respond: { error: 'ratelimited' } })
   // @ts-expect-error a plan is not what a reset changes
   await account.reset({ plan: 'stone' })
   // @ts-expect-error it is chosen once

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { OperationBehaviour } from '../../src/behaviour/operation.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { ExplanationReport } from '../../src/explain/explanation.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
@@ -19,7 +20,10 @@ export interface ObservedService extends TestService {
 }
 
 /** Starts a stand-in whose control plane is looked at. */
-export async function startObserved(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<ObservedService> {
+export async function startObserved(
+  options: ServerOptions = {},
+  behaviours: Readonly<Record<string, OperationBehaviour>> = OPERATIONS,
+): Promise<ObservedService> {
   const service = await startService(options, behaviours)
   const adminUrl = new URL('/__admin', service.baseUrl).href
 

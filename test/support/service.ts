@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
-import type { ServiceContract } from '../../src/behaviour/operation.ts'
+import type { OperationBehaviour, ServiceContract } from '../../src/behaviour/operation.ts'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Operation } from '../../src/contract/api.ts'
 import type { Contract } from '../../src/contract/contract.ts'
@@ -30,15 +30,23 @@ export interface TestService {
   stop(): Promise<void>
 }
 
+type Behaviours = Readonly<Record<string, OperationBehaviour>>
+
 /** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
-export async function startService(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<TestService> {
+export async function startService(
+  options: ServerOptions = {},
+  behaviours: Behaviours = OPERATIONS,
+): Promise<TestService> {
   const service = await openService(options, behaviours)
   onTestFinished(service.stop)
   return service
 }
 
 /** The same for several tests, which stop it after the last. */
-export async function openService(options: ServerOptions = {}, behaviours = OPERATIONS): Promise<TestService> {
+export async function openService(
+  options: ServerOptions = {},
+  behaviours: Behaviours = OPERATIONS,
+): Promise<TestService> {
   let time = START
   const store = options.store ?? openMemoryStore()
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }

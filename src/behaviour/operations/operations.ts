@@ -9,7 +9,7 @@ import { listDomains } from './list-domains.ts'
 import { updateDomainGroup } from './update-domain-group.ts'
 
 /** The behaviour of each operation of openapi.yaml, by operationId. */
-export const OPERATIONS: Readonly<Record<string, OperationBehaviour>> = {
+export const OPERATIONS = {
   listDmarc,
   listDomains,
   addDomains,
@@ -18,4 +18,6 @@ export const OPERATIONS: Readonly<Record<string, OperationBehaviour>> = {
   createDomainGroup,
   updateDomainGroup,
   deleteDomainGroup,
-}
+} as const satisfies Readonly<Record<string, OperationBehaviour>>
+
+export type OperationId = keyof typeof OPERATIONS

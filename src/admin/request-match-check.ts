@@ -1,0 +1,72 @@
+import { METHODS } from 'node:http'
+import type { Contract } from '../contract/contract.ts'
+import type { Entry } from '../journal/entry.ts'
+import { differencesOf, type RequestMatch } from '../journal/match.ts'
+import type { AdminRefusal } from './codes.ts'
+import { invalid, unknownName } from './refusals.ts'
+
+interface Known {
+  contract: Contract
+  /** The entries that are compared. What they have is no mistake, whatever the contract says. */
+  entries: readonly Entry[]
+  /** The ids of the account's keys; `undefined` where the requests of several accounts are compared. */
+  keys?: readonly string[]
+  /** The statuses with which the account's fault rules answer. */
+  injected: readonly number[]
+  /** How a field is named in the refusal. */
+  fieldOf(name: string): string
+}
+
+/**
+ * Refuses conditions that no request can ever meet, such as a misspelt operation. An answer to them would be true of
+ * every client: nothing matches, so `count: 0` would pass.
+ */
+export function checkRequestMatch(match: RequestMatch, known: Known): AdminRefusal | undefined {
+  const { contract, entries, fieldOf } = known
+  const { operations, routes, catalogue } = contract
+  const names = operations.map(({ id }) => id)
+  const choices: Readonly<Record<string, readonly string[] | undefined>> = {
+    operation: names,
+    method: [...new Set([...operations.map(({ method }) => method), 'HEAD'])],
+    path: [...routes.keys()],
+    key: known.keys,
+    code: catalogue.codes,
+    status: statusesIn(known).map(String),
+  }
+  const isSeen = (part: RequestMatch) =>
+    entries.some((entry) => differencesOf(entry, part, contract.basePath).length === 0)
+  for (const [name, allowed] of Object.entries(choices)) {
+    const value = match[name as keyof RequestMatch]
+    if (value === undefined || allowed === undefined || allowed.includes(String(value))) continue
+    // Any method of HTTP may have been sent, and one that nobody sent is no mistake.
+    if (name === 'method' && METHODS.includes(String(value))) continue
+    if (!isSeen({ [name]: value })) return unknownName(fieldOf(name), value, allowed)
+  }
+  return checkCombination(match, known, isSeen)
+}
+
+/** Whether an operation has the method, the path, the status and the code that are asked for beside it. */
+function checkCombination(
+  { operation: id, method, path, status, code }: RequestMatch,
+  { contract, injected, fieldOf }: Known,
+  isSeen: (part: RequestMatch) => boolean,
+): AdminRefusal | undefined {
+  const operation = contract.operations.find((each) => each.id === id)
+  if (operation === undefined || id === undefined) return undefined
+  const refuse = (field: string, value: unknown, allowed: Iterable<unknown>) =>
+    invalid(fieldOf(field), value, 'impossible', { operation: id, allowed: [...allowed].join(', ') })
+  const methods = [operation.method, ...(operation.method === 'GET' ? ['HEAD'] : [])]
+  if (method !== undefined && !methods.includes(method)) return refuse('method', method, methods)
+  if (path !== undefined && path !== operation.path) return refuse('path', path, [operation.path])
+  const responses = [...operation.responses.values()]
+  const codes = new Set(responses.flatMap((response) => [...response.codes]))
+  if (code !== undefined && !codes.has(code) && !isSeen({ operation: id, code })) return refuse('code', code, codes)
+  const statuses = [...operation.responses.keys(), ...injected]
+  if (status === undefined || statuses.includes(status) || isSeen({ operation: id, status })) return undefined
+  return refuse('status', status, statuses)
+}
+
+function statusesIn({ contract: { operations, catalogue }, injected }: Known): number[] {
+  const documented = operations.flatMap(({ responses }) => [...responses.keys()])
+  return [...new Set([...documented, ...catalogue.statuses, ...injected])].sort((one, other) => one - other)
+}
