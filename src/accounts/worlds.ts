@@ -167,10 +167,15 @@ export class Worlds {
     return this.#add({ ...chosen, id: id ?? (await this.#deps.store.newId()) }, { evictable: false })
   }
 
+  /** Whether the key opens an account on first use. */
+  opensFor(secret: string): boolean {
+    return this.#deps.sandboxKeys && SANDBOX.test(secret)
+  }
+
   /** The account of a key that opens one on first use; `undefined` for any other key. */
   async openSandbox(secret: string): Promise<string | undefined> {
-    const { sandboxKeys, evictsSandboxes } = this.#deps
-    if (!sandboxKeys || !SANDBOX.test(secret)) return undefined
+    const { evictsSandboxes } = this.#deps
+    if (!this.opensFor(secret)) return undefined
     try {
       await this.#add({ id: secret, apiKey: secret }, { evictable: evictsSandboxes })
     } catch (error) {

@@ -11,7 +11,7 @@ import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
 import { createGuard } from './guard.ts'
 import { HEALTH, PAGES, type Page } from './pages.ts'
-import { describeRefusal, notFound } from './refusals.ts'
+import { describeRefusal } from './refusals.ts'
 
 /** The path of the control plane. All of its paths are below it. */
 export const ADMIN_PATH = '/__admin'
@@ -94,7 +94,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     if (operation.id === 'streamEvents') {
       const { account = '' } = parameters
       if (await control.deps.store.has(account)) return stream(request, response, control, account)
-      return sendAnswer(request, response, answerRefusal(control, operation, notFound('account', account)))
+      return sendAnswer(request, response, answerRefusal(control, operation, control.unknownAccount(account)))
     }
     const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body })
     if (!outcome.ok) return sendAnswer(request, response, answerRefusal(control, operation, outcome))

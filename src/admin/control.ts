@@ -68,7 +68,8 @@ export class Control {
     try {
       const handler = HANDLERS[operation.id]
       if (handler !== undefined) return await handler(call)
-      if (id === undefined || !(await call.store.has(id))) return notFound('account', id ?? '')
+      if (id === undefined || !((await call.store.has(id)) || (await this.#openSandbox(operation, id))))
+        return this.unknownAccount(id ?? '')
       const account = await call.store.read(id)
       const accountHandler = ACCOUNT_HANDLERS[operation.id]
       if (accountHandler === undefined) throw new Error(`The operation ${operation.id} has no handler.`)
@@ -76,6 +77,21 @@ export class Control {
     } catch (error) {
       return refusalFor(error, id)
     }
+  }
+
+  /** The refusal of a request about an account that does not exist. */
+  unknownAccount(id: string): AdminRefusal {
+    const isSandbox = this.deps.worlds.opensFor(id)
+    return isSandbox ? refuse({ code: 'not_found', reason: 'sandbox', value: id }) : notFound('account', id)
+  }
+
+  /**
+   * Opens a sandbox by its name, as the service opens it by the same key, so that what is set up before its first
+   * request is not lost. A GET changes nothing, so it opens none; nor is one opened only to be deleted.
+   */
+  async #openSandbox({ id: operationId, method }: Operation, id: string): Promise<boolean> {
+    if (method === 'GET' || operationId === 'deleteAccount') return false
+    return (await this.deps.worlds.openSandbox(id)) !== undefined
   }
 }
 

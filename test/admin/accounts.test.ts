@@ -398,3 +398,50 @@ describe('with a folder', () => {
     expect(existsSync(`${data}/account-dropped.json`)).toBe(false)
   })
 })
+
+describe('a sandbox', () => {
+  it.each<[method: string, path: string, body: object | undefined]>([
+    ['POST', '/faults', { delay_ms: 1 }],
+    ['POST', '/fault-sets/flaky', undefined],
+    ['POST', '/requests/verify', { match: {}, count: 0 }],
+    ['PATCH', '/clock', { frozen: true }],
+    ['PATCH', '/quotas', { bucket: 'domains', remaining: 0 }],
+    ['PUT', '/state', { domains: ['a.example'] }],
+    ['POST', '/snapshots', { name: 'before' }],
+    ['DELETE', '/faults', undefined],
+    ['POST', '/reset', {}],
+  ])('is opened by its name with %s …%s, before its first request', async (method, path, body) => {
+    const { send, ask, get } = await startControlPlane()
+    expect((await send(method, `/accounts/sandbox_x${path}`, body)).status).toBeLessThan(300)
+    expect((await get('/accounts')).data.accounts.map(({ id }: { id: string }) => id)).toContain('sandbox_x')
+    expect((await ask('sandbox_x', 'GET', '/domaingroups')).status).toBe(200)
+  })
+
+  it('keeps what was set up before its first request', async () => {
+    const { post, ask } = await startControlPlane()
+    await post('/accounts/sandbox_x/faults', {
+      match: { operation: 'listDomains' },
+      respond: { error: 'rate_limited' },
+    })
+    expect((await ask('sandbox_x', 'GET', '/domains')).status).toBe(429)
+    expect((await ask('sandbox_y', 'GET', '/domains')).status).toBe(200)
+  })
+
+  it('is not opened by who only looks, who is told what opens it', async () => {
+    const { get } = await startControlPlane()
+    for (const path of ['', '/requests', '/clock', '/events']) {
+      const { status, error } = await get(`/accounts/sandbox_x${path}`)
+      expect(status).toBe(404)
+      expect(error.message).toMatch(/^There is no account "sandbox_x" yet; the first request with this key opens it/)
+    }
+    expect((await get('/accounts')).data.accounts).toHaveLength(1)
+  })
+
+  it('is not opened to be deleted, nor where such keys open nothing', async () => {
+    const { delete: remove, get } = await startControlPlane()
+    expect((await remove('/accounts/sandbox_x')).status).toBe(404)
+    expect((await get('/accounts')).data.accounts).toHaveLength(1)
+    const closed = await startControlPlane({ sandboxKeys: false })
+    expect((await closed.post('/accounts/sandbox_x/faults', { delay_ms: 1 })).status).toBe(404)
+  })
+})
