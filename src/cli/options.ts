@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
 import {
   commandLineDefaultOf,
@@ -6,6 +7,7 @@ import {
   flagOf,
   type Option,
   type Options,
+  PREFIX,
   placeholderOf,
   readTexts,
   usageOf,
@@ -86,8 +88,8 @@ function readArguments(
     const name = names.get(token.name)
     const option = name === undefined ? undefined : table[name]
     if (name === undefined || option === undefined) {
-      const flags = [...names.keys()].map((flag) => `--${flag}`).join(', ')
-      throw new UsageError(`${shorten(token.rawName)} is no option here; there are ${flags}`)
+      const flags = [...names.keys()].map((flag) => `--${flag}`)
+      throw new UsageError(`${shorten(token.rawName)} is no option here; ${suggest(token.rawName, flags, '--')}`)
     }
     // `--data --no-admin` lacks a value; a value that begins with dashes is given as `--data=--x`.
     const isMissing = token.value === undefined || (token.inlineValue === false && token.value.startsWith('--'))
@@ -97,6 +99,40 @@ function readArguments(
     texts.set(name, [...(option.kind.repeatable ? (texts.get(name) ?? []) : []), token.value ?? 'true'])
   }
   return { texts, positionals }
+}
+
+/**
+ * What a person may have meant by a name that there is not: the nearest of `names`, or else all of them. All names begin
+ * with `prefix`, which makes none of them nearer.
+ */
+export function suggest(given: string, names: readonly string[], prefix = ''): string {
+  const bare = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : name)
+  const nearest = nearestName(bare(given), names.map(bare))
+  return nearest === undefined ? `there are ${names.join(', ')}` : `did you mean ${prefix}${nearest}?`
+}
+
+/**
+ * Refuses a variable of the environment that begins like ours and sets no option of `own`, or of the tables of the other
+ * commands. Those are loaded only where they are needed. @throws UsageError
+ */
+export async function refuseUnknownVariables(
+  environment: NodeJS.ProcessEnv,
+  own: Options,
+  loadOthers: () => Promise<readonly Options[]>,
+): Promise<void> {
+  const given = Object.keys(environment).filter((name) => name.startsWith(PREFIX))
+  const ownNames = variablesOf(own)
+  if (given.every((name) => ownNames.includes(name))) return
+  const names = [...new Set([...ownNames, ...(await loadOthers()).flatMap(variablesOf)])]
+  const unknown = given.find((name) => !names.includes(name))
+  if (unknown !== undefined)
+    throw new UsageError(
+      `${shorten(unknown)} is in the environment, but is no option; ${suggest(unknown, names, PREFIX)}`,
+    )
+}
+
+function variablesOf(table: Options): string[] {
+  return Object.entries(table).map(([name, option]) => variableOf(name, option))
 }
 
 function split(variable: string | undefined, { kind }: Option<unknown>): string[] | undefined {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { shorten } from '../ground/show.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
-import { describeOptions } from './options.ts'
+import { describeOptions, refuseUnknownVariables, suggest } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
@@ -41,7 +41,7 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (entry === undefined) {
-    throw new UsageError(`${shorten(name)} is no command; there are ${Object.keys(COMMANDS).join(', ')}`)
+    throw new UsageError(`${shorten(name)} is no command; ${suggest(name, Object.keys(COMMANDS))}`)
   }
   const { usage, summary, load } = entry
   const command = await load()
@@ -50,6 +50,8 @@ async function runCommand([name, ...args]: readonly string[], terminal: Terminal
     terminal.print(`${summary}\n\nUsage: dmarc-understudy ${usage}\n\n${describeOptions(command.options)}`)
     return 0
   }
+  const others = () => Promise.all(Object.values(COMMANDS).map(async (each) => (await each.load()).options))
+  await refuseUnknownVariables(terminal.environment, command.options, others)
   return command.run(args, terminal)
 }
 

@@ -159,9 +159,12 @@ export function flagOf(name: string, option: Option<unknown>): string {
   return option.flag ?? (turnsOff(option) ? `no-${kebab(name)}` : kebab(name))
 }
 
+/** How the names of all options begin in the environment. */
+export const PREFIX = 'DMARC_UNDERSTUDY_'
+
 /** The name in the environment: `apiKey` → `DMARC_UNDERSTUDY_API_KEY`. */
 export function variableOf(name: string, option: Option<unknown>): string {
-  return `DMARC_UNDERSTUDY_${flagOf(name, option).toUpperCase().replaceAll('-', '_')}`
+  return PREFIX + flagOf(name, option).toUpperCase().replaceAll('-', '_')
 }
 
 /** How the command line is told of it: `--api-key KEY`. A switch has no placeholder. */

@@ -128,3 +128,32 @@ describe('the environment', () => {
     expect(listed.find(({ id }) => id === 'body-limit')?.choice).toEqual({ value: 10 })
   })
 })
+
+describe('a variable of the environment that sets no option', () => {
+  it.each<[command: string, variable: string, remedy: string]>([
+    ['serve', 'DMARC_UNDERSTUDY_PROT', 'did you mean DMARC_UNDERSTUDY_PORT?'],
+    ['serve', 'DMARC_UNDERSTUDY_APIKEY', 'did you mean DMARC_UNDERSTUDY_API_KEY?'],
+    ['assumptions', 'DMARC_UNDERSTUDY_OVERLAYS', 'did you mean DMARC_UNDERSTUDY_OVERLAY?'],
+    ['fixture', 'DMARC_UNDERSTUDY_PORTS', 'did you mean DMARC_UNDERSTUDY_PORT?'],
+  ])('stops %s: %s', async (command, variable, remedy) => {
+    const { code, stdout, stderr } = await runInProcess([command], { environment: { [variable]: '1' } })
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `dmarc-understudy: ${variable} is in the environment, but is no option; ${remedy}\n`,
+    })
+  })
+
+  it('is told all names where none is near', async () => {
+    const { code, stderr } = await runInProcess(['serve'], { environment: { DMARC_UNDERSTUDY_COLOUR: '1' } })
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/is no option; there are DMARC_UNDERSTUDY_PORT, .*DMARC_UNDERSTUDY_DESCRIBE/)
+  })
+
+  it('is none where another command has the option, or the help is asked for', async () => {
+    const environment = { DMARC_UNDERSTUDY_PORT: '0', DMARC_UNDERSTUDY_DOMAINS: '2', PORT: '1' }
+    expect((await runInProcess(['assumptions', '--json'], { environment })).code).toBe(0)
+    const help = await runInProcess(['serve', '--help'], { environment: { DMARC_UNDERSTUDY_PROT: '1' } })
+    expect(help.code).toBe(0)
+  })
+})

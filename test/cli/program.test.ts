@@ -37,12 +37,20 @@ describe.concurrent('the program', () => {
     },
   )
 
-  it.each(['frobnicate', 'SERVE', '--port', '-x', 'constructor', '__proto__', ''])(
+  it.each(['frobnicate', '--port', '-x', 'constructor', '__proto__', ''])(
     'refuses %j, which is no command',
     async (name) => {
       await expectRefusal([name], 2, `${name} is no command; there are ${COMMANDS.join(', ')}`)
     },
   )
+
+  it.each([
+    ['SERVE', 'serve'],
+    ['server', 'serve'],
+    ['assumption', 'assumptions'],
+  ])('asks whether %j means %s', async (name, meant) => {
+    await expectRefusal([name], 2, `${name} is no command; did you mean ${meant}?`)
+  })
 })
 
 describe('a signal', () => {
