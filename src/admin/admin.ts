@@ -10,7 +10,7 @@ import { readTarget, splitTarget } from '../http/target.ts'
 import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
 import { createGuard } from './guard.ts'
-import { HEALTH, PAGES, type Page } from './pages.ts'
+import { describeHealth, PAGES, type Page } from './pages.ts'
 import { describeRefusal } from './refusals.ts'
 
 /** The path of the control plane. All of its paths are below it. */
@@ -21,6 +21,8 @@ export interface AdminDeps {
   /** Without a token, only this machine can use the control plane. */
   token: string | undefined
   host: string
+  /** Names this run of the server. */
+  instance: string
   log: Log
   stopping: AbortSignal
 }
@@ -54,7 +56,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     const { method = '', url = '' } = request
     // Clients ask this every second while they wait for a start, so nothing is loaded for it.
     if (url === `${ADMIN_PATH}/health` && (method === 'GET' || method === 'HEAD')) {
-      sendPage(request, response, HEALTH)
+      sendPage(request, response, describeHealth(deps.instance))
       return
     }
     try {

@@ -19,6 +19,8 @@ export interface ControlDeps {
   verdict: Verdict<ExplanationReport | undefined>
   /** The fault sets of this server, in addition to the ready-made ones. */
   faultSets: readonly FaultSet[]
+  /** Names this run of the server. */
+  instance: string
   /** Known as soon as the server listens. */
   urls(): ServerUrls
 }

@@ -8,14 +8,14 @@ export interface Page {
   headers?: Readonly<Record<string, string>>
 }
 
-export const HEALTH: Page = {
-  type: 'application/json',
-  text: JSON.stringify({ success: true, data: { status: 'ok' } }),
+/** `instance` tells a client whether the server is the one that it started. */
+export function describeHealth(instance: string): Page {
+  return { type: 'application/json', text: JSON.stringify({ success: true, data: { status: 'ok', instance } }) }
 }
 
 /** The operations that answer with a page, by operationId. What a page needs is loaded when somebody asks for it. */
 export const PAGES: Readonly<Record<string, (control: Control) => Page | Promise<Page>>> = {
-  getHealth: () => HEALTH,
+  getHealth: ({ deps }) => describeHealth(deps.instance),
   getDocument: ({ api }) => ({ type: 'application/json', text: JSON.stringify(api.document.source) }),
   async getMetrics({ deps }) {
     const { writeMetrics } = await import('./metrics.ts')

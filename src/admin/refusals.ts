@@ -1,6 +1,7 @@
 import type { Catalogue } from '../contract/catalogue.ts'
 import { type Problems, refuse } from '../domain/errors.ts'
 import { nearestName } from '../ground/edit-distance.ts'
+import { printable } from '../ground/show.ts'
 import { errorEnvelope } from '../http/envelope.ts'
 import type { AdminRefusal } from './codes.ts'
 
@@ -51,12 +52,4 @@ export function describeRefusal(catalogue: Catalogue, problems: Problems<string>
     return { code: answer.code, field: problem.field ?? null, message: printable(answer.message) }
   })
   return { status, body: errorEnvelope({ code, message: printable(message), problems: all }) }
-}
-
-/** The text with its control characters escaped. Terminals and logs would execute those that a client sent. */
-function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  })
 }

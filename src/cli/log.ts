@@ -1,16 +1,25 @@
 import { constants, fstatSync } from 'node:fs'
 import { Socket } from 'node:net'
+import { styleText } from 'node:util'
+import { printable } from '../ground/show.ts'
 import { type Log, SILENT } from '../http/log.ts'
 
 export type LogLevel = 'info' | 'warn' | 'error' | 'silent'
+export type LogFormat = 'pretty' | 'json'
 
 /** In milliseconds: how long a stop waits for somebody to read the rest of the log. */
 const PATIENCE = 300
 /** How many characters of log wait to be read; when nobody reads them, what comes after them is lost. */
 const BACKLOG = 1 << 20
 
-/** Opens a log of JSON lines on standard error. `close` resolves once it is written, or nobody reads it. */
-export async function openLog(level: LogLevel): Promise<{ log: Log; close: () => Promise<void> }> {
+/**
+ * Opens a log on standard error; by default it is pretty on a terminal, and else of JSON lines. `close` resolves once it
+ * is written, or nobody reads it.
+ */
+export async function openLog(
+  level: LogLevel,
+  format: LogFormat = process.stderr.isTTY ? 'pretty' : 'json',
+): Promise<{ log: Log; close: () => Promise<void> }> {
   if (level === 'silent') return { log: SILENT, close: async () => {} }
   const { pino } = await import('pino')
   const { mode } = fstatSync(2)
@@ -21,8 +30,10 @@ export async function openLog(level: LogLevel): Promise<{ log: Log; close: () =>
     : pino.destination({ dest: 2, sync: false })
   // When nobody can read the log any more, as after a terminal was closed, the service goes on.
   sink.on('error', () => {})
+  const isColoured = process.stderr.isTTY === true && !process.env['NO_COLOR']
+  const form = format === 'json' ? (line: string) => line : (line: string) => prettify(line, isColoured)
   function write(line: string): void {
-    if (!(sink instanceof Socket) || sink.writableLength < BACKLOG) sink.write(line)
+    if (!(sink instanceof Socket) || sink.writableLength < BACKLOG) sink.write(form(line))
   }
   function close(): Promise<void> {
     return new Promise((resolve) => {
@@ -38,4 +49,46 @@ export async function openLog(level: LogLevel): Promise<{ log: Log; close: () =>
     })
   }
   return { log: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write }), close }
+}
+
+/** A line of the log as the logger writes it. */
+interface LogLine {
+  level: number
+  time: string
+  msg: string
+  method?: string
+  path?: string
+  status?: number
+  code?: string
+  account?: string
+  fault?: string
+  ms?: number
+  err?: { stack?: string; message?: string }
+}
+
+const WARNING = 40
+const ERROR = 50
+
+/** A JSON line as a person reads it: `09:30:01 POST /api/v1/domains → 400 invalid_domain (default, 0.8 ms)`. */
+export function prettify(line: string, isColoured: boolean): string {
+  const entry = JSON.parse(line) as LogLine
+  const { level, time, msg, err, ...fields } = entry
+  const paint = (style: Parameters<typeof styleText>[0], text: string) =>
+    isColoured ? styleText(style, text, { validateStream: false }) : text
+  const clock = paint('dim', time.slice(11, 19))
+  if (msg === 'request') return `${clock} ${describeRequest(entry, paint)}\n`
+  const kind = level >= ERROR ? paint('red', 'error: ') : level >= WARNING ? paint('yellow', 'warning: ') : ''
+  const rest = Object.keys(fields).length === 0 ? '' : ` ${printable(JSON.stringify(fields))}`
+  const stack = err === undefined ? '' : `\n${err.stack ?? err.message ?? ''}`
+  return `${clock} ${kind}${printable(msg)}${rest}${stack}\n`
+}
+
+function describeRequest(
+  { method = '', path = '', status, code, account, fault, ms }: LogLine,
+  paint: (style: 'red' | 'yellow' | 'green', text: string) => string,
+): string {
+  const style = status === undefined || status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'
+  const outcome = paint(style, status === undefined ? 'no response' : [status, code].filter(Boolean).join(' '))
+  const notes = [account, fault && `fault ${fault}`, ms !== undefined && `${ms} ms`].filter(Boolean).join(', ')
+  return `${printable(`${method} ${path}`)} → ${outcome} (${notes})`
 }

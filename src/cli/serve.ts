@@ -2,6 +2,7 @@ import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
 import { readOptions, refuseOperands } from './options.ts'
+import { ReadyFile } from './ready-file.ts'
 import { startForCommand } from './start.ts'
 
 /** Options that say what a new account is like. */
@@ -14,10 +15,13 @@ export const serve: Command = {
     const reading = readOptions(COMMAND_LINE_OPTIONS, args, terminal.environment)
     const { values, given, sources } = reading
     refuseOperands('serve', reading.positionals)
-    const { log, close } = await terminal.openLog(values.logLevel)
+    const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
+    // Before the start, which takes a while in which the parent may end.
+    const orphaned = values.exitWithParent ? [terminal.untilParentEnded()] : []
+    const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
     const service = await startForCommand(reading, log)
-    // Before the greeting, because whoever reads it may stop the program at once.
-    const stopped = terminal.untilStopped()
+    // Before anybody reads that it is ready, and may stop the program at once.
+    const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
     for (const name of NEW_ACCOUNT_OPTIONS) {
       if (!service.kept || !given.has(name)) continue
       terminal.printError(
@@ -25,8 +29,16 @@ export const serve: Command = {
       )
     }
     for (const reason of service.skipped) terminal.printError(`${sources.skipDamaged}: leaves out ${reason}`)
+    readyFile?.write({
+      base_url: service.baseUrl,
+      admin_url: service.adminUrl ?? null,
+      api_key: service.apiKey ?? null,
+      pid: process.pid,
+      instance: service.instance,
+    })
     terminal.print(greeting(service, values.sandboxKeys))
     await stopped
+    readyFile?.remove()
     await service.stop()
     await close()
     return 0

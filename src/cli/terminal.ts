@@ -1,5 +1,6 @@
 import type { Log } from '../http/log.ts'
-import { type LogLevel, openLog } from './log.ts'
+import { type LogFormat, type LogLevel, openLog } from './log.ts'
+import { untilParentEnded } from './parent.ts'
 
 /** What a command uses of the process that runs it; a test gives it a terminal of its own in the place of the process. */
 export interface Terminal {
@@ -11,9 +12,11 @@ export interface Terminal {
   /** Writes a line to standard error. */
   printError(line: string): void
   /** Opens a log on standard error. `close` resolves once it is written, or nobody reads it. */
-  openLog(level: LogLevel): Promise<{ log: Log; close(): Promise<void> }>
+  openLog(level: LogLevel, format?: LogFormat): Promise<{ log: Log; close(): Promise<void> }>
   /** Resolves when the program is told to stop. */
   untilStopped(): Promise<void>
+  /** Resolves when the program that started this one has ended. */
+  untilParentEnded(): Promise<void>
 }
 
 /** The terminal of the process. */
@@ -31,6 +34,7 @@ export function openProcessTerminal(): Terminal {
     printError: (line) => console.error(line),
     openLog,
     untilStopped: untilSignal,
+    untilParentEnded,
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { ApiKey } from '../domain/keys.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -28,4 +28,9 @@ export function identityOf(key: string): Pick<ApiKey, 'id' | 'hash'> {
 
 export function identify(hash: string, id = `key_${hash.slice(0, 8)}`): Pick<ApiKey, 'id' | 'hash'> {
   return { id, hash }
+}
+
+/** A name that no other run of the program has. Nothing that the service does depends on it. */
+export function nameInstance(): string {
+  return randomUUID()
 }

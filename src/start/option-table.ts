@@ -204,8 +204,26 @@ export const SERVER_OPTIONS = {
   },
   logLevel: {
     kind: oneOf(['info', 'warn', 'error', 'silent']),
-    help: 'What is logged, as JSON lines on standard error.',
+    help: 'What is logged on standard error.',
     default: 'info',
+    only: 'command line',
+  },
+  logFormat: {
+    kind: oneOf(['pretty', 'json']),
+    help: 'How it is logged: one short line each for a person (pretty), or one JSON object each for a program (json).',
+    defaultText: 'pretty on a terminal, else json',
+    only: 'command line',
+  },
+  readyFile: {
+    kind: text,
+    placeholder: 'FILE',
+    help: 'JSON file that is written when the server answers, with base_url, admin_url, api_key, pid and instance. It is removed at the stop.',
+    only: 'command line',
+  },
+  exitWithParent: {
+    kind: toggle,
+    help: 'Stop when the program that started the server has ended, also through npx.',
+    default: false,
     only: 'command line',
   },
 } as const satisfies Options & {

@@ -18,7 +18,7 @@ import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
-import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
+import { deriveKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
 import type { Log } from '../http/log.ts'
@@ -40,6 +40,8 @@ export interface Understudy extends Library, AsyncDisposable {
   readonly baseUrl: string
   /** Where the control plane answers over HTTP, if it does. */
   readonly adminUrl: string | undefined
+  /** Names this run of the server; another start has another one. `/__admin/health` tells it. */
+  readonly instance: string
   /** Whether the `default` account was kept from before, so that options for new accounts did not apply. */
   readonly kept: boolean
   /** File and reason of each account that was left out because it is damaged; see `skipDamaged`. */
@@ -101,7 +103,17 @@ export async function startServer(
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
     // Names the requests that belong to no account.
     const seed = options.seed ?? DEFAULT_SEED
-    const control = createControlLoader({ contract, store, clock, worlds, verdict, faultSets, urls: () => urls })
+    const instance = nameInstance()
+    const control = createControlLoader({
+      contract,
+      instance,
+      store,
+      clock,
+      worlds,
+      verdict,
+      faultSets,
+      urls: () => urls,
+    })
     const service = createPipeline({
       contract,
       store,
@@ -116,7 +128,9 @@ export async function startServer(
       enforceQuotas: options.enforceQuotas,
       responseValidation: options.responseValidation,
     })
-    const beside = admin ? createAdmin({ control, token: adminToken, host, log, stopping: stopping.signal }) : undefined
+    const beside = admin
+      ? createAdmin({ control, token: adminToken, host, instance, log, stopping: stopping.signal })
+      : undefined
     function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
       return beside !== undefined && isAdminTarget(request.url ?? '')
         ? beside(request, response)
@@ -138,6 +152,7 @@ export async function startServer(
     return {
       baseUrl: urls.baseUrl,
       adminUrl: admin ? urls.adminUrl : undefined,
+      instance,
       kept,
       skipped,
       contract,

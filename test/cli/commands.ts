@@ -24,4 +24,7 @@ export const OPTIONS_OF_SERVE = [
   'overlay',
   'response-validation',
   'log-level',
+  'log-format',
+  'ready-file',
+  'exit-with-parent',
 ]

@@ -38,6 +38,9 @@ describe('the environment', () => {
       DMARC_UNDERSTUDY_OVERLAY: `${withBodyLimit(10)},${withLowestPlan('above-stone')}`,
       DMARC_UNDERSTUDY_RESPONSE_VALIDATION: 'warn',
       DMARC_UNDERSTUDY_LOG_LEVEL: 'silent',
+      DMARC_UNDERSTUDY_LOG_FORMAT: 'json',
+      DMARC_UNDERSTUDY_READY_FILE: join(folder, 'ready.json'),
+      DMARC_UNDERSTUDY_EXIT_WITH_PARENT: 'true',
     }
     expect(Object.keys(environment)).toEqual(OPTIONS_OF_SERVE.map(variable))
     const once = (operation: string, status: number) => ({

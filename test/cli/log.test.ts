@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect } from 'vitest'
+import { prettify } from '../../src/cli/log.ts'
 import { it } from '../support/program.ts'
 import { PROGRAM } from '../support/program-process.ts'
 
@@ -75,5 +76,65 @@ describe.concurrent('the log', () => {
     await service.request('/domains')
     service.stop()
     expect((await service.ended).stdout).toBe(greeting)
+  })
+})
+
+describe('a pretty log', () => {
+  const at = '2026-01-15T09:30:01.000Z'
+  it.each<[line: object, text: string]>([
+    [
+      {
+        level: 30,
+        time: at,
+        method: 'GET',
+        path: '/api/v1/domains',
+        status: 200,
+        account: 'default',
+        ms: 0.4,
+        msg: 'request',
+      },
+      '09:30:01 GET /api/v1/domains → 200 (default, 0.4 ms)\n',
+    ],
+    [
+      {
+        level: 30,
+        time: at,
+        method: 'GET',
+        path: '/x\u009b31m',
+        status: 404,
+        code: 'not_found',
+        ms: 1,
+        msg: 'request',
+      },
+      '09:30:01 GET /x\\u009b31m → 404 not_found (1 ms)\n',
+    ],
+    [
+      { level: 30, time: at, method: 'GET', path: '/api/v1/dmarc', account: 'a', fault: 'f-1', ms: 1, msg: 'request' },
+      '09:30:01 GET /api/v1/dmarc → no response (a, fault f-1, 1 ms)\n',
+    ],
+    [
+      { level: 40, time: at, reason: 'broken', msg: 'A damaged account is left out.' },
+      '09:30:01 warning: A damaged account is left out. {"reason":"broken"}\n',
+    ],
+    [
+      { level: 50, time: at, err: { message: 'x', stack: 'Error: x\n    at y' }, msg: 'The request failed.' },
+      '09:30:01 error: The request failed.\nError: x\n    at y\n',
+    ],
+  ])('%j', (line, text) => {
+    expect(prettify(JSON.stringify(line), false)).toBe(text)
+  })
+
+  it('has colours where they are wanted', () => {
+    const line = JSON.stringify({ level: 30, time: at, method: 'GET', path: '/', status: 500, msg: 'request' })
+    expect(prettify(line, true)).toContain('\u001b[31m500\u001b[39m')
+  })
+
+  it('is written where it is asked for', async ({ serveProcess }) => {
+    const service = await serveProcess(['--log-format', 'pretty'])
+    await service.request('/domains')
+    service.stop()
+    expect((await service.ended).stderr).toMatch(
+      /^\d\d:\d\d:\d\d GET \/api\/v1\/domains → 200 \(default, [\d.]+ ms\)\n$/,
+    )
   })
 })

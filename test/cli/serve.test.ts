@@ -193,11 +193,11 @@ describe('serve', () => {
     expect((await service.request('/domains')).status).toBe(200)
   })
 
-  it('has a control plane that tells its health', async ({ serve }) => {
+  it('has a control plane that tells its health and which run of it answers', async ({ serve }) => {
     const { origin } = await serve()
     const response = await fetch(`${origin}/__admin/health`)
     expect(response.status).toBe(200)
-    expect(await response.json()).toEqual({ success: true, data: { status: 'ok' } })
+    expect(await response.json()).toEqual({ success: true, data: { status: 'ok', instance: expect.any(String) } })
   })
 
   it('has no control plane with --no-admin', async ({ serve }) => {

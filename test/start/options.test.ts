@@ -21,10 +21,10 @@ describe('the table of options', () => {
     expectTypeOf<Fields>().toEqualTypeOf<Required>()
   })
 
-  it('keeps three options for programs, and one for the command line', () => {
+  it('keeps three options for programs, and four for the command line', () => {
     const missing = (from: object) => Object.keys(SERVER_OPTIONS).filter((name) => !(name in from))
     expect(missing(COMMAND_LINE_OPTIONS)).toEqual(['store', 'log', 'clock'])
-    expect(missing(LIBRARY_OPTIONS)).toEqual(['logLevel'])
+    expect(missing(LIBRARY_OPTIONS)).toEqual(['logLevel', 'logFormat', 'readyFile', 'exitWithParent'])
   })
 
   it('names every ready-made fault set', async () => {

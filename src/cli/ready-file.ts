@@ -1,0 +1,67 @@
+import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { UsageError } from './errors.ts'
+
+/** What a ready file says of a server that answers. */
+export interface ReadyFacts {
+  base_url: string
+  admin_url: string | null
+  api_key: string | null
+  pid: number
+  /** New at each start; `/__admin/health` has the same. */
+  instance: string
+}
+
+/** Tells other programs that a server is ready, and where. The file exists only while the server runs. */
+export class ReadyFile {
+  readonly #path: string
+  readonly #source: string
+  #instance: string | undefined
+
+  /**
+   * Removes a file that is left of another run, so that nobody reads it. `source` is the option as it was given.
+   * @throws UsageError where the file could not be written later
+   */
+  constructor(path: string, source: string) {
+    this.#path = path
+    this.#source = source
+    this.#attempt(() => {
+      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${source}: is a folder`)
+      rmSync(path, { force: true })
+      writeFileSync(this.#draft, '', { mode: 0o600 })
+      rmSync(this.#draft)
+    })
+  }
+
+  /** Only its owner can read the file, because it holds a key. It appears at once, with all of its content. */
+  write(facts: ReadyFacts): void {
+    this.#attempt(() => {
+      writeFileSync(this.#draft, `${JSON.stringify(facts, undefined, 2)}\n`, { mode: 0o600 })
+      renameSync(this.#draft, this.#path)
+    })
+    this.#instance = facts.instance
+  }
+
+  /** Leaves the file of another server that has replaced it. */
+  remove(): void {
+    try {
+      const facts = JSON.parse(readFileSync(this.#path, 'utf8')) as Partial<ReadyFacts>
+      if (facts.instance === this.#instance) rmSync(this.#path, { force: true })
+    } catch {
+      // Somebody else has removed or changed it.
+    }
+  }
+
+  get #draft(): string {
+    return `${this.#path}.${process.pid}.tmp`
+  }
+
+  #attempt(write: () => void): void {
+    try {
+      write()
+    } catch (error) {
+      if (error instanceof UsageError) throw error
+      const { code } = error as NodeJS.ErrnoException
+      throw new UsageError(`${this.#source}: cannot be written (${code}); give a file in a folder that exists`)
+    }
+  }
+}
