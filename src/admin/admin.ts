@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Operation } from '../contract/api.ts'
-import type { Refusal } from '../domain/errors.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
+import { type Refusal, refuse } from '../domain/errors.ts'
 import { reportViolation } from '../ground/schema.ts'
 import { ClientGone, readBody } from '../http/body.ts'
 import { errorEnvelope } from '../http/envelope.ts'
@@ -10,6 +11,7 @@ import { readTarget, splitTarget } from '../http/target.ts'
 import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
 import { createGuard } from './guard.ts'
+import { nearestRoute } from './nearest-route.ts'
 import { describeHealth, PAGES, type Page } from './pages.ts'
 import { describeRefusal } from './refusals.ts'
 
@@ -23,6 +25,8 @@ export interface AdminDeps {
   host: string
   /** Names this run of the server. */
   instance: string
+  /** Known as soon as the server listens. */
+  urls(): ServerUrls
   log: Log
   stopping: AbortSignal
 }
@@ -59,6 +63,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       sendPage(request, response, describeHealth(deps.instance))
       return
     }
+    if (splitTarget(url).path === '/') {
+      sendWelcome(request, response, deps.urls())
+      return
+    }
     try {
       routing ??= load().catch((error) => {
         routing = undefined
@@ -85,7 +93,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     const rejected = isOpen(path, deps.token !== undefined) ? undefined : guard(request)
     if (rejected) return sendAnswer(request, response, answerRefusal(control, undefined, rejected))
     const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
-    if (!routed.ok) return sendAnswer(request, response, answerRefusal(control, undefined, routed, routed.allow))
+    if (!routed.ok) {
+      const refusal = routed.allow === undefined ? nothingAt(path, control) : routed
+      return sendAnswer(request, response, answerRefusal(control, undefined, refusal, routed.allow))
+    }
     const { operation, parameters } = routed
     const body = await readBody(request, operation, { bodyLimit: control.limits.bodyLimit, contentType: 'required' })
     const conforming = control.conform({ operation, query, body })
@@ -126,6 +137,13 @@ function isOpen(path: string, hasToken: boolean): boolean {
   return path === `${ADMIN_PATH}/health` || (hasToken && isDashboard)
 }
 
+/** The refusal of a path that the control plane does not have. */
+function nothingAt(path: string, { api }: Control): Refusal<string> {
+  const nearest = nearestRoute(path.slice(ADMIN_PATH.length), api.routes.keys())
+  if (nearest === undefined) return refuse({ code: 'not_found', reason: 'path', about: { path } })
+  return refuse({ code: 'not_found', reason: 'near-path', about: { path, nearest: ADMIN_PATH + nearest } })
+}
+
 function answerRefusal(
   { api }: Control,
   operation: Operation | undefined,
@@ -153,6 +171,21 @@ function validated(operation: Operation | undefined, answer: Answer): Answer {
 
 function sendAnswer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
   send(request, response, status, { 'Content-Type': JSON_TYPE, ...headers }, JSON.stringify(body))
+}
+
+/** Leads a browser to the dashboard, and tells any other client what is here. */
+function sendWelcome(request: IncomingMessage, response: ServerResponse, { baseUrl, adminUrl }: ServerUrls): void {
+  if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
+    send(request, response, 302, { Location: `${ADMIN_PATH}/` }, '')
+    return
+  }
+  const data = {
+    service: baseUrl,
+    control_plane: adminUrl,
+    control_plane_document: `${adminUrl}/openapi.json`,
+    dashboard: `${adminUrl}/`,
+  }
+  sendAnswer(request, response, { status: 200, body: { success: true, data } })
 }
 
 function sendPage(request: IncomingMessage, response: ServerResponse, { type, text, headers }: Page): void {

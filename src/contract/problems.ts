@@ -34,7 +34,8 @@ export function problemOf(error: ErrorObject, defaults: CodeByKeyword): Problem<
   if (keyword === 'type') Object.assign(about, { type: String(params['type']), given: typeName(data) })
   return {
     code: codeFor(keyword, parentSchema, defaults) ?? '',
-    reason: keyword,
+    // A schema that has a name for its values can say more than their type.
+    reason: keyword === 'type' && about['expected'] !== undefined ? 'titled-type' : keyword,
     field: pointerOf(error),
     // A message must not show a secret, not even an invalid one.
     value: parentSchema?.['writeOnly'] === true && data !== '' ? '…' : (params['propertyName'] ?? data),

@@ -129,10 +129,18 @@ export async function startServer(
       responseValidation: options.responseValidation,
     })
     const beside = admin
-      ? createAdmin({ control, token: adminToken, host, instance, log, stopping: stopping.signal })
+      ? createAdmin({
+          control,
+          token: adminToken,
+          host,
+          instance,
+          urls: () => urls,
+          log,
+          stopping: stopping.signal,
+        })
       : undefined
     function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-      return beside !== undefined && isAdminTarget(request.url ?? '')
+      return beside !== undefined && (isAdminTarget(request.url ?? '') || isRoot(request))
         ? beside(request, response)
         : service(request, response)
     }
@@ -191,6 +199,11 @@ function createExplainer({
       return undefined
     }
   }
+}
+
+/** Whether somebody looks at the server itself, which the service knows nothing of. */
+function isRoot({ method, url = '' }: IncomingMessage): boolean {
+  return (url === '/' || url.startsWith('/?')) && (method === 'GET' || method === 'HEAD')
 }
 
 function isAdminTarget(url: string): boolean {

@@ -250,13 +250,13 @@ const REFUSALS: Row[] = [
     { ...LIMITED, expires_after: 5 },
     'invalid_field_type',
     '/expires_after',
-    '`expires_after` must be of type string, not number.',
+    '`expires_after` must be of type string, not number: an ISO 8601 duration such as PT1H, P1D or P2W.',
   ],
   [
     withHeaders({ 'x-a': 5 }),
     'invalid_field_type',
     '/respond/headers/x-a',
-    '`respond.headers.x-a` must be of type string, not number.',
+    '`respond.headers.x-a` must be of type string, not number: a header value of visible ASCII characters, spaces and tabs.',
   ],
 ]
 

@@ -94,7 +94,6 @@ describe('The request target', () => {
   })
 
   it.each([
-    '/',
     '/domains',
     '/api/v1',
     '/api/v1/',

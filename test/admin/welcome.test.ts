@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { startControlPlane } from '../support/control-plane.ts'
+import { sendRequest } from '../support/request.ts'
+import { startService } from '../support/service.ts'
+
+describe('the root of the server', () => {
+  it('leads a browser to the dashboard', async () => {
+    const { understudy } = await startControlPlane()
+    const root = `${new URL(understudy.baseUrl).origin}/`
+    const { status, headers } = await sendRequest('GET', root, undefined, { accept: 'text/html,application/xhtml+xml' })
+    expect({ status, location: headers['location'] }).toEqual({ status: 302, location: '/__admin/' })
+  })
+
+  it('tells any other client what is here', async () => {
+    const { understudy } = await startControlPlane()
+    const { origin } = new URL(understudy.baseUrl)
+    for (const path of ['/', '/?x=1']) {
+      const { status, body } = await sendRequest('GET', origin + path)
+      expect(status).toBe(200)
+      expect(body).toEqual({
+        success: true,
+        data: {
+          service: `${origin}/api/v1`,
+          control_plane: `${origin}/__admin`,
+          control_plane_document: `${origin}/__admin/openapi.json`,
+          dashboard: `${origin}/__admin/`,
+        },
+      })
+    }
+    expect((await understudy.verdict()).requests, 'it is no request to the service').toBe(0)
+  })
+
+  it.each([
+    ['POST', {}],
+    ['GET', { admin: false }],
+  ] as const)('is a path that the service does not have, for %s with %j', async (method, options) => {
+    const service = await startService(options)
+    const { status, body } = await sendRequest(method, `${new URL(service.baseUrl).origin}/`)
+    expect({ status, code: body?.error.code }).toEqual({ status: 404, code: 'not_found' })
+  })
+})
+
+describe('a path that the control plane does not have', () => {
+  it.each([
+    ['GET', '/account', '/__admin/accounts'],
+    ['GET', '/accounts/default/fault', '/__admin/accounts/{account}/faults'],
+    ['POST', '/faults', '/__admin/accounts/{account}/faults'],
+    ['POST', '/default/faults', '/__admin/accounts/{account}/faults'],
+    ['POST', '/accounts/default/requests/verifi', '/__admin/accounts/{account}/requests/verify'],
+    ['POST', '/reset', '/__admin/accounts/{account}/reset'],
+    ['GET', '/Verdict', '/__admin/verdict'],
+    ['GET', '/health/', '/__admin/health'],
+    ['PUT', '/accounts/a/domains/x.example/feature', '/__admin/accounts/{account}/domains/{domain}/features'],
+  ])('is refused with the nearest one: %s %s', async (method, path, nearest) => {
+    const { send } = await startControlPlane()
+    const { status, error } = await send(method, path)
+    expect(status).toBe(404)
+    expect(error.message).toBe(`There is nothing at the path /__admin${path}. Did you mean ${nearest}?`)
+  })
+
+  it.each(['/x', '/something/else/entirely/here', `/${'a/'.repeat(3000)}`, '/%00'])('is refused: %s', async (path) => {
+    const { get } = await startControlPlane()
+    const { status, error } = await get(path)
+    expect({ status, code: error.code }).toEqual({ status: 404, code: 'not_found' })
+    expect(error.message).not.toContain('Did you mean')
+  })
+})
+
+describe('a value of the wrong type is refused with an example', () => {
+  it.each([
+    [
+      { advance: 86400 },
+      '`advance` must be of type string, not number: an ISO 8601 duration such as PT1H, P1D or P2W.',
+    ],
+    [{ now: 0 }, '`now` must be of type string, not number: an instant such as 2026-01-15T09:00:00Z.'],
+    [{ frozen: 1 }, '`frozen` must be of type boolean, not number.'],
+  ])('%j', async (body, message) => {
+    const { patch } = await startControlPlane()
+    const { status, error } = await patch('/accounts/default/clock', body)
+    expect({ status, code: error.code, message: error.message }).toEqual({
+      status: 400,
+      code: 'invalid_field_type',
+      message,
+    })
+  })
+})
