@@ -6,6 +6,7 @@ import { isRefusedBy } from '../contract/rules.ts'
 import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import { Evidence } from '../coverage/evidence.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
+import type { Settings } from '../domain/settings.ts'
 import { pointTo, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, textOf } from '../http/content.ts'
 import { queryOf, readQuery } from '../http/target.ts'
@@ -20,6 +21,7 @@ import {
 import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
 import { correctRequest, type ReceivedRequest } from './correction.ts'
+import { describeCredentials } from './credentials.ts'
 
 /** Everything behind one response. The control plane's document describes every field. */
 export interface ExplanationReport {
@@ -61,7 +63,7 @@ export function explainEntry(
     operation: entry.operation?.id ?? null,
     status: entry.status ?? null,
     code: entry.code ?? null,
-    summary: summarise(entry, problems),
+    summary: summarise(entry, problems, contract.settings),
     documented: entry.status !== undefined && assumptions.length === 0 && !entry.injected,
     assumptions,
     rules: rulesBehind(entry, contract),
@@ -114,7 +116,7 @@ function received({ method, target, headers, body }: Entry): ReceivedRequest {
 }
 
 /** What happened, in one or two sentences. */
-function summarise(entry: Entry, problems: readonly { message: string }[]): string {
+function summarise(entry: Entry, problems: readonly { message: string }[], settings: Settings): string {
   const { injected, status, code, operation, failure, decided } = entry
   if (injected) return summariseInjected(entry)
   if (failure !== undefined) return 'The stand-in itself failed, so the response says nothing about the request.'
@@ -126,7 +128,8 @@ function summarise(entry: Entry, problems: readonly { message: string }[]): stri
   const [first, ...others] = problems
   const more = others.length === 0 ? '' : others.length === 1 ? ' One more problem' : ` ${others.length} more problems`
   const then = more === '' ? '' : `${more} would remain after this one.`
-  return `Refused with ${code}: ${first?.message ?? ''}${then}`
+  const key = code === 'unauthorized' ? describeCredentials(entry, settings) : undefined
+  return `Refused with ${code}: ${first?.message ?? ''}${key === undefined ? '' : ` ${key}`}${then}`
 }
 
 function summariseInjected(entry: Entry): string {

@@ -1,0 +1,32 @@
+import type { Settings } from '../domain/settings.ts'
+import type { Entry } from '../journal/entry.ts'
+
+/**
+ * What is wrong with the key of a request, which the response does not tell: it is missing, malformed, disabled, or
+ * nobody's. No part of the key is in the sentence. `undefined` where nothing is wrong with it.
+ */
+export function describeCredentials(
+  { headers, keyEvidence, key }: Entry,
+  { authorizationScheme }: Pick<Settings, 'authorizationScheme'>,
+): string | undefined {
+  if (keyEvidence.disabled) return `The key ${key} is disabled.`
+  if (keyEvidence.ordinal > 0) return undefined
+  const index = headers.findIndex((name, place) => place % 2 === 0 && name.toLowerCase() === 'authorization')
+  if (index < 0) return 'The request has no header `Authorization`.'
+  const value = headers[index + 1] ?? ''
+  const [, scheme = '', gap = '', secret = ''] = /^(\S*)(\s*)(.*)$/s.exec(value) ?? []
+  const form = 'must be `Bearer <API key>`'
+  if (value === '') return `The header \`Authorization\` is empty; it ${form}.`
+  if (scheme.toLowerCase() !== 'bearer') {
+    const problem = secret === '' ? 'has no scheme' : 'has another scheme'
+    return `The header \`Authorization\` ${problem}; it ${form}.`
+  }
+  if (secret === '') return 'The header `Authorization` has no key after `Bearer`.'
+  if (scheme !== 'Bearer' && authorizationScheme === 'exact')
+    return 'The scheme of the header `Authorization` is not written `Bearer`, with a capital B and small letters.'
+  if (gap !== ' ' || /\s/.test(secret))
+    return 'The header `Authorization` has more spaces than the one between `Bearer` and the key.'
+  if (/[${}<>]/.test(secret) || /^your/i.test(secret))
+    return 'The key looks like a placeholder that nobody has replaced; it belongs to no account.'
+  return 'The key belongs to no account of this server.'
+}
