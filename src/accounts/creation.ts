@@ -1,4 +1,4 @@
-import type { AccountOrigin, AccountState, MonitoredDomain } from '../domain/account.ts'
+import { type AccountOrigin, type AccountState, DEFAULT_SEED, type MonitoredDomain } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import type { ErrorCode } from '../domain/errors.ts'
@@ -16,8 +16,6 @@ import { createKeys } from './fixture-keys.ts'
 
 /** How long before its account a domain was added, unless the fixture says otherwise. */
 const DOMAIN_AGE = 'P400D'
-/** The seed of an account for which nobody chose one. */
-export const DEFAULT_SEED = 42
 
 /** The parts of a contract that decide which accounts are valid. */
 export interface AccountRules {

@@ -5,7 +5,7 @@ import { accept, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { isObject } from '../ground/json.ts'
-import { deriveKey } from '../ground/secrets.ts'
+import { deriveKey, findPublicKey } from '../ground/secrets.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountHandler, type ControlCall, done, type Handler } from './handler.ts'
@@ -34,7 +34,8 @@ export const createAccount: Handler = async (call) => {
   return done({ account: reportAccount(call, account), api_key: secret })
 }
 
-export const getAccount: AccountHandler = (call) => done({ account: reportAccount(call, call.account) })
+export const getAccount: AccountHandler = (call) =>
+  done({ account: reportAccount(call, call.account), api_key: findPublicKey(call.account) ?? null })
 
 export const updateAccount: AccountHandler = async (call) => {
   const plan = String(call.body['plan'])

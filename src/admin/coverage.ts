@@ -1,21 +1,25 @@
-import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
+import type { PlannedRequest } from '../behaviour/planned-request.ts'
+import { writeCurl } from '../coverage/curl.ts'
 import { planGaps } from '../coverage/gap-requests.ts'
 import { type CoverageReport, type Gap, reportCoverage } from '../coverage/report.ts'
 import { detachAccount } from '../domain/account.ts'
+import { findPublicKey } from '../ground/secrets.ts'
 import { type AccountHandler, done, type Handler } from './handler.ts'
 
 export const getCoverage: AccountHandler = ({ account, now, contract, worlds, urls }) => {
   // The requests are tried on a copy of the account.
   const plans = planGaps(contract, detachAccount(account), now)
-  return done(withCommands(reportCoverage(worlds.coverage(account.id), plans), urls()))
+  const publicKey = findPublicKey(account)
+  const write = (request: PlannedRequest) => writeCurl(request, urls(), publicKey)
+  return done(withCommands(reportCoverage(worlds.coverage(account.id), plans), write))
 }
 
 export const getOverallCoverage: Handler = ({ worlds }) => done(reportCoverage(worlds.coverage()))
 
 /** The report with a curl command for each planned request. */
-function withCommands(report: CoverageReport, urls: ServerUrls): CoverageReport {
+function withCommands(report: CoverageReport, write: (request: PlannedRequest) => string): CoverageReport {
   const command = <Item extends Gap>(item: Item): Item =>
-    item.request === undefined ? item : { ...item, curl: item.request.map((each) => writeCurl(each, urls)) }
+    item.request === undefined ? item : { ...item, curl: item.request.map(write) }
   return {
     ...report,
     operations: report.operations.map((operation) => ({ ...operation, responses: operation.responses.map(command) })),

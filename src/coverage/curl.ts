@@ -7,16 +7,25 @@ export interface ServerUrls {
 }
 
 /**
- * The command that sends a request, for a POSIX shell. It contains no key: a valid one comes from the
- * variable `API_KEY`.
+ * The command that sends a request, for a POSIX shell. It contains the account's key where that is no secret. Any other
+ * valid key comes from the variable `API_KEY`.
  */
-export function writeCurl(request: PlannedRequest, { baseUrl, adminUrl }: ServerUrls): string {
+export function writeCurl(
+  request: PlannedRequest,
+  { baseUrl, adminUrl }: ServerUrls,
+  publicKey: string | undefined,
+): string {
   const { plane, method, path, key = 'valid', headers = {}, body, padTo, times = 1 } = request
   const words = ['curl', '-sS']
   if (method === 'HEAD') words.push('-I')
   else if (method !== 'GET') words.push('-X', quote(method))
-  // Double quotes let the shell replace the variable.
-  if (plane === 'service' && key === 'valid') words.push('-H', '"Authorization: Bearer $API_KEY"')
+  if (plane === 'service' && key === 'valid') {
+    // Double quotes let the shell replace the variable.
+    words.push(
+      '-H',
+      publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quote(`Authorization: Bearer ${publicKey}`),
+    )
+  }
   if (plane === 'service' && key === 'wrong') words.push('-H', quote('Authorization: Bearer no-such-key'))
   const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
   if (body !== undefined && !typed) words.push('-H', quote('Content-Type: application/json'))

@@ -29,7 +29,6 @@ const MOST_ACCOUNTS = 300
 const picker = findById('account', HTMLSelectElement)
 
 findById('base-url', HTMLElement).textContent = BASE_URL
-findById('curl-line', HTMLElement).textContent = `curl -sS -H "Authorization: Bearer $API_KEY" ${BASE_URL}/domains`
 for (const button of findAll(document, '[data-copy]', HTMLButtonElement)) {
   onClick(button, () => copyText(findById(button.dataset['copy'] ?? '', HTMLElement)))
 }

@@ -189,7 +189,7 @@ export interface Coverage {
 export interface ResponseData {
   listAccounts: { accounts: readonly Account[] }
   createAccount: { account: Account; api_key: string }
-  getAccount: { account: Account }
+  getAccount: { account: Account; api_key: string | null }
   exportState: Fixture
   listSnapshots: { snapshots: readonly Snapshot[] }
   listKeys: { keys: readonly Key[] }

@@ -29,6 +29,9 @@ export interface DomainGroup {
   domains: readonly string[]
 }
 
+/** The seed of an account for which nobody chose one. */
+export const DEFAULT_SEED = 42
+
 /** From what an account was made, so that it can be made again. */
 export interface AccountOrigin {
   /** The name of a ready-made fixture, or a fixture whose keys are known by their hashes only. */

@@ -8,6 +8,7 @@ import { Evidence } from '../coverage/evidence.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
 import type { Settings } from '../domain/settings.ts'
 import { pointTo, readJson, valueAt } from '../ground/json.ts'
+import { findPublicKey } from '../ground/secrets.ts'
 import { bytesOf, textOf } from '../http/content.ts'
 import { queryOf, readQuery } from '../http/target.ts'
 import {
@@ -86,11 +87,12 @@ function correct(
 ): ExplanationReport['correction'] {
   // The correction is tried on a copy.
   const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)
+  const publicKey = findPublicKey(account)
   const { before, request } = { before: correction.before, request: withoutSecrets(correction.request, redact) }
   return {
     changes: correction.changes.map(redact),
-    before: before.map((each) => writeCurl(each, urls)),
-    curl: writeCurl(request, urls),
+    before: before.map((each) => writeCurl(each, urls, publicKey)),
+    curl: writeCurl(request, urls, publicKey),
     requests: [...before, request],
   }
 }

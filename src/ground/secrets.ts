@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { type AccountState, DEFAULT_SEED } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -33,4 +34,18 @@ export function identify(hash: string, id = `key_${hash.slice(0, 8)}`): Pick<Api
 /** A name that no other run of the program has. Nothing that the service does depends on it. */
 export function nameInstance(): string {
   return randomUUID()
+}
+
+/**
+ * A key of the account that is no secret, because anybody can compute it: the name of a sandbox, or the key that derives
+ * from the seed. `undefined` where there is none that is enabled.
+ */
+export function findPublicKey({ id, seed, keys }: Pick<AccountState, 'id' | 'seed' | 'keys'>): string | undefined {
+  const hashes = new Set(keys.filter(({ disabled }) => !disabled).map(({ hash }) => hash))
+  const guesses = [() => id, () => deriveKey(seed, id), () => deriveKey(DEFAULT_SEED, id)]
+  for (const guess of guesses) {
+    const key = guess()
+    if (hashes.has(hashKey(key))) return key
+  }
+  return undefined
 }

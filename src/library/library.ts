@@ -1,10 +1,8 @@
-import { DEFAULT_SEED } from '../accounts/creation.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import type { AccountReport, FaultSetReport, VerdictReport } from '../admin/reports.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
-import { deriveKey, hashKey } from '../ground/secrets.ts'
 import type { RequestReport } from '../journal/description.ts'
 import { Account, type AccountOptions, filterParameters, type RequestFilter, withFixture } from './account.ts'
 import { ControlClient } from './control-client.ts'
@@ -67,8 +65,8 @@ export function openLibrary(
       return handle(account.id, api_key)
     },
     async findAccount(id) {
-      await client.call('getAccount', { parameters: { account: id } })
-      return handle(id, id === DEFAULT_ACCOUNT && apiKey !== undefined ? apiKey : await findKey(await load(), id))
+      const { api_key } = await client.call<{ api_key: string | null }>('getAccount', { parameters: { account: id } })
+      return handle(id, id === DEFAULT_ACCOUNT && apiKey !== undefined ? apiKey : (api_key ?? undefined))
     },
     async listAccounts() {
       return (await client.call<{ accounts: AccountReport[] }>('listAccounts')).accounts
@@ -81,13 +79,6 @@ export function openLibrary(
     verdict: () => client.call('getVerdict'),
     clearVerdict: async () => void (await client.call('clearVerdict')),
   }
-}
-
-/** A key of the account, if it is the account's id or derives from its seed. Only the hashes of keys are stored. */
-async function findKey({ deps: { store } }: Control, id: string): Promise<string | undefined> {
-  const { seed, keys } = await store.read(id)
-  const guesses = [id, deriveKey(seed, id), deriveKey(DEFAULT_SEED, id)]
-  return guesses.find((guess) => keys.some(({ hash }) => hash === hashKey(guess)))
 }
 
 function inSnakeCase(options: Record<string, unknown>): unknown {

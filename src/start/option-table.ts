@@ -1,5 +1,5 @@
-import { DEFAULT_SEED } from '../accounts/creation.ts'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
+import { DEFAULT_SEED } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'

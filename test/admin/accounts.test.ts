@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { FIXTURE_NAMES } from '../../src/accounts/fixture.ts'
+import { deriveKey } from '../../src/ground/secrets.ts'
 import { startControlPlane } from '../support/control-plane.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -21,7 +22,7 @@ describe('a new account', () => {
     const { status: served, headers } = await ask(data.api_key, 'GET', '/domains')
     expect(served).toBe(200)
     expect(headers['x-ratelimit-limit']).toBe('30')
-    expect((await get('/accounts/account-1')).data).toEqual({ account: data.account })
+    expect((await get('/accounts/account-1')).data).toEqual({ account: data.account, api_key: data.api_key })
     expect((await get('/accounts')).data.accounts.map(({ id }: { id: string }) => id)).toEqual(['default', 'account-1'])
   })
 
@@ -396,6 +397,39 @@ describe('with a folder', () => {
     )
     expect((await again.ask('second-key', 'GET', '/domains')).status).toBe(401)
     expect(existsSync(`${data}/account-dropped.json`)).toBe(false)
+  })
+})
+
+describe('the key of an account', () => {
+  it.each<[what: string, account: object, key: string | null]>([
+    ['that derives from the seed is told', { id: 'a', seed: 7 }, deriveKey(7, 'a')],
+    ['of a sandbox is its name', { id: 'sandbox_a' }, 'sandbox_a'],
+    ['that somebody chose is a secret', { id: 'a', api_key: 'chosen-key' }, null],
+  ])('%s', async (_, account, key) => {
+    const { post, get } = await startControlPlane()
+    const { data } = await post('/accounts', account)
+    expect((await get(`/accounts/${data.account.id}`)).data.api_key).toBe(key)
+  })
+
+  it('is in the commands of its coverage where it is no secret, and else a variable is', async () => {
+    const { post, get } = await startControlPlane()
+    await post('/accounts', { id: 'sandbox_a' })
+    await post('/accounts', { id: 'b', api_key: 'chosen-key' })
+    const [known, secret] = await Promise.all(
+      ['sandbox_a', 'b'].map(async (id) => JSON.stringify((await get(`/accounts/${id}/coverage`)).data)),
+    )
+    expect(known).toContain("-H 'Authorization: Bearer sandbox_a'")
+    expect(known).not.toContain('$API_KEY')
+    expect(secret).toContain('Bearer $API_KEY')
+    expect(secret).not.toContain('chosen-key')
+  })
+
+  it('that is disabled is in no command', async () => {
+    const { post, get, patch } = await startControlPlane()
+    await post('/accounts', { id: 'sandbox_a' })
+    const [key] = (await get('/accounts/sandbox_a/keys')).data.keys
+    await patch(`/accounts/sandbox_a/keys/${key.id}`, { disabled: true })
+    expect((await get('/accounts/sandbox_a')).data.api_key).toBeNull()
   })
 })
 

@@ -28,7 +28,7 @@ interface Export {
 interface Reports {
   listAccounts: { accounts: AccountReport[] }
   createAccount: { account: AccountReport; api_key: string }
-  getAccount: { account: AccountReport }
+  getAccount: { account: AccountReport; api_key: string | null }
   exportState: Export
   listSnapshots: { snapshots: SnapshotReport[] }
   listKeys: { keys: KeyReport[] }

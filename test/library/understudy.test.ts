@@ -250,7 +250,7 @@ describe('a call that cannot be', () => {
       'a key that is no text',
       (u) => u.createAccount({ apiKey: 3 }),
       'invalid_field_type',
-      '`apiKey` must be of type string, not number.',
+      '`apiKey` must be of type string, not number: 1 to 200 visible ASCII characters.',
     ],
     [
       'a plan that there is not',
