@@ -33,7 +33,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   'vitest.ts': ['vitest'],
   'node-test.ts': ['node:test'],
   'prepare.ts': ['node:fs/promises'],
-  cli: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:util', 'js-yaml', 'pino'],
+  cli: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:os', 'node:util', 'js-yaml', 'pino'],
   start: ['node:events', 'node:http'],
   service: ['node:http', 'node:net'],
   admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],

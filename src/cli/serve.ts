@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
@@ -36,7 +37,7 @@ export const serve: Command = {
       pid: process.pid,
       instance: service.instance,
     })
-    terminal.print(greeting(service, values.sandboxKeys))
+    terminal.print(greeting(service, values))
     await stopped
     readyFile?.remove()
     await service.stop()
@@ -45,21 +46,40 @@ export const serve: Command = {
   },
 }
 
-function greeting({ baseUrl, adminUrl, apiKey }: Understudy, sandboxKeys: boolean): string {
+interface Shown {
+  host: string
+  sandboxKeys: boolean
+  adminToken: string | undefined
+}
+
+function greeting({ baseUrl, adminUrl, apiKey }: Understudy, { host, sandboxKeys, adminToken }: Shown): string {
   const key = apiKey ?? 'the one that the account was made with; only its hash is kept'
+  const token = adminToken === undefined ? '' : '   (it asks for the token of --admin-token)'
+  const elsewhere = addressesOf(host).map((address) => baseUrl.replace(/\/\/[^/]+(?=:\d+\/)/, `//${address}`))
   return [
     'dmarc-understudy is ready.',
     '',
     `  Base URL   ${baseUrl}`,
     `  API key    ${key}`,
+    ...elsewhere.map((url) => `  Elsewhere  ${url}`),
     ...(sandboxKeys ? ['  Sandbox    sandbox_mine, or any other name: a key that opens an account of its own'] : []),
-    ...(adminUrl === undefined ? [] : [`  Dashboard  ${adminUrl}/`]),
+    ...(adminUrl === undefined ? [] : [`  Dashboard  ${adminUrl}/${token}`]),
     '',
     '  Try it:',
     `  curl -H ${shellQuote(`Authorization: Bearer ${apiKey ?? 'YOUR_KEY'}`)} ${baseUrl}/domains`,
     ...(sandboxKeys ? [`  curl -H 'Authorization: Bearer sandbox_mine' ${baseUrl}/domains`] : []),
     '',
   ].join('\n')
+}
+
+/** The addresses at which other machines reach a server that listens on all of them. */
+function addressesOf(host: string): string[] {
+  if (host !== '0.0.0.0' && host !== '::') return []
+  const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, family, address }) => !internal && families.includes(family) && !address.startsWith('fe80:'))
+    .map(({ family, address }) => (family === 'IPv6' ? `[${address}]` : address))
 }
 
 function shellQuote(word: string): string {

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { it } from '../support/program.ts'
@@ -191,6 +192,22 @@ describe('serve', () => {
   it('lets the last of an option count that is given twice', async ({ serve }) => {
     const service = await serve(['--fixture', 'nowhere', '--fixture', 'empty'])
     expect((await service.request('/domains')).status).toBe(200)
+  })
+
+  it('names the addresses that others use, and says that the dashboard asks for a token', async ({ serve }) => {
+    const service = await serve(['--host', '0.0.0.0', '--admin-token', 'T'])
+    const { port } = new URL(service.baseUrl)
+    const own = Object.values(networkInterfaces())
+      .flatMap((addresses) => addresses ?? [])
+      .filter(({ internal, family }) => !internal && family === 'IPv4')
+    const named = [...service.stdout().matchAll(/^ {2}Elsewhere {2}(\S+)$/gm)].map(([, url]) => url)
+    expect(named).toEqual(own.map(({ address }) => `http://${address}:${port}/api/v1`))
+    expect(service.stdout()).toContain(`/__admin/   (it asks for the token of --admin-token)\n`)
+    expect(service.stdout(), 'a token is a secret').not.toMatch(/\bT\b/)
+  })
+
+  it('names one address where only this machine can reach it', async ({ serve }) => {
+    expect((await serve()).stdout()).not.toMatch(/Elsewhere|token/)
   })
 
   it('has a control plane that tells its health and which run of it answers', async ({ serve }) => {
