@@ -25,7 +25,7 @@ export type { ConnectionFault, Corruption, KnownFaultRule as FaultRule } from '.
 export { type Clock, systemClock } from './ground/clock.ts'
 export type { MessageReport, ProblemReport, RequestReport } from './journal/description.ts'
 export type { RequestMatch } from './journal/match.ts'
-export type { Account, AccountOptions, RequestFilter, ResetOptions } from './library/account.ts'
+export type { Account, AccountOptions, AccountWithKey, RequestFilter, ResetOptions } from './library/account.ts'
 export { ControlError, type ControlProblem } from './library/control-error.ts'
 export type { Span } from './library/duration.ts'
 export { OptionError } from './start/option-error.ts'

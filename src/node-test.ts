@@ -1,5 +1,5 @@
 import { after, type TestContext } from 'node:test'
-import type { Account, AccountOptions } from './library/account.ts'
+import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ServerOptions } from './start/options.ts'
 import { startUnderstudy, type Understudy } from './start/server.ts'
 
@@ -8,7 +8,7 @@ export interface SharedUnderstudy {
   /** Started when a test first asks. */
   understudy(): Promise<Understudy>
   /** A fresh account, deleted after the test. */
-  account(context: TestContext, options?: AccountOptions): Promise<Account>
+  account(context: TestContext, options?: AccountOptions): Promise<AccountWithKey>
 }
 
 /**

@@ -1,5 +1,5 @@
 import { test as base } from 'vitest'
-import type { Account, AccountOptions } from './library/account.ts'
+import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ServerOptions } from './start/options.ts'
 import { startUnderstudy, type Understudy } from './start/server.ts'
 
@@ -10,7 +10,7 @@ export interface UnderstudyFixtures {
   /** How the accounts of a test are to be; `test.override` and `test.extend` change it. */
   accountOptions: AccountOptions
   /** A fresh account for each test, deleted after it. */
-  account: Account
+  account: AccountWithKey
 }
 
 /**

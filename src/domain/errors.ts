@@ -22,6 +22,7 @@ export const ERROR_CODES = [
   'internal_error',
 ] as const
 
+/** The `code` of an error of the service. */
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** One thing that is wrong with a request. */

@@ -13,4 +13,5 @@ export const PROFILE_NAMES = [
   'new',
 ] as const
 
+/** What kind of domain the figures are made for. */
 export type ProfileName = (typeof PROFILE_NAMES)[number]

@@ -39,7 +39,11 @@ export interface AccountOptions {
   apiKey?: string
 }
 
+/** What a reset may change. Anything else is as at the account's creation. */
 export type ResetOptions = Pick<AccountOptions, 'fixture' | 'seed' | 'now' | 'frozen'>
+
+/** An account whose key is known, because it was created here. */
+export type AccountWithKey = Account & { readonly apiKey: string }
 
 /** Which requests a list has. */
 export interface RequestFilter {

@@ -4,7 +4,14 @@ import type { AccountReport, FaultSetReport, VerdictReport } from '../admin/repo
 import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { RequestReport } from '../journal/description.ts'
-import { Account, type AccountOptions, filterParameters, type RequestFilter, withFixture } from './account.ts'
+import {
+  Account,
+  type AccountOptions,
+  type AccountWithKey,
+  filterParameters,
+  type RequestFilter,
+  withFixture,
+} from './account.ts'
 import { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 
@@ -21,7 +28,7 @@ export interface Library {
   /** The requests of all accounts, and those of no account, such as a request with a wrong key. */
   readonly requests: { list(filter?: RequestFilter): Promise<RequestReport[]> }
   /** Creates an account that shares nothing with others. Rejects with a `FixtureError` if a file cannot be used. */
-  createAccount(options?: AccountOptions): Promise<Account>
+  createAccount(options?: AccountOptions): Promise<AccountWithKey>
   /** The account with this id, such as `sandbox_checkout`. Rejects if there is none. */
   findAccount(id: string): Promise<Account>
   /** All accounts, including `default` and sandboxes. */
@@ -62,7 +69,7 @@ export function openLibrary(
       const body = await withFixture(options).then(inSnakeCase)
       const created = client.call<{ account: AccountReport; api_key: string }>('createAccount', { body })
       const { account, api_key } = await created.catch(throwWithApiKey)
-      return handle(account.id, api_key)
+      return handle(account.id, api_key) as AccountWithKey
     },
     async findAccount(id) {
       const { api_key } = await client.call<{ api_key: string | null }>('getAccount', { parameters: { account: id } })

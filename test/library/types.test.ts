@@ -2,6 +2,7 @@ import { describe, expectTypeOf, it } from 'vitest'
 import {
   type Account,
   type AccountReport,
+  type AccountWithKey,
   type ClockReport,
   type CoverageReport,
   type DmarcRecord,
@@ -26,7 +27,8 @@ async function compile(): Promise<void> {
   expectTypeOf(service.apiKey).toEqualTypeOf<string | undefined>()
   expectTypeOf(service.requests.list({ status: 401 })).resolves.toEqualTypeOf<RequestReport[]>()
   expectTypeOf(service.listAccounts()).resolves.toEqualTypeOf<AccountReport[]>()
-  expectTypeOf(account).toEqualTypeOf<Account>()
+  expectTypeOf(account).toExtend<Account>()
+  expectTypeOf(account.apiKey).toEqualTypeOf<string>()
   expectTypeOf(account.headers).toExtend<NonNullable<RequestInit['headers']>>()
   expectTypeOf(account.clock.advance({ hours: 1 })).resolves.toEqualTypeOf<ClockReport>()
   expectTypeOf(account.faults.add({ connection: 'reset', phase: 'after' })).resolves.toEqualTypeOf<FaultReport>()
@@ -78,7 +80,7 @@ function compileTests(shared: SharedUnderstudy): void {
   // @ts-expect-error there is no such option of an account
   test.override({ accountOptions: { colour: 'red' } })
   test('', ({ account, understudy }) => {
-    expectTypeOf(account).toEqualTypeOf<Account>()
+    expectTypeOf(account).toExtend<AccountWithKey>()
     expectTypeOf(understudy).toEqualTypeOf<Understudy>()
   })
   expectTypeOf(shared.understudy()).resolves.toEqualTypeOf<Understudy>()

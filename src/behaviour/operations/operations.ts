@@ -20,4 +20,5 @@ export const OPERATIONS = {
   deleteDomainGroup,
 } as const satisfies Readonly<Record<string, OperationBehaviour>>
 
+/** The operationId of an operation of the service. */
 export type OperationId = keyof typeof OPERATIONS
