@@ -716,8 +716,8 @@ describe('a document is taken', () => {
     {
       how: 'whose example has a field that looks like an extension',
       change: (document) => {
-        const example = objectAt(document, '/components/responses/DomainsListed/content/application~1json/examples/two')
-        Object.assign(objectAt(example, '/value/data'), { 'x-colour': 'blue' })
+        const example = '/components/responses/DomainsListed/content/application~1json/example'
+        Object.assign(objectAt(document, `${example}/data`), { 'x-colour': 'blue' })
       },
     },
     {
