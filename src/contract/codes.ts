@@ -173,7 +173,7 @@ function asserts(keyword: string, value: unknown): boolean {
 }
 
 /** What a local reference refers to. Any other value is returned as it is. */
-function follow(document: Json, value: unknown): unknown {
+export function follow(document: Json, value: unknown): unknown {
   const reference = isObject(value) ? value['$ref'] : undefined
   return typeof reference === 'string' && reference.startsWith('#/')
     ? follow(document, valueAt(document, reference.slice(1)))

@@ -105,9 +105,9 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
 }
 
 /** Keys whose values are data and no part of the description. An alternative is checked when an overlay chooses it. */
-const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
+export const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
 /** Keys whose values have names as keys, which the author of the document chose. */
-const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
+export const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
 
 /** One extension at its place. */
 export interface Extension {
