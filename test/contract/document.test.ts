@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
 import SwaggerParser from '@apidevtools/swagger-parser'
-import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../src/contract/api.ts'
@@ -11,7 +9,7 @@ import { readDocument, rulesOf } from '../../src/contract/document.ts'
 import { SCHEMA_EXTENSIONS } from '../../src/contract/extensions.ts'
 import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
-import { OWN_DOCUMENT, objectAt, objectsIn, ownDocument } from '../support/own-document.ts'
+import { objectAt, objectsIn, ownDocument } from '../support/own-document.ts'
 
 const contract = await loadContract()
 const source = ownDocument()
@@ -47,20 +45,6 @@ function withAllConstraints(value: unknown): unknown {
 }
 
 describe('openapi.yaml for other tools', () => {
-  it('has no problem in the eyes of `recommended-strict` of Redocly', async () => {
-    const config = await createConfig({ extends: ['recommended-strict'] })
-    const text = readFileSync(OWN_DOCUMENT, 'utf8')
-    const problems = await lintFromString({ source: text, absoluteRef: OWN_DOCUMENT, config })
-    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
-  })
-
-  it('is shown to Redocly in full, which finds a description that is left out', async () => {
-    const config = await createConfig({ extends: ['recommended-strict'] })
-    const broken = { ...ownDocument(), tags: [], servers: [] }
-    const problems = await lintFromString({ source: JSON.stringify(broken), absoluteRef: OWN_DOCUMENT, config })
-    expect(problems.map(({ ruleId }) => ruleId)).toContain('no-empty-servers')
-  })
-
   it('is valid OpenAPI 3.1 for a parser that knows none of its extensions', async () => {
     const api = await SwaggerParser.validate(ownDocument() as never)
     expect(api.info.title).toBe('Domain Monitoring Service API')
