@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +10,7 @@ import { readDocument, rulesOf } from '../../src/contract/document.ts'
 import { SCHEMA_EXTENSIONS } from '../../src/contract/extensions.ts'
 import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
-import { objectAt, objectsIn, ownDocument } from '../support/own-document.ts'
+import { OWN_DOCUMENT, objectAt, objectsIn, ownDocument } from '../support/own-document.ts'
 
 const contract = await loadContract()
 const source = ownDocument()
@@ -150,6 +151,62 @@ describe('schemas in openapi.yaml', () => {
           .map((name) => `${pointer} ${name}`),
       )
     expect(nameless).toEqual([])
+  })
+})
+
+describe('what generators make something else of', () => {
+  /** All but what our extensions hold, with which other tools do nothing. */
+  const plain = [...objectsIn(source)].filter(({ pointer }) => !/\/(x-[a-z-]+|example|value)(\/|$)/.test(pointer))
+
+  it('is in no schema: sets, negations, steps of numbers, boolean schemas, and formats that few tools know', () => {
+    const words = ['uniqueItems', 'not', 'multipleOf', 'anyOf', 'allOf', 'if', 'propertyNames', 'patternProperties']
+    const odd = plain.flatMap(({ pointer, value }) => [
+      ...words.filter((word) => Object.hasOwn(value, word)).map((word) => `${pointer}/${word}`),
+      ...(isObject(value['properties']) ? Object.values(value['properties']) : [])
+        .filter((schema) => typeof schema === 'boolean')
+        .map(() => `${pointer}/properties`),
+    ])
+    expect(odd).toEqual([])
+    const formats = plain.flatMap(({ value }) => (typeof value['format'] === 'string' ? [value['format']] : []))
+    expect(new Set(formats)).toEqual(new Set(['hostname', 'uuid']))
+  })
+
+  it('is no name of a component that another component has, or that a generator gives to a part of an operation', () => {
+    const { schemas, responses, headers } = source['components'] as Record<string, Json>
+    const parts = ['', 'Request', 'RequestBody', 'Response', 'Params', 'Parameters', 'Body', 'Data', 'Result']
+    const given = contract.operations.flatMap(({ id }) => parts.map((part) => `${id}${part}`))
+    const names = [schemas, responses, headers].flatMap((components) => Object.keys(components ?? {}))
+    const all = [...names, ...given].map((name) => name.toLowerCase())
+    expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([])
+    expect(Object.keys(source['components'] as Json)).not.toContain('parameters')
+  })
+
+  it('is no anonymous object: each is a component', () => {
+    const places = plain.filter(({ value }) => value['type'] === 'object').map(({ pointer }) => pointer)
+    expect(places.filter((pointer) => !/^\/components\/schemas\/\w+$/.test(pointer))).toEqual([])
+  })
+
+  it('is no extension beside the statuses of responses', () => {
+    const responses = plain.filter(({ pointer }) => pointer.endsWith('/responses'))
+    expect(responses.length).toBeGreaterThan(8)
+    expect(responses.flatMap(({ value }) => Object.keys(value).filter((key) => key.startsWith('x-')))).toEqual([])
+  })
+
+  it('is no text without quotes that YAML 1.1 takes for a boolean, a time or a number of base 60', () => {
+    const odd = /(?:^|[:[,{-] )(?:y|n|yes|no|on|off|\d+(?::[0-5]?\d)+|\d{4}-\d\d-\d\d\S*|0\d+)(?=\s*(?:[,}\]#]|$))/gim
+    const lines = readFileSync(OWN_DOCUMENT, 'utf8').split('\n')
+    expect(lines.filter((line) => line.replaceAll(/'[^']*'|"[^"]*"/g, '').match(odd))).toEqual([])
+    expect('testing: n, dmarc: 99.2'.match(odd)).not.toBeNull()
+  })
+
+  it('is no term that only this program has, in a description', () => {
+    const settings = Object.keys(source['x-settings'] as Json).filter((name) => name.includes('-'))
+    const terms = [/\bx-(?!request|ratelimit)[a-z]/i, /\bsettings? `/, /\boverlay/, /\bassumption/, /\bcatalogue/]
+    const odd = plain.filter(({ value: { description = '', summary = '' } }) => {
+      const text = `${summary} ${typeof description === 'string' ? description : ''}`
+      return terms.some((term) => term.test(text)) || settings.some((name) => text.includes(`\`${name}\``))
+    })
+    expect(odd.map(({ pointer }) => pointer)).toEqual([])
   })
 })
 
