@@ -12,6 +12,8 @@ export const ASSERTIONS: readonly string[] = [
  * because other tools misread them. Binary fractions, for example, are no exact multiples of 0.1.
  */
 export function withConstraints(schema: Json): Json {
+  // Every object of the document passes here at each start, and few have any.
+  if (schema['x-constraints'] === undefined) return schema
   const { 'x-constraints': constraints, ...rest } = schema
   return isObject(constraints) ? { ...rest, ...constraints } : schema
 }
