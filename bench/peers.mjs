@@ -92,7 +92,9 @@ function preparePrism({ folder, port, scratch, answersPath }) {
     ['DomainGroupCreated', answers.created],
     ['DmarcListed', answers.dmarc],
   ]) {
-    responses[response].content['application/json'].examples = { measured: { value: JSON.parse(answer) } }
+    const media = responses[response].content['application/json']
+    delete media.examples
+    media.example = JSON.parse(answer)
   }
   const path = join(scratch, 'prism.yaml')
   writeFileSync(path, dump(document, { noRefs: true }))

@@ -32,7 +32,7 @@ const PAGE = 'dashboard'
 const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   'vitest.ts': ['vitest'],
   'node-test.ts': ['node:test'],
-  'prepare.ts': ['node:fs/promises'],
+  'prepare.ts': ['node:fs/promises', 'node:path'],
   cli: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:os', 'node:util', 'js-yaml', 'pino'],
   start: ['node:events', 'node:http'],
   service: ['node:http', 'node:net'],

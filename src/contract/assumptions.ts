@@ -50,7 +50,7 @@ export function overlayFor(
 }
 
 function choiceOf(holder: Json, alternatives: readonly Json[]): Json {
-  if (alternatives.length > 0) return Object.assign({}, ...alternatives.map((patch) => touched(holder, patch)))
+  if (alternatives.length > 0) return alternatives.map((patch) => touched(holder, patch)).reduce(joinObjects)
   return Object.fromEntries(Object.entries(holder).filter(([key, value]) => key !== 'x-assumption' && !isObject(value)))
 }
 
@@ -62,6 +62,16 @@ function touched(holder: Json, patch: Json): Json {
       return [key, isObject(change) && isObject(value) ? touched(value, change) : value]
     }),
   )
+}
+
+/** The fields of both, at every depth. */
+function joinObjects(one: Json, other: Json): Json {
+  const joined = { ...one }
+  for (const [key, value] of Object.entries(other)) {
+    const known = joined[key]
+    joined[key] = isObject(known) && isObject(value) ? joinObjects(known, value) : value
+  }
+  return joined
 }
 
 /** A JSON pointer as a normalized JSONPath (RFC 9535 §2.7). */

@@ -1,20 +1,12 @@
 import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
+import { ASSERTIONS, withConstraints } from './constraints.ts'
 import { ContractError } from './contract-error.ts'
 import { type CodeByKeyword, codeFor } from './problems.ts'
 
 /** The methods that an operation can have. HEAD is answered by GET, and OPTIONS by nothing. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 const OTHER_METHODS = ['options', 'head', 'trace']
-/**
- * The keywords of JSON Schema that a value can violate. In the schema of a request, each of them needs an error code.
- */
-const ASSERTIONS = [
-  ...['type', 'enum', 'const', 'required', 'additionalProperties', 'minProperties', 'maxProperties', 'not', 'oneOf'],
-  ...['propertyNames'],
-  ...['anyOf', 'minItems', 'maxItems', 'uniqueItems', 'minLength', 'maxLength', 'pattern', 'format'],
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'dependentRequired'],
-]
 
 /** Setting → value → the error code that operations answer with while the setting has the value. */
 export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -23,7 +15,7 @@ export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, str
  * A copy of the document in which each operation declares all of its codes, in `x-codes`, under the statuses of the
  * catalogue. These are the codes that it declares itself, those that its request schemas name, and those that settings
  * decide about. When an overlay changes a status or the code of a schema, the code thereby moves to the right response.
- * @throws ContractError for an assertion of a request schema that has no code.
+ * @throws ContractError for an assertion of a request schema that has no code: each of them needs one.
  */
 export function placeCodes(source: Json, catalogue: Catalogue, file: string): Json {
   const document = structuredClone(source)
@@ -135,15 +127,18 @@ function schemaCodes(
   const codes: string[] = []
   const seen = new Set<unknown>()
   function visit(reference: unknown, at: string): void {
-    const schema = follow(document, reference)
-    if (!isObject(schema) || seen.has(schema)) return
-    seen.add(schema)
+    const written = follow(document, reference)
+    if (!isObject(written) || seen.has(written)) return
+    seen.add(written)
+    const schema = withConstraints(written)
+    const constraints = isObject(written['x-constraints']) ? written['x-constraints'] : {}
     for (const keyword of ASSERTIONS) {
       if (!asserts(keyword, schema[keyword])) continue
       const code = codeFor(keyword, schema, defaults)
       if (code === undefined) {
         const place = isObject(reference) && typeof reference['$ref'] === 'string' ? reference['$ref'].slice(1) : at
-        throw new ContractError(file, pointTo(place, keyword), `No x-error gives a code to a violation of ${keyword}.`)
+        const holder = Object.hasOwn(constraints, keyword) ? `${place}/x-constraints` : place
+        throw new ContractError(file, pointTo(holder, keyword), `No x-error gives a code to a violation of ${keyword}.`)
       }
       codes.push(code)
     }
@@ -178,7 +173,7 @@ function asserts(keyword: string, value: unknown): boolean {
 }
 
 /** What a local reference refers to. Any other value is returned as it is. */
-function follow(document: Json, value: unknown): unknown {
+export function follow(document: Json, value: unknown): unknown {
   const reference = isObject(value) ? value['$ref'] : undefined
   return typeof reference === 'string' && reference.startsWith('#/')
     ? follow(document, valueAt(document, reference.slice(1)))

@@ -70,14 +70,14 @@ function requestIdFormat(schema: unknown, file: string): Contract['requestIds'] 
   throw new ContractError(file, REQUEST_ID_SCHEMA, 'Request ids are made as format uuid or as pattern ^[0-9a-f]{32}$.')
 }
 
-/** Percentages are rounded to the schema's `multipleOf`. It must divide 1, so that 100 is a multiple too. */
+/** Percentages are rounded to the `multipleOf` of their schema. It must divide 1, so that 100 is a multiple too. */
 function percentageStep(schema: Json | undefined, file: string): number {
   const step = schema?.['multipleOf']
   if (typeof step === 'number' && Number.isInteger(Math.round(1e9 / step) / 1e9)) return step
   throw new ContractError(
     file,
     '/components/schemas/Percentage',
-    'Percentages need a multipleOf that divides 1, such as 0.1.',
+    'Percentages need a multipleOf that divides 1, such as 0.1, in x-constraints.',
   )
 }
 

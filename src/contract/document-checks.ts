@@ -67,6 +67,17 @@ export function checkIds(extensions: readonly Extension[], file: string): void {
   }
 }
 
+/** Checks that no keyword stands both in a schema and in its `x-constraints`. @throws ContractError */
+export function checkConstraints(extensions: readonly Extension[], source: Json, file: string): void {
+  for (const { key, value, holder } of extensions) {
+    if (key !== 'x-constraints') continue
+    const schema = valueAt(source, holder) as Json
+    const twice = Object.keys(value as Json).find((keyword) => Object.hasOwn(schema, keyword))
+    if (twice === undefined) continue
+    throw new ContractError(file, pointTo(holder, twice), `The x-constraints of this schema have ${twice} already.`)
+  }
+}
+
 /**
  * Checks that every reference leads to a place in the document, and not to what it is part of. @throws ContractError
  */

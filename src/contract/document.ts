@@ -5,8 +5,9 @@ import { ERROR_CODES } from '../domain/errors.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { Catalogue } from './catalogue.ts'
 import { placeCodes } from './codes.ts'
+import { withConstraints } from './constraints.ts'
 import { ContractError } from './contract-error.ts'
-import { checkCodes, checkIds, checkOpenApi, checkReferences } from './document-checks.ts'
+import { checkCodes, checkConstraints, checkIds, checkOpenApi, checkReferences } from './document-checks.ts'
 import { checkExtensions, type Extension, extensionsOf } from './extensions.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
 import { type PreparedDocument, readPrepared } from './prepared.ts'
@@ -36,7 +37,7 @@ export interface DocumentText {
 
 /** The same document with every code under the status that the catalogue gives it. */
 export interface ApiDocument extends DocumentText {
-  /** Without references. */
+  /** Without references, and with the keywords of each `x-constraints` among those of its schema. */
   resolved: OpenAPIV3_1.Document
 }
 
@@ -68,6 +69,7 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
     checkCodes(extensions(), catalogue, file)
     checkReferences(source, file)
     checkIds(extensions(), file)
+    checkConstraints(extensions(), source, file)
   }
   return {
     file,
@@ -107,7 +109,8 @@ async function parseSource(text: string, file: string): Promise<Json> {
 }
 
 /**
- * A copy in which each reference is replaced by what it refers to. Several references to one object lead to one copy.
+ * A copy in which each reference is replaced by what it refers to, and each schema has its `x-constraints` as keywords
+ * of its own. Several references to one object lead to one copy.
  * `checkReferences` has found no reference that leads nowhere or back. Each start does this anew: to read a file with
  * the result would take longer, 1.5 ms of 15.
  */
@@ -118,7 +121,7 @@ function followReferences(document: Json): unknown {
     if (!isObject(value)) return value
     const known = followed.get(value)
     if (known !== undefined) return known
-    const { $ref: reference, ...rest } = value
+    const { $ref: reference, ...rest } = withConstraints(value)
     for (const key in rest) rest[key] = follow(rest[key])
     const target = typeof reference === 'string' ? follow(valueAt(document, reference.slice(1))) : undefined
     const result = target === undefined ? rest : Object.keys(rest).length === 0 ? target : { ...target, ...rest }

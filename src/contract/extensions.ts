@@ -1,5 +1,6 @@
 import { isObject, type Json, pointTo } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
+import { ASSERTIONS } from './constraints.ts'
 import { ContractError } from './contract-error.ts'
 
 const text: Json = { type: 'string', minLength: 1 }
@@ -24,6 +25,11 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
   },
   'x-codes': { type: 'array', minItems: 1, uniqueItems: true, items: text },
   'x-codes-by-setting': { type: 'object', minProperties: 1, additionalProperties: codeByName },
+  'x-constraints': {
+    type: 'object',
+    minProperties: 1,
+    propertyNames: { enum: ASSERTIONS },
+  },
   'x-error': codeByName,
   'x-error-defaults': codeByName,
   'x-errors': {
@@ -99,9 +105,9 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
 }
 
 /** Keys whose values are data and no part of the description. An alternative is checked when an overlay chooses it. */
-const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
+export const DATA = new Set(['example', 'examples', 'default', 'const', 'enum', 'alternatives'])
 /** Keys whose values have names as keys, which the author of the document chose. */
-const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
+export const NAMES = new Set(['properties', 'patternProperties', '$defs', 'headers', 'variables', 'mapping'])
 
 /** One extension at its place. */
 export interface Extension {

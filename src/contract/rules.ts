@@ -52,7 +52,7 @@ export function compileRules(
 }
 
 /** Whether a refusal with this code and reason is one that the rule demands. */
-export function isRefusedBy({ refuses }: Rule, code: string, reason: string | undefined): boolean {
+export function isRefusedBy({ refuses }: Pick<RuleText, 'refuses'>, code: string, reason: string | undefined): boolean {
   return refuses.some(
     (pattern) =>
       (pattern.code === undefined || pattern.code === code) &&

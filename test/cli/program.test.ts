@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync, symlinkSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -50,6 +50,18 @@ describe.concurrent('the program', () => {
     ['assumption', 'assumptions'],
   ])('asks whether %j means %s', async (name, meant) => {
     await expectRefusal([name], 2, `${name} is no command; did you mean ${meant}?`)
+  })
+})
+
+describe('a fresh build', () => {
+  it('makes the program executable', async ({ folder }) => {
+    for (const path of ['src', 'bundle.mjs', 'bundle-page.mjs', 'package.json', 'tsconfig.json']) {
+      cpSync(join(ROOT, path), join(folder, path), { recursive: true })
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const result = await runShell('node bundle.mjs >bundle.log && dist/cli.js --version', { folder })
+    expect(result).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
 })
 

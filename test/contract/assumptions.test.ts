@@ -136,7 +136,10 @@ describe('it is known what shows of', () => {
 describe('what is listed of an assumption', () => {
   it.each<[id: string, choice: Json]>([
     ['body-limit', { value: 1_048_576 }],
-    ['add-domains-status', { '200': { $ref: '#/components/responses/DomainsAdded' }, '202': null, '201': null }],
+    [
+      'add-domains-status',
+      { responses: { '200': { $ref: '#/components/responses/DomainsAdded' }, '202': null, '201': null } },
+    ],
     ['request-id-format', { format: 'uuid', pattern: null }],
     ['www-authenticate', { headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } } }],
     ['update-group-response', { required: ['group'], properties: { message: null } }],

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
+import { ASSERTIONS } from '../../src/contract/constraints.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { ContractError } from '../../src/contract/contract-error.ts'
 import type { Json } from '../../src/ground/json.ts'
@@ -19,7 +20,7 @@ const change = (pointer: string, fields: Json) => (document: Json) => {
 }
 
 const KNOWN_EXTENSIONS =
-  'x-assumption, x-codes, x-codes-by-setting, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
+  'x-assumption, x-codes, x-codes-by-setting, x-constraints, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
 const SETTINGS =
   'body-limit, plans, authorization-scheme, gate-order, routing, path-matching, head, content-type, null-fields, unknown-query-parameters, final-dot, international-names, underscores, already-monitored, repeated-domains, unmonitored-deletion, deletion-of-members, repeated-members, name-comparison, grace-period, quota-scope, quota-window, rate-limit-reset, refresh, processing-time, unprocessed-domains, count-period'
 const CODES_OF_POST = ['invalid_request_body', 'no_such_code']
@@ -314,6 +315,30 @@ const CODES: Breakage[] = [
     place:
       '#/paths/~1domaingroups/patch/requestBody/content/application~1json/schema/properties/add_domains/uniqueItems',
     reason: 'No x-error gives a code to a violation of uniqueItems.',
+  },
+  {
+    how: 'a constraint of a request schema that no code stands for',
+    break: change(HOSTNAME, { 'x-constraints': { maxLength: 20 } }),
+    place: '#/components/schemas/Hostname/x-constraints/maxLength',
+    reason: 'No x-error gives a code to a violation of maxLength.',
+  },
+  {
+    how: 'a constraint that stands in the schema as well',
+    break: change('/components/schemas/Percentage', { multipleOf: 0.01 }),
+    place: '#/components/schemas/Percentage/multipleOf',
+    reason: 'The x-constraints of this schema have multipleOf already.',
+  },
+  {
+    how: 'a constraint that JSON Schema does not know',
+    break: change('/components/schemas/Percentage', { 'x-constraints': { multiplesOf: 0.1 } }),
+    place: '#/components/schemas/Percentage/x-constraints',
+    reason: `The value has the field "multiplesOf", whose name must be one of ${ASSERTIONS.map((each) => JSON.stringify(each)).join(', ')}.`,
+  },
+  {
+    how: 'no precision of percentages',
+    break: change('/components/schemas/Percentage', { 'x-constraints': undefined }),
+    place: '#/components/schemas/Percentage',
+    reason: 'Percentages need a multipleOf that divides 1, such as 0.1, in x-constraints.',
   },
   {
     how: 'an assertion of a query parameter that no code stands for',
@@ -691,8 +716,8 @@ describe('a document is taken', () => {
     {
       how: 'whose example has a field that looks like an extension',
       change: (document) => {
-        const example = objectAt(document, '/components/responses/DomainsListed/content/application~1json/examples/two')
-        Object.assign(objectAt(example, '/value/data'), { 'x-colour': 'blue' })
+        const example = '/components/responses/DomainsListed/content/application~1json/example'
+        Object.assign(objectAt(document, `${example}/data`), { 'x-colour': 'blue' })
       },
     },
     {
