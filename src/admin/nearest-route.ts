@@ -39,7 +39,7 @@ function stepsOf(path: string): string[] {
 
 /** What it costs to turn the given steps into those of a route, by the usual table of edit distances. */
 function distance(given: readonly string[], steps: readonly string[]): number {
-  let above = steps.reduce<number[]>((row, _) => [...row, (row.at(-1) ?? 0) + MISSING], [0])
+  let above = Array.from({ length: steps.length + 1 }, (_, index) => index * MISSING)
   for (const one of given) {
     const row = [(above[0] ?? 0) + MISSING]
     for (const [index, step] of steps.entries()) {
