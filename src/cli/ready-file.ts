@@ -1,4 +1,5 @@
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { isObject } from '../ground/json.ts'
 import { UsageError } from './errors.ts'
 
 /** What a ready file says of a server that answers. */
@@ -19,13 +20,13 @@ export class ReadyFile {
 
   /**
    * Removes a file that is left of another run, so that nobody reads it. `source` is the option as it was given.
-   * @throws UsageError where the file could not be written later
+   * @throws UsageError where something else is there, or the file could not be written later
    */
   constructor(path: string, source: string) {
     this.#path = path
     this.#source = source
     this.#attempt(() => {
-      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${source}: is a folder`)
+      if (!isReplaceable(path)) throw new UsageError(`${source}: exists and is no ready file; give another name`)
       rmSync(path, { force: true })
       writeFileSync(this.#draft, '', { mode: 0o600 })
       rmSync(this.#draft)
@@ -63,5 +64,21 @@ export class ReadyFile {
       const { code } = error as NodeJS.ErrnoException
       throw new UsageError(`${this.#source}: cannot be written (${code}); give a file in a folder that exists`)
     }
+  }
+}
+
+/** No ready file is larger, so that a large file is not read to find out that it is something else. */
+const LARGEST = 10_000
+
+/** Whether nothing is there, or a ready file. Anything else may be somebody's work, or a device. */
+function isReplaceable(path: string): boolean {
+  const status = lstatSync(path, { throwIfNoEntry: false })
+  if (status === undefined) return true
+  if (!status.isFile() || status.size > LARGEST) return false
+  try {
+    const facts: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return isObject(facts) && typeof facts['instance'] === 'string' && typeof facts['base_url'] === 'string'
+  } catch {
+    return false
   }
 }

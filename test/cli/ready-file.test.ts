@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { shorten } from '../../src/ground/show.ts'
@@ -47,7 +56,7 @@ describe('the ready file', () => {
 
   it('of a run that was killed is gone before the next one is ready', async ({ start, folder }) => {
     const path = join(folder, 'ready.json')
-    writeFileSync(path, '{"base_url": "http://127.0.0.1:1/api/v1"}')
+    writeFileSync(path, '{"base_url": "http://127.0.0.1:1/api/v1", "instance": "of-yesterday"}')
     const { code, stderr } = await start(['serve', '--ready-file', path, '--fixture', 'nonsense']).ended
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('nonsense') })
     expect(existsSync(path)).toBe(false)
@@ -68,13 +77,22 @@ describe('the ready file', () => {
     await expectRefusal(['serve', '--ready-file', path], 2, `--ready-file ${shorten(path)}: ${remedy}`)
   })
 
-  it('that is a folder is refused, and the folder stays', async ({ folder, start }) => {
-    mkdirSync(join(folder, 'ready.json'))
-    const { code, stderr } = await start(['serve', '--ready-file', join(folder, 'ready.json')]).ended
+  it.for<[what: string, make: (path: string) => void]>([
+    ['a folder', (path) => mkdirSync(path)],
+    ['a link', (path) => symlinkSync('/dev/null', path)],
+    ['a file of the user', (path) => writeFileSync(path, '{"name": "client"}')],
+    ['an empty file', (path) => writeFileSync(path, '')],
+  ])('that is %s is refused, and nothing is lost', async ([, make], { folder, start }) => {
+    const path = join(folder, 'ready.json')
+    make(path)
+    const before = lstatSync(path)
+    const { code, stderr } = await start(['serve', '--ready-file', path]).ended
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringMatching(/^dmarc-understudy: --ready-file .*: is a folder\n$/),
+      stderr: expect.stringMatching(
+        /^dmarc-understudy: --ready-file .*: exists and is no ready file; give another name\n$/,
+      ),
     })
-    expect(existsSync(join(folder, 'ready.json'))).toBe(true)
+    expect(lstatSync(path)).toEqual(before)
   })
 })
