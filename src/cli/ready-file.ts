@@ -70,11 +70,12 @@ export class ReadyFile {
 /** No ready file is larger, so that a large file is not read to find out that it is something else. */
 const LARGEST = 10_000
 
-/** Whether nothing is there, or a ready file. Anything else may be somebody's work, or a device. */
+/** Whether nothing is there, or an empty file as `mktemp` makes it, or a ready file. Anything else may be somebody's work, or a device. */
 function isReplaceable(path: string): boolean {
   const status = lstatSync(path, { throwIfNoEntry: false })
   if (status === undefined) return true
   if (!status.isFile() || status.size > LARGEST) return false
+  if (status.size === 0) return true
   try {
     const facts: unknown = JSON.parse(readFileSync(path, 'utf8'))
     return isObject(facts) && typeof facts['instance'] === 'string' && typeof facts['base_url'] === 'string'
