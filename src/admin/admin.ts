@@ -7,7 +7,7 @@ import { ClientGone, readBody } from '../http/body.ts'
 import { errorEnvelope } from '../http/envelope.ts'
 import type { Log } from '../http/log.ts'
 import { createRouter } from '../http/router.ts'
-import { readTarget, splitTarget } from '../http/target.ts'
+import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
 import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
 import { createGuard } from './guard.ts'
@@ -98,6 +98,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       return sendAnswer(request, response, answerRefusal(control, undefined, refusal, routed.allow))
     }
     const { operation, parameters } = routed
+    const repeated = findRepeated(request.url ?? '')
+    if (repeated !== undefined) return sendAnswer(request, response, answerRefusal(control, operation, repeated))
     const body = await readBody(request, operation, { bodyLimit: control.limits.bodyLimit, contentType: 'required' })
     const conforming = control.conform({ operation, query, body })
     if (!conforming.ok) return sendAnswer(request, response, answerRefusal(control, operation, conforming))
@@ -142,6 +144,13 @@ function nothingAt(path: string, { api }: Control): Refusal<string> {
   const nearest = nearestRoute(path.slice(ADMIN_PATH.length), api.routes.keys())
   if (nearest === undefined) return refuse({ code: 'not_found', reason: 'path', about: { path } })
   return refuse({ code: 'not_found', reason: 'near-path', about: { path, nearest: ADMIN_PATH + nearest } })
+}
+
+/** The refusal of a query that names a parameter twice, because only one of the values would count. */
+function findRepeated(url: string): Refusal<string> | undefined {
+  const names = readParameters(queryOf(url)).map(([name]) => name)
+  const field = names.find((name, index) => names.indexOf(name) < index)
+  return field === undefined ? undefined : refuse({ code: 'invalid_value', reason: 'repeated', field })
 }
 
 function answerRefusal(

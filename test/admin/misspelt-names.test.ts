@@ -43,6 +43,13 @@ describe('a condition that no request can meet is refused', () => {
     expect(error.problems[0].field).toMatch(/^\/match\//)
   })
 
+  it('such as one of two that are given for one parameter', async () => {
+    const service = await startObserved()
+    const { status, error } = await service.ask('GET', '/requests?operation=addDomains&operation=deleteDomains')
+    expect(status).toBe(400)
+    expect(error.message).toBe('The query parameter `operation` is given more than once.')
+  })
+
   it('such as a key that the account never had', async () => {
     const service = await startObserved()
     const body = { match: { key: 'key_TestKey' }, count: 0 }

@@ -141,14 +141,16 @@ export class Account {
   }
 
   /** Gives a group that was created the id that the service chose: always another one, and the same once more. */
-  nameGroup(group: Group, id: string, chosen: Map<number, string[]>): void {
-    const { seed } = this.contents
-    const ids = chosen.get(seed) ?? []
-    chosen.set(seed, ids)
+  nameGroup(group: Group, id: string, chosen: Map<string, string[]>): void {
+    const source = `${this.id} ${this.contents.seed}`
+    const ids = chosen.get(source) ?? []
+    chosen.set(source, ids)
     const ordinal = this.contents.groupsCreated++
     expect(id).toMatch(/^[0-9A-Za-z]{8}$/)
     ids[ordinal] ??= id
-    expect(ids[ordinal], `The id of group ${ordinal} of seed ${seed}`).toBe(id)
+    expect(ids[ordinal], `The id of group ${ordinal} of ${source}`).toBe(id)
+    const others = [...chosen].flatMap(([other, given]) => (other === source ? [] : given))
+    expect(others, 'Another account or seed gives the id').not.toContain(id)
     expect(ids.indexOf(id), `The id ${id} was used before`).toBe(ordinal)
     group.id = id
     this.knownIds.add(id)

@@ -37,8 +37,8 @@ export class Model {
   )
   /** Keys whose secrets the service chose, by the value of the header Authorization. */
   readonly laterKeys: string[] = []
-  /** Ids of groups in the order in which an account of a seed gives them. */
-  readonly groupIds = new Map<number, string[]>()
+  /** Ids of groups in the order in which an account gives them while it has a seed, by account and seed. */
+  readonly groupIds = new Map<string, string[]>()
   /** Secrets of keys by account, seed and ordinal. */
   readonly secrets = new Map<string, string>()
 
