@@ -3,6 +3,7 @@ import type { Contract } from '../contract/contract.ts'
 import { timeOn } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { comparedName } from '../domain/groups.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
 import { recordOn } from '../figures/figures.ts'
 import type { Violation } from '../ground/schema.ts'
 import { show } from '../ground/show.ts'
@@ -41,11 +42,13 @@ function validateDomains({ domains }: AccountRecord, contract: Contract): string
 /** All other fields of DMARC records are computed, hence valid. */
 function validatePins({ domains, seed }: AccountRecord, contract: Contract, now: number): string | undefined {
   const day = refreshDay(now, contract.settings.refresh)
+  const account = { seed, domains: PersistentMap.of(domains.map((domain) => [domain.name, domain] as const)) }
   for (const [index, domain] of domains.entries()) {
-    if (domain.pin === undefined) continue
-    const contradiction = contradictionIn(domain.pin)
+    const { pin, policy } = domain
+    if (pin === undefined && policy === undefined) continue
+    const contradiction = contradictionIn(pin ?? {})
     if (contradiction !== undefined) return `/account/domains/${index}/pin ${contradiction}`
-    const [violation] = check(contract, READERS.records, [recordOn(seed, domain, day, contract)])
+    const [violation] = check(contract, READERS.records, [recordOn(account, domain, day, contract)])
     if (violation === undefined) continue
     return `${violation.pointer.replace('/data/0', `/account/domains/${index}/pin`)} ${violation.reason}`
   }

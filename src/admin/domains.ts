@@ -3,6 +3,7 @@ import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
 import { accept } from '../domain/errors.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import { recordOn } from '../figures/figures.ts'
+import { usualBeginning } from '../figures/profiles.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { invalid, notFound } from './refusals.ts'
 import type { DomainReport } from './reports.ts'
@@ -14,12 +15,13 @@ export const setFeatures: AccountHandler = (call) => {
 
 export const pinDmarc: AccountHandler = (call) => {
   const { profile, ...pin } = call.body as RecordPin & { profile?: ProfileName }
+  const today = refreshDay(call.now, call.contract.settings.refresh)
   const contradiction = contradictionIn(pin)
   if (contradiction) return invalid('', call.body, 'contradiction', { expected: contradiction })
   // Without a profile in the request, the domain keeps its own: a fixed policy should not change the volume of mail.
   return changeDomain(call, ({ pin: _, ...domain }) => ({
     ...domain,
-    ...(profile !== undefined && { profile }),
+    ...(profile !== undefined && profile !== domain.profile && { profile, since: usualBeginning(profile, today) }),
     ...(Object.keys(pin).length > 0 && { pin }),
   }))
 }
@@ -43,7 +45,7 @@ async function changeDomain(
   })
   if (!decision.ok) return decision
   const domain = decision.value
-  const record = recordOn(account.seed, domain, refreshDay(now, contract.settings.refresh), contract)
+  const record = recordOn(decision.state, domain, refreshDay(now, contract.settings.refresh), contract)
   const report: DomainReport = { domain: name, features: [...domain.features], record: record ?? null }
   return done(report)
 }
