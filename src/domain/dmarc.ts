@@ -54,12 +54,7 @@ export interface RecordRules {
 }
 
 /** The fields of a record that have a fixed value. The others follow from these, or from the figures. */
-export interface RecordPin extends Partial<PolicyTags> {
-  dmarc?: number
-  dkim?: number
-  spf?: number
-  count?: number
-}
+export type RecordPin = Partial<PolicyTags> & { dmarc?: number; dkim?: number; spf?: number; count?: number }
 
 const DAY = 86_400_000
 /** A share needs mail. If only shares are pinned and there are no messages, the record has this many. */

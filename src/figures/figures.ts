@@ -101,14 +101,14 @@ function computeRecord(
 ): DmarcRecord | undefined {
   const { settings, percentageStep } = rules
   const { name, pin } = domain
-  const since = reportedSince(domain, settings)
+  const since = firstReport(domain, settings)
   const isReported = day >= since
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
   const isKnown = isReported || settings.policyBeforeRefresh === 'published'
   const tags = isKnown ? tagsOn(seed, domain, character, source, day, rules) : undefined
   const counts =
     isReported && source !== undefined
-      ? countMessages(character, day - settings.countPeriod, day, Math.max(since, reportedSince(source, settings)))
+      ? countMessages(character, day - settings.countPeriod, day, Math.max(since, firstReport(source, settings)))
       : NO_MAIL
   if (pin === undefined) return describeDomain(name, tags, counts, rules)
   return pinFigures(describeDomain(name, pinTags(tags, pin), counts, rules), pin, percentageStep)
@@ -133,7 +133,7 @@ function tagsOn(
  * The domain whose record asks receivers for reports about this one: itself if it has a record, or else the nearest
  * domain above it that is monitored and has one (RFC 9989 §4.10). Without such a domain there are no reports.
  */
-function sourceOf(
+export function sourceOf(
   { domains, seed }: Monitoring,
   domain: MonitoredDomain,
   character: Character,
@@ -145,7 +145,7 @@ function sourceOf(
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
     const above = domains.get(name.slice(dot + 1))
     if (above === undefined || !hasRecord(characterIn(seed, above), above)) continue
-    const isKnown = settings.policyBeforeRefresh === 'published' || day >= reportedSince(above, settings)
+    const isKnown = settings.policyBeforeRefresh === 'published' || day >= firstReport(above, settings)
     if (isKnown || above.pin?.p !== undefined) return above
   }
   return undefined
@@ -161,6 +161,6 @@ function characterIn(seed: number, domain: MonitoredDomain): Character {
 }
 
 /** From when on there are reports about a domain, as a day with a fraction. */
-function reportedSince({ addedAt }: MonitoredDomain, settings: FigureRules['settings']): number {
+export function firstReport({ addedAt }: MonitoredDomain, settings: FigureRules['settings']): number {
   return firstReportAt(addedAt, settings.processingTime, settings.refresh)
 }
