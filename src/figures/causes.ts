@@ -16,7 +16,7 @@ export interface Background {
 }
 
 /** Why the figures of a domain change; see `CAUSES`. The days are numbers of refreshes. */
-export interface Cause {
+interface Cause {
   kind: CauseKind
   /** The first day; absent if it was always so. */
   from: number | undefined

@@ -1,19 +1,16 @@
 import { fraction, scramble } from '../ground/chance.ts'
 
 /** Why the mail of a domain is not as usual for some time. */
-export const EPISODE_KINDS = [
-  'attack',
-  'broken-dkim',
-  'broken-spf',
-  'new-sender',
-  'signed-sender',
-  'unauthenticated',
-  'authentication',
-  'unused',
-  'growth',
-] as const
-
-export type EpisodeKind = (typeof EPISODE_KINDS)[number]
+export type EpisodeKind =
+  | 'attack'
+  | 'broken-dkim'
+  | 'broken-spf'
+  | 'new-sender'
+  | 'signed-sender'
+  | 'unauthenticated'
+  | 'authentication'
+  | 'unused'
+  | 'growth'
 
 /** Some days on which the mail of a domain is not as usual. */
 export interface Episode {

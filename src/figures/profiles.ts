@@ -4,7 +4,7 @@ import { fraction, scramble, type Words } from '../ground/chance.ts'
 import { between, type Calendar, cyclesOf, type Episode, forgedVolume, newSender, type Traffic } from './episodes.ts'
 
 /** What the mail of a domain with a profile is made from. */
-export interface Circumstances {
+interface Circumstances {
   words: Words
   /** Messages in an ordinary 30 days. */
   monthly: number

@@ -1,7 +1,7 @@
 import { fraction, scramble, wordsOf } from '../ground/chance.ts'
 
 /** When mail is sent: campaigns go out on some weekdays, and people write in their office hours. */
-export type Week = 'campaign' | 'office'
+type Week = 'campaign' | 'office'
 
 /** What a hostname is used for. */
 interface Role {
