@@ -73,7 +73,9 @@ export function explainFigures(
   const character = characterOf(seed, domain)
   const published = publishedTags(character, day)
   const source = sourceOf(account, domain, character, day, settings)
-  const causes = episodesOf(character, first, last).map((episode): Cause => {
+  // Without reports there is nothing that could change.
+  const episodes = source === undefined ? [] : episodesOf(character, first, last)
+  const causes = episodes.map((episode): Cause => {
     const { kind, from, until } = episode
     return { kind, from: Number.isFinite(from) ? from : undefined, until, description: WORDS[kind](episode) }
   })
@@ -86,7 +88,10 @@ export function explainFigures(
     until: since + settings.countPeriod,
     description: `Its mail is counted since its addition, so the count grows for ${settings.countPeriod} days.`,
   }
-  const additions = since < last && since + settings.countPeriod > first ? [addition] : []
+  const additions =
+    source !== undefined && character.usual.volume > 0 && since < last && since + settings.countPeriod > first
+      ? [addition]
+      : []
   return {
     character,
     published,
