@@ -72,15 +72,15 @@ export function refreshOf(day: number, refresh: string): number {
 
 /** The number of the first refresh at which a domain added at `addedAt` has figures. `processing` in seconds. */
 export function firstReportingDay(addedAt: number, processing: number, refresh: string): number {
-  return Math.ceil(firstReportAt(addedAt, processing, refresh))
+  return Math.ceil((addedAt + processing * 1000 - timeOfDay(refresh)) / DAY)
 }
 
 /**
- * From when on reports about a domain are counted, in days since the refresh with the number 0: its processing has to be
- * over. The part of a day that is counted is a fraction.
+ * From when on the mail of a domain is counted, as the number of a refresh with a fraction: since its addition. If no
+ * report could be read before the refresh after it, because it was still processed, then since that refresh.
  */
-export function firstReportAt(addedAt: number, processing: number, refresh: string): number {
-  return (addedAt + processing * 1000 - timeOfDay(refresh)) / DAY
+export function countedSince(addedAt: number, processing: number, refresh: string): number {
+  return Math.max((addedAt - timeOfDay(refresh)) / DAY, firstReportingDay(addedAt, processing, refresh) - 1)
 }
 
 /**

@@ -81,7 +81,7 @@ export function explainFigures(
   })
   const steps = source === undefined || source === domain ? stepsOf(character, first, last) : []
   const above = source === undefined || source === domain ? [] : inheritance(seed, source, first, last)
-  const since = Math.ceil(firstReport(domain, settings))
+  const since = firstReport(domain, settings)
   const addition: Cause = {
     kind: 'addition',
     from: since,

@@ -1,8 +1,9 @@
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import {
+  countedSince,
   type DmarcRecord,
   describeDomain,
-  firstReportAt,
+  firstReportingDay,
   inheritTags,
   type MessageCounts,
   type PolicyTags,
@@ -101,14 +102,18 @@ function computeRecord(
 ): DmarcRecord | undefined {
   const { settings, percentageStep } = rules
   const { name, pin } = domain
-  const since = firstReport(domain, settings)
-  const isReported = day >= since
+  const isReported = day >= firstReport(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
   const isKnown = isReported || settings.policyBeforeRefresh === 'published'
   const tags = isKnown ? tagsOn(seed, domain, character, source, day, rules) : undefined
   const counts =
     isReported && source !== undefined
-      ? countMessages(character, day - settings.countPeriod, day, Math.max(since, firstReport(source, settings)))
+      ? countMessages(
+          character,
+          day - settings.countPeriod,
+          day,
+          Math.max(mailSince(domain, settings), mailSince(source, settings)),
+        )
       : NO_MAIL
   if (pin === undefined) return describeDomain(name, tags, counts, rules)
   return pinFigures(describeDomain(name, pinTags(tags, pin), counts, rules), pin, percentageStep)
@@ -160,7 +165,14 @@ function characterIn(seed: number, domain: MonitoredDomain): Character {
   return last?.seed === seed ? last.character : characterOf(seed, domain)
 }
 
-/** From when on there are reports about a domain, as a day with a fraction. */
-export function firstReport({ addedAt }: MonitoredDomain, settings: FigureRules['settings']): number {
-  return firstReportAt(addedAt, settings.processingTime, settings.refresh)
+/** The first refresh at which there are figures of a domain. */
+export function firstReport(
+  { addedAt }: MonitoredDomain,
+  { processingTime, refresh }: FigureRules['settings'],
+): number {
+  return firstReportingDay(addedAt, processingTime, refresh)
+}
+
+function mailSince({ addedAt }: MonitoredDomain, { processingTime, refresh }: FigureRules['settings']): number {
+  return countedSince(addedAt, processingTime, refresh)
 }
