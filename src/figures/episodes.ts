@@ -43,7 +43,8 @@ export function applyEpisode({ kind, from, until, strength }: Episode, traffic: 
   switch (kind) {
     case 'attack':
       // Forgers send in waves of some days.
-      traffic.forged += strength * (0.7 + 0.6 * fraction(scramble(from ^ Math.imul(Math.floor(day / 3), 0x9e3779b1))))
+      traffic.forged +=
+        strength * (0.7 + 0.6 * fraction(scramble(Math.floor(strength) ^ Math.imul(Math.floor(day / 3), 0x9e3779b1))))
       break
     case 'broken-dkim': {
       const both = 10_000 - traffic.dkimOnly - traffic.spfOnly - traffic.neither
