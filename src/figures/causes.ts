@@ -1,5 +1,5 @@
 import type { MonitoredDomain } from '../domain/account.ts'
-import { inheritTags, type PolicyTags } from '../domain/dmarc.ts'
+import { inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
 import { type Character, characterOf, episodesOf, policySteps, publishedTags } from './character.ts'
 import type { Episode, EpisodeKind } from './episodes.ts'
 import { type FigureRules, firstReport, type Monitoring, sourceOf } from './figures.ts'
@@ -69,34 +69,44 @@ export function explainFigures(
   rules: FigureRules,
 ): Background {
   const { seed } = account
-  const { settings } = rules
   const character = characterOf(seed, domain)
   const published = publishedTags(character, day)
-  const source = sourceOf(account, domain, character, day, settings)
+  const source = sourceOf(account, domain, character, day, rules.settings)
   // Without reports there is nothing that could change.
   const episodes = source === undefined ? [] : episodesOf(character, first, last)
   const causes = episodes.map((episode): Cause => {
     const { kind, from, until } = episode
     return { kind, from: Number.isFinite(from) ? from : undefined, until, description: WORDS[kind](episode) }
   })
+  const touches = ({ from = first, until = last }: Cause) => from < last && until > first
   const steps = source === undefined || source === domain ? stepsOf(character, first, last) : []
-  const above = source === undefined || source === domain ? [] : inheritance(seed, source, first, last)
-  const since = firstReport(domain, settings)
-  const addition: Cause = {
-    kind: 'addition',
-    from: since,
-    until: since + settings.countPeriod,
-    description: `Its mail is counted since its addition, so the count grows for ${settings.countPeriod} days.`,
-  }
-  const additions =
-    source !== undefined && character.usual.volume > 0 && since < last && since + settings.countPeriod > first
-      ? [addition]
-      : []
+  const above = source === undefined || source === domain ? [] : inheritance(seed, source, day, { first, last })
+  const additions = source === undefined ? [] : [additionOf(domain, source, character, rules)]
   return {
     character,
     published,
     inheritsFrom: source === undefined || source === domain ? undefined : source.name,
-    causes: [...causes, ...steps, ...above, ...additions].toSorted((one, other) => (one.from ?? 0) - (other.from ?? 0)),
+    causes: [...causes, ...steps, ...above, ...additions.filter(touches)].toSorted(
+      (one, other) => (one.from ?? 0) - (other.from ?? 0),
+    ),
+  }
+}
+
+/** The first refresh with figures, and the days after it on which the count grows because more days are counted. */
+function additionOf(
+  domain: MonitoredDomain,
+  source: MonitoredDomain,
+  { usual }: Character,
+  { settings }: FigureRules,
+): Cause {
+  const [own, other] = [firstReport(domain, settings), firstReport(source, settings)]
+  const whose = own >= other ? 'It' : source.name
+  const grows = usual.volume > 0 ? `, and its count grows for ${settings.countPeriod} days` : ''
+  return {
+    kind: 'addition',
+    from: Math.max(own, other),
+    until: Math.max(own, other) + settings.countPeriod,
+    description: `${whose} was added, so from now on the policy of its DNS shows${grows}.`,
   }
 }
 
@@ -112,12 +122,17 @@ function stepsOf(character: Character, first: number, last: number): Cause[] {
     .filter(({ from = 0, until = last }) => from < last && until > first)
 }
 
-/** What changes in the record that a domain inherits, and since when it is known. */
-function inheritance(seed: number, source: MonitoredDomain, first: number, last: number): Cause[] {
+/** The policy that a domain inherits, and what changes in the record above it. */
+function inheritance(
+  seed: number,
+  source: MonitoredDomain,
+  day: number,
+  { first, last }: { first: number; last: number },
+): Cause[] {
   const character = characterOf(seed, source)
-  const tags = publishedTags(character, last - 1)
-  const now = tags && inheritTags(tags).p
-  const description = `It has no record, so the subdomain policy of ${source.name} applies${now ? `: ${now}` : ''}.`
+  const tags = pinTags(publishedTags(character, day), source.pin ?? {})
+  const policy = tags === undefined ? '' : `: ${inheritTags(tags).p}`
+  const description = `It has no record, so the subdomain policy of ${source.name} applies${policy}.`
   const steps = stepsOf(character, first, last).map((step): Cause => {
     return { ...step, kind: 'inheritance', description: `At ${source.name}: ${step.description}` }
   })

@@ -68,6 +68,21 @@ describe('the list of domains', () => {
     expect(report).toMatchObject({ policy: { p: 'reject' }, record: { p: 'none', count: 0 } })
   })
 
+  it('names the addition where the record of a new domain changes, also of one without mail', async () => {
+    const former_domains = [{ name: 'parked.example', profile: 'parked' }] as const
+    const service = await startService({ now: NOW, fixture: { former_domains } })
+    await service.send('POST', '/domains', { domains: ['parked.example'] })
+    const [report] = await listDomains(service)
+    expect(report?.events).toEqual([
+      {
+        kind: 'addition',
+        from: '2026-01-16',
+        until: '2026-02-15',
+        description: 'It was added, so from now on the policy of its DNS shows.',
+      },
+    ])
+  })
+
   it('comes in pages', async () => {
     const names = Array.from({ length: 250 }, (_, index) => `d${index}.example`)
     const service = await startService({ now: NOW, fixture: { domains: names } })
