@@ -13,7 +13,7 @@ import {
 } from '../domain/dmarc.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
-import { countMessages } from './messages.ts'
+import { countMessages, movingCount } from './messages.ts'
 
 /** What the figures of an account depend on, apart from its domains. */
 export interface FigureRules extends RecordRules {
@@ -85,10 +85,11 @@ export function recordsFrom(
 ): (DmarcRecord | undefined)[] {
   const { seed } = account
   const character = characterOf(seed, domain)
+  const count = movingCount()
   return Array.from({ length: to - from + 1 }, (_, index) => {
     const day = from + index
     const source = sourceOf(account, domain, character, day, rules.settings)
-    return computeRecord(seed, domain, character, source, day, rules)
+    return computeRecord(seed, domain, character, source, day, rules, count)
   })
 }
 
@@ -99,6 +100,7 @@ function computeRecord(
   source: MonitoredDomain | undefined,
   day: number,
   rules: FigureRules,
+  count = countMessages,
 ): DmarcRecord | undefined {
   const { settings, percentageStep } = rules
   const { name, pin } = domain
@@ -108,7 +110,7 @@ function computeRecord(
   const tags = isKnown ? tagsOn(seed, domain, character, source, day, rules) : undefined
   const counts =
     isReported && source !== undefined
-      ? countMessages(
+      ? count(
           character,
           day - settings.countPeriod,
           day,

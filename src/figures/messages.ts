@@ -59,6 +59,40 @@ export function countMessages(character: Character, first: number, last: number,
   return sum
 }
 
+/**
+ * `countMessages` for one domain and periods of one length that move on day by day: each day is counted only once, which
+ * is five times as fast for a year.
+ */
+export function movingCount(): typeof countMessages {
+  let days: MessageCounts[] = []
+  let begin = 0
+  let counted: number | undefined
+  let sum: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
+  return (character, first, last, since) => {
+    const count = (day: number) => countMessages(character, day, day + 1, since)
+    if (counted === since && first === begin + 1 && last === begin + 1 + days.length) {
+      const [gone, come] = [days.shift(), count(last - 1)]
+      days.push(come)
+      sum = add(add(sum, come, 1), gone ?? come, -1)
+    } else {
+      days = Array.from({ length: last - first }, (_, index) => count(first + index))
+      sum = days.reduce((all, day) => add(all, day, 1), { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 })
+    }
+    begin = first
+    counted = since
+    return sum
+  }
+}
+
+function add(one: MessageCounts, other: MessageCounts, times: 1 | -1): MessageCounts {
+  return {
+    both: one.both + times * other.both,
+    dkimOnly: one.dkimOnly + times * other.dkimOnly,
+    spfOnly: one.spfOnly + times * other.spfOnly,
+    neither: one.neither + times * other.neither,
+  }
+}
+
 function modulo(value: number, divisor: number): number {
   return ((value % divisor) + divisor) % divisor
 }

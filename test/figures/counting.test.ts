@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
-import { dmarcRecords, recordOn } from '../../src/figures/figures.ts'
+import { dmarcRecords, recordOn, recordsFrom } from '../../src/figures/figures.ts'
 import { accountOf, DAY, domain, RULES, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
 
 const HOUR = 3_600_000
@@ -33,6 +33,22 @@ describe('the mail that is counted', () => {
         expect(whole.count).toBe(days.reduce((sum, count) => sum + count, 0))
       }),
       { seed: 2, numRuns: 400 },
+    )
+  })
+
+  it('is the same where the records of many days are made at once (seed 8)', () => {
+    const below = domain('b.a.example', { profile: 'no-record', addedAt: (TODAY - 20) * DAY })
+    fc.assert(
+      fc.property(anyDomain, fc.nat(20), (each, age) => {
+        const parent = domain('a.example', { addedAt: (TODAY + age - 10) * DAY })
+        const account = accountOf([{ ...each, name: 'one.example' }, parent, below])
+        for (const one of account.domains.values()) {
+          const days = recordsFrom(account, one, TODAY - 30, TODAY + 40, RULES)
+          const single = days.map((_, index) => recordOn(account, one, TODAY - 30 + index, RULES))
+          expect(days).toEqual(single)
+        }
+      }),
+      { seed: 8, numRuns: 60 },
     )
   })
 
