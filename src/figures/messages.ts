@@ -61,7 +61,7 @@ export function countMessages(character: Character, first: number, last: number,
 
 /**
  * `countMessages` for one domain and periods of one length that move on day by day: each day is counted only once, which
- * is five times as fast for a year.
+ * is twice as fast for a year.
  */
 export function movingCount(): typeof countMessages {
   let days: MessageCounts[] = []
