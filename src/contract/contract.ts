@@ -84,16 +84,14 @@ function percentageStep(schema: Json | undefined, file: string): number {
   )
 }
 
-/** What the schemas of a record and of its policies require and allow says how the policies are written. */
-function recordForm({ DmarcRecord, RecordPolicy }: Record<string, Json>): RecordForm {
+/** What the schemas of a record and of a policy require and allow says how the policies of a record are written. */
+function recordForm({ DmarcRecord, Policy }: Record<string, Json>): RecordForm {
   const required = DmarcRecord?.['required']
-  const values = RecordPolicy?.['anyOf']
-  const allowed = Array.isArray(values) ? values.filter(isObject) : []
-  const isNullable = allowed.some(({ type }) => type === 'null')
-  const isEmpty = allowed.some((value) => value['const'] === '')
+  const values = Policy?.['enum']
+  const allows = (value: unknown) => Array.isArray(values) && values.includes(value)
   return {
     policies: Array.isArray(required) && required.includes('sp') ? 'effective' : 'published',
-    withoutRecord: isNullable ? null : isEmpty ? '' : 'none',
+    withoutRecord: allows(null) ? null : allows('') ? '' : 'none',
   }
 }
 
