@@ -3,10 +3,13 @@ export { FaultSetError } from './admin/fault-sets.ts'
 export type {
   AccountReport,
   ClockReport,
+  DailyRecords,
+  DomainEvent,
   DomainReport,
   FaultReport,
   FaultSetReport,
   KeyReport,
+  MonitoredDomainReport,
   QuotaReport,
   SnapshotReport,
   VerdictReport,
@@ -16,7 +19,7 @@ export type { OperationId } from './behaviour/operations/operations.ts'
 export type { Contract } from './contract/contract.ts'
 export { ContractError } from './contract/contract-error.ts'
 export type { CoverageReport } from './coverage/report.ts'
-export type { DmarcRecord, RecordPin } from './domain/dmarc.ts'
+export type { DmarcRecord, PolicyTags, RecordPin } from './domain/dmarc.ts'
 export type { ErrorCode } from './domain/errors.ts'
 export type { Fixture } from './domain/fixture.ts'
 export type { ProfileName } from './domain/profile.ts'

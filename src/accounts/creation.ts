@@ -1,13 +1,20 @@
-import { type AccountOrigin, type AccountState, DEFAULT_SEED, type MonitoredDomain } from '../domain/account.ts'
+import {
+  type AccountOrigin,
+  type AccountState,
+  DEFAULT_SEED,
+  type DomainNature,
+  type MonitoredDomain,
+} from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { faultId } from '../domain/faults.ts'
-import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
 import type { GroupIds, IdFormat } from '../domain/group-ids.ts'
 import { createGroup } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
+import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
 import { errorIn, type LoadedFixture, loadFixture, readMoment } from './fixture.ts'
@@ -58,6 +65,7 @@ export function createAccount(
   const { apiKey = deriveKey(seed, id), faults = [] } = parameters
   const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
   const domains = contents.domains.map((domain) => [domain.name, createDomain(domain, now, settings)] as const)
+  const formerDomains = contents.formerDomains.map((each) => [each.name, createNature(each, now, settings)] as const)
   const ungrouped: AccountState = {
     id,
     plan,
@@ -67,6 +75,7 @@ export function createAccount(
     clock: clockAt(now, real, parameters.frozen ?? fixture.clock?.frozen ?? false),
     keys: createKeys(fixture, key, now),
     domains: PersistentMap.of(domains),
+    ...(formerDomains.length > 0 && { formerDomains: PersistentMap.of(formerDomains) }),
     groups: PersistentMap.of(),
     groupNames: PersistentMap.of(),
     groupsCreated: 0,
@@ -112,14 +121,29 @@ function originOf({ seed, now, frozen, plan, faults }: AccountParameters): Omit<
   }
 }
 
-function createDomain(domain: FixtureDomain, now: number, { refresh }: Settings): MonitoredDomain {
-  const { name, features = [], added_at = DOMAIN_AGE, profile, since, volume, record } = domain
+function createDomain(domain: FixtureDomain, now: number, settings: Settings): MonitoredDomain {
+  const { name, features = [], added_at = DOMAIN_AGE, record } = domain
   const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, now), features }
-  if (profile !== undefined) monitored.profile = profile
-  if (since !== undefined) monitored.since = refreshDay(readMoment(since, now), refresh)
-  if (volume !== undefined) monitored.volume = volume
+  Object.assign(monitored, createNature(domain, now, settings))
   if (record !== undefined) monitored.pin = record
   return monitored
+}
+
+function createNature(
+  { profile, since, volume, policy }: FixtureNature,
+  now: number,
+  settings: Settings,
+): DomainNature {
+  const { refresh } = settings
+  const nature: DomainNature = {}
+  if (profile !== undefined) {
+    nature.profile = profile
+    nature.since = usualBeginning(profile, refreshDay(now, refresh))
+  }
+  if (since !== undefined) nature.since = refreshDay(readMoment(since, now), refresh)
+  if (volume !== undefined) nature.volume = volume
+  if (policy !== undefined) nature.policy = policy
+  return nature
 }
 
 const GROUP_PROBLEMS: Partial<Record<ErrorCode, string>> = {

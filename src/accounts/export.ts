@@ -1,6 +1,6 @@
-import type { AccountState, MonitoredDomain } from '../domain/account.ts'
+import type { AccountState, DomainNature, MonitoredDomain } from '../domain/account.ts'
 import { refreshOf } from '../domain/dmarc.ts'
-import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 
 /**
@@ -9,7 +9,8 @@ import { writeInstant } from '../domain/iso-8601.ts'
  * the daily refresh.
  */
 export function exportFixture(account: AccountState, now: number, refresh: string): Fixture {
-  const { plan, seed, clock, keys, domains, groups, groupsCreated } = account
+  const { plan, seed, clock, keys, domains, formerDomains, groups, groupsCreated } = account
+  const former = [...(formerDomains?.entries() ?? [])].filter(([name]) => !domains.has(name))
   return {
     description: `The account ${account.id} at ${writeInstant(now)}.`,
     plan,
@@ -22,22 +23,30 @@ export function exportFixture(account: AccountState, now: number, refresh: strin
       disabled,
     })),
     domains: [...domains.values()].map((domain) => exportDomain(domain, refresh)),
+    ...(former.length > 0 && {
+      former_domains: former.map(([name, nature]) => ({ name, ...exportNature(nature, refresh) })),
+    }),
     groups: [...groups.values()].map(({ id, name, domains: members }) => ({ id, name, domains: members })),
     groups_created: groupsCreated,
   }
 }
 
-function exportDomain(
-  { name, addedAt, features, profile, since, volume, pin }: MonitoredDomain,
-  refresh: string,
-): FixtureDomain {
+function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
+  const { name, addedAt, features, pin } = domain
   return {
     name,
     added_at: writeInstant(addedAt),
     ...(features.length > 0 && { features }),
+    ...exportNature(domain, refresh),
+    ...(pin !== undefined && { record: pin }),
+  }
+}
+
+function exportNature({ profile, since, volume, policy }: DomainNature, refresh: string): Omit<FixtureNature, 'name'> {
+  return {
     ...(profile !== undefined && { profile }),
     ...(since !== undefined && { since: writeInstant(refreshOf(since, refresh)) }),
     ...(volume !== undefined && { volume }),
-    ...(pin !== undefined && { record: pin }),
+    ...(policy !== undefined && { policy }),
   }
 }

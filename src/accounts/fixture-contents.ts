@@ -1,6 +1,6 @@
 import type { AccountOrigin } from '../domain/account.ts'
 import { contradictionIn } from '../domain/dmarc.ts'
-import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
+import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
 import { show } from '../ground/show.ts'
 import { errorIn, type LoadedFixture } from './fixture.ts'
 import { withoutSecret } from './fixture-keys.ts'
@@ -8,6 +8,7 @@ import { withoutSecret } from './fixture-keys.ts'
 /** What a fixture says about every account that is made of it. All domains are in canonical form, and none is twice. */
 export interface FixtureContents {
   domains: readonly FixtureDomain[]
+  formerDomains: readonly FixtureNature[]
   groups: readonly { id?: string; name: string; domains: readonly string[] }[]
   /** What accounts remember of the fixture: its name, or everything except the secrets. */
   origin: AccountOrigin['fixture']
@@ -28,8 +29,10 @@ const prepared = new WeakMap<Fixture, Prepared>()
 export function readContents(fixture: LoadedFixture, canonicalHostname: CanonicalHostname): FixtureContents {
   const known = prepared.get(fixture)
   if (known?.canonicalHostname === canonicalHostname) return known.contents
+  const domains = readDomains(fixture, canonicalHostname)
   const contents = {
-    domains: readDomains(fixture, canonicalHostname),
+    domains,
+    formerDomains: readFormerDomains(fixture, canonicalHostname, new Set(domains.map(({ name }) => name))),
     groups: (fixture.groups ?? []).map((group) => {
       return { ...group, domains: (group.domains ?? []).map((member) => canonicalHostname(member) ?? member) }
     }),
@@ -49,12 +52,35 @@ function readDomains(fixture: LoadedFixture, canonicalHostname: CanonicalHostnam
     const domain: FixtureDomain = typeof entry === 'string' ? { name: entry } : entry
     const pointer = `/domains/${index}`
     const namePointer = typeof entry === 'string' ? pointer : `${pointer}/name`
-    const name = canonicalHostname(domain.name)
-    if (name === undefined) throw errorIn(fixture, namePointer, `${show(domain.name)} is not a valid hostname.`)
-    if (names.has(name)) throw errorIn(fixture, namePointer, `${name} is named more than once.`)
-    names.add(name)
+    const name = readName(fixture, namePointer, domain.name, canonicalHostname, names)
     const contradiction = contradictionIn(domain.record ?? {})
     if (contradiction) throw errorIn(fixture, `${pointer}/record`, `The record ${contradiction}.`)
     return { ...domain, name }
   })
+}
+
+function readFormerDomains(
+  fixture: LoadedFixture,
+  canonicalHostname: CanonicalHostname,
+  names: Set<string>,
+): FixtureNature[] {
+  return (fixture.former_domains ?? []).map((domain, index) => {
+    const pointer = `/former_domains/${index}/name`
+    return { ...domain, name: readName(fixture, pointer, domain.name, canonicalHostname, names) }
+  })
+}
+
+/** The name in canonical form, which is added to `names`. @throws FixtureError */
+function readName(
+  fixture: LoadedFixture,
+  pointer: string,
+  given: string,
+  canonicalHostname: CanonicalHostname,
+  names: Set<string>,
+): string {
+  const name = canonicalHostname(given)
+  if (name === undefined) throw errorIn(fixture, pointer, `${show(given)} is not a valid hostname.`)
+  if (names.has(name)) throw errorIn(fixture, pointer, `${name} is named more than once.`)
+  names.add(name)
+  return name
 }

@@ -2,9 +2,8 @@ import type { Faker } from '@faker-js/faker'
 import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import { drawProfile } from '../figures/profiles.ts'
-
-export const STORIES = ['company', 'agency', 'isp', 'random'] as const
-type Story = (typeof STORIES)[number]
+import { usualVolume } from '../figures/volume.ts'
+import { HOME, inventOwners, labelOf, type Owner, PURPOSES, type Purpose, REGIONS, type Story } from './owners.ts'
 
 export interface GeneratorOptions {
   domains: number
@@ -15,14 +14,6 @@ export interface GeneratorOptions {
   onProgress?: (made: number) => void
 }
 
-/** The owner of domains: a brand, a client, a customer. */
-interface Owner {
-  title: string
-  label: string
-  region: string
-  suffix: string
-}
-
 interface InventedDomain {
   owner: Owner
   /** The names of the groups that it could belong to. */
@@ -30,51 +21,27 @@ interface InventedDomain {
   domain: FixtureDomain
 }
 
-interface Purpose {
-  /** The name of a group of such domains. */
-  title: string
-  /** Patterns of hostnames, in which `*` stands for the owner's label. */
-  names: readonly string[]
-}
-
-/** Reserved by RFC 2606 and RFC 6761, so that no name can be that of a real domain. */
-const SUFFIXES = ['example', 'test', 'example.com', 'example.net', 'example.org'] as const
-const REGIONS = [
-  'Nordics',
-  'Benelux',
-  'Iberia',
-  'DACH',
-  'UK and Ireland',
-  'North America',
-  'Asia Pacific',
-  'Alps',
-] as const
-
-const HOME: Purpose = { title: 'Main domains', names: ['*'] }
-const PURPOSES = {
-  office: { title: 'Staff mail', names: ['mail.*', 'office.*', 'hq.*', 'team.*'] },
-  news: { title: 'Newsletters', names: ['news.*', 'mailing.*', 'letter.*'] },
-  campaign: { title: 'Campaigns', names: ['*-sale', 'spring.*', '*-deals', 'club.*'] },
-  shop: { title: 'Shops', names: ['shop.*', 'store.*', 'orders.*'] },
-  service: { title: 'Customer service', names: ['support.*', 'help.*', 'tickets.*'] },
-  billing: { title: 'Invoices', names: ['invoices.*', 'billing.*', 'accounts.*'] },
-  people: { title: 'Careers', names: ['careers.*', 'jobs.*', 'people.*'] },
-  alumni: { title: 'Forwarded mail', names: ['alumni.*', 'members.*', 'lists.*'] },
-  parked: { title: 'Parked', names: ['*s', '*-online', 'my-*', 'get-*', '*-old', 'the-*'] },
-} as const satisfies Record<string, Purpose>
-
 /** What a domain of each profile is likely used for. */
 const USES: Readonly<Record<ProfileName, readonly Purpose[]>> = {
-  enforced: [HOME, PURPOSES.office, PURPOSES.shop, PURPOSES.billing, PURPOSES.service, PURPOSES.people],
+  enforced: [
+    HOME,
+    PURPOSES.office,
+    PURPOSES.shop,
+    PURPOSES.billing,
+    PURPOSES.service,
+    PURPOSES.people,
+    PURPOSES.web,
+    PURPOSES.systems,
+  ],
   'rolling-out': [HOME, PURPOSES.office, PURPOSES.shop, PURPOSES.service],
-  'monitoring-only': [HOME, PURPOSES.office, PURPOSES.news, PURPOSES.people, PURPOSES.service],
-  'forwarding-heavy': [PURPOSES.alumni, PURPOSES.office],
+  'monitoring-only': [HOME, PURPOSES.office, PURPOSES.news, PURPOSES.people, PURPOSES.service, PURPOSES.booking],
+  'forwarding-heavy': [PURPOSES.members, PURPOSES.office],
   'broken-spf': [PURPOSES.news, PURPOSES.service, PURPOSES.shop],
   'broken-dkim': [PURPOSES.billing, PURPOSES.office, PURPOSES.service],
   'new-esp': [PURPOSES.campaign, PURPOSES.news],
   spoofed: [HOME, PURPOSES.billing],
   parked: [PURPOSES.parked],
-  'no-record': [PURPOSES.parked, PURPOSES.people],
+  'no-record': [PURPOSES.web, PURPOSES.people, PURPOSES.booking],
   new: [PURPOSES.campaign],
 }
 
@@ -87,14 +54,6 @@ const BEGINNINGS: Partial<Record<ProfileName, readonly [least: number, most: num
 
 const GROUP_SIZE = 500
 
-/** How many owners share so many domains. */
-const OWNERS: Readonly<Record<Story, (domains: number) => number>> = {
-  company: (domains) => Math.max(1, Math.round(Math.sqrt(domains) / 2)),
-  agency: (domains) => Math.max(1, Math.round(domains / 6)),
-  isp: (domains) => Math.max(1, Math.round(domains / 2)),
-  random: (domains) => Math.max(1, Math.round(domains / 3)),
-}
-
 /**
  * Invents an account that looks like a real one, with reserved names only. The same options give the same fixture. The
  * shares of the profiles are the published ones, see `POLICY_SHARES`.
@@ -103,21 +62,12 @@ export async function generateFixture(options: GeneratorOptions): Promise<Fixtur
   const { domains: wanted, groups, seed, story, onProgress } = options
   const { faker } = await import('@faker-js/faker/locale/en')
   faker.seed(seed)
-  const owners = inventOwners(faker, story, OWNERS[story](wanted))
+  const owners = inventOwners(faker, story, wanted)
   const names = new Set<string>()
   const made: InventedDomain[] = []
   while (made.length < wanted) {
     const profile = drawProfile(faker.number.int(999_999))
-    const owner = pickOwner(faker, owners)
-    const region = story === 'company' ? faker.helpers.arrayElement(REGIONS) : owner.region
-    const uses = USES[profile]
-    // An owner gets the main domain before any other.
-    const fresh = uses[0] !== PURPOSES.parked && !names.has(`${owner.label}.${owner.suffix}`)
-    const purpose = fresh ? HOME : faker.helpers.arrayElement(uses)
-    const name = inventName(faker, owner, region, purpose, names)
-    names.add(name)
-    const titles = [owner.title, purpose.title, region]
-    made.push({ owner, titles, domain: inventDomain(faker, name, profile, purpose) })
+    made.push(inventDomain(faker, profile, () => pickOwner(faker, owners, story), names, seed))
     if (made.length % 500 === 0) onProgress?.(made.length)
   }
   const place = new Map(owners.map((owner, index) => [owner, index]))
@@ -131,81 +81,95 @@ export async function generateFixture(options: GeneratorOptions): Promise<Fixtur
   }
 }
 
-function inventOwners(faker: Faker, story: Story, count: number): Owner[] {
-  const owners = new Map<string, Owner>()
-  while (owners.size < count) {
-    const title = inventTitle(faker, story)
-    const plain = labelOf(title)
-    const label = owners.has(plain) ? `${plain}-${owners.size + 1}` : plain
-    owners.set(label, {
-      title: label === plain ? title : `${title} ${owners.size + 1}`,
-      label,
-      region: faker.helpers.arrayElement(REGIONS),
-      suffix: faker.helpers.weightedArrayElement(
-        SUFFIXES.map((value, index) => ({ value, weight: [60, 25, 6, 5, 4][index] ?? 1 })),
-      ),
-    })
-  }
-  return [...owners.values()]
-}
-
-function inventTitle(faker: Faker, story: Story): string {
-  const surname = faker.person.lastName()
-  switch (story) {
-    case 'company':
-      return `${capital(faker.word.noun({ length: { min: 4, max: 7 } }))}${faker.helpers.arrayElement(['light', 'ware', 'works', 'wave', 'field', 'craft'])}`
-    case 'agency':
-      return `${surname} ${faker.helpers.arrayElement(['Bakery', 'Legal', 'Dental', 'Motors', 'Travel', 'Interiors', 'Foods', 'Capital', 'Studio', 'Energy'])}`
-    case 'isp':
-      return faker.helpers.arrayElement([
-        `${surname} Family`,
-        `${faker.location.city()} Sports Club`,
-        `${surname} Photo`,
-        `${surname} and Sons`,
-      ])
-    case 'random':
-      return `${capital(faker.word.adjective({ length: { min: 4, max: 8 } }))} ${capital(faker.word.noun({ length: { min: 3, max: 8 } }))}`
-  }
-}
-
-/** A few owners have many domains, and most owners have few. */
-function pickOwner(faker: Faker, owners: readonly Owner[]): Owner {
-  const skewed = faker.number.float() * faker.number.float()
+/** A few owners have many domains, and most owners have few. The customers of a provider have all about as many. */
+function pickOwner(faker: Faker, owners: readonly Owner[], story: Story): Owner {
+  const skewed = faker.number.float() * (story === 'isp' ? 1 : faker.number.float())
   const owner = owners[Math.floor(skewed * owners.length)] ?? owners[0]
   if (owner === undefined) throw new Error('There is at least one owner.')
   return owner
 }
 
-function inventName(
-  faker: Faker,
-  { label, suffix }: Owner,
-  region: string,
-  purpose: Purpose,
-  taken: ReadonlySet<string>,
-): string {
-  const pattern = faker.helpers.arrayElement(purpose.names)
-  const tries = [
-    label,
-    `${label}-${labelOf(region)}`,
-    ...faker.helpers.shuffle(REGIONS).map((each) => `${label}-${labelOf(each)}`),
-  ].map((base) => `${pattern.replace('*', base)}.${suffix}`)
-  const free = tries.find((name) => !taken.has(name))
-  if (free !== undefined) return free
-  for (let number = 2; ; number++) {
-    const name = `${pattern.replace('*', `${label}${number}`)}.${suffix}`
-    if (!taken.has(name)) return name
-  }
-}
+/** How many owners are asked for a name that is free, before a number makes one. */
+const TRIES = 20
 
-function inventDomain(faker: Faker, name: string, profile: ProfileName, purpose: Purpose): FixtureDomain {
+function inventDomain(
+  faker: Faker,
+  profile: ProfileName,
+  pick: () => Owner,
+  names: Set<string>,
+  seed: number,
+): InventedDomain {
+  let { owner, region, purpose, name } = inventName(faker, profile, pick(), names)
+  for (let tries = 1; name === undefined && tries < TRIES; tries++) {
+    ;({ owner, region, purpose, name } = inventName(faker, profile, pick(), names))
+  }
+  const free = name ?? numberedName(owner, purpose, names)
+  names.add(free)
   const beginning = BEGINNINGS[profile]
-  const inUse = (purpose === HOME || purpose === PURPOSES.office) && profile !== 'no-record' && faker.number.int(99) < 8
-  return {
-    name,
+  const isOffice = purpose === HOME || purpose === PURPOSES.office
+  const inUse = isOffice && profile !== 'no-record' && faker.number.int(99) < 8
+  const { monthly } = usualVolume(free, seed, faker.number.int(0xffffffff), owner.size)
+  const domain: FixtureDomain = {
+    name: free,
     profile,
     added_at: `P${faker.number.int({ min: 150, max: 1500 })}D`,
     ...(beginning !== undefined && { since: `P${faker.number.int({ min: beginning[0], max: beginning[1] })}D` }),
+    ...(profile !== 'parked' && { volume: Math.ceil(monthly) }),
     ...(inUse && { features: [faker.helpers.arrayElement(['mta-sts', 'tls-rpt'])] }),
+  }
+  return { owner, titles: [owner.title, purpose.title, owner.kind.isInternational ? region : owner.kind.title], domain }
+}
+
+interface Choice {
+  owner: Owner
+  region: string
+  purpose: Purpose
+  /** Absent if the owner has a domain of each name already. */
+  name: string | undefined
+}
+
+/**
+ * A name for what suits both the profile and the owner, or else for anything else that the owner does. An owner gets the
+ * main domain before any other.
+ */
+function inventName(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): Choice {
+  const region = owner.kind.isInternational ? faker.helpers.arrayElement(REGIONS) : owner.region
+  let first: Purpose | undefined
+  for (const purpose of purposesOf(faker, profile, owner, names)) {
+    first ??= purpose
+    const name = namesFor(faker, owner, region, purpose).find((each) => !names.has(each))
+    if (name !== undefined) return { owner, region, purpose, name }
+  }
+  return { owner, region, purpose: first ?? HOME, name: undefined }
+}
+
+function purposesOf(faker: Faker, profile: ProfileName, owner: Owner, names: ReadonlySet<string>): Purpose[] {
+  const isParked = ({ title }: Purpose) => title === PURPOSES.parked.title
+  const possible = owner.kind.purposes.filter((purpose) => isParked(purpose) === (profile === 'parked'))
+  const suits = ({ title }: Purpose) => USES[profile].some((use) => use.title === title)
+  const suitable = faker.helpers.shuffle(possible.filter(suits))
+  const others = faker.helpers.shuffle(possible.filter((purpose) => !suits(purpose)))
+  const isFirst = profile !== 'parked' && !names.has(`${owner.label}.${owner.suffix}`)
+  return [...(isFirst ? [HOME] : []), ...suitable, ...others]
+}
+
+function namesFor(faker: Faker, { label, suffix, kind }: Owner, region: string, { names }: Purpose): string[] {
+  const patterns = faker.helpers.shuffle(names)
+  const bases = kind.isInternational ? [label, `${label}-${labelOf(region)}`] : [label]
+  return bases.flatMap((base) => patterns.map((pattern) => `${pattern.replace('*', base)}.${suffix}`))
+}
+
+/** `mail2.name`, and `name-2-online` where the purpose is no subdomain. */
+function numberedName(
+  { label, suffix }: Owner,
+  { names: [pattern = '*'] }: Purpose,
+  taken: ReadonlySet<string>,
+): string {
+  for (let number = 2; ; number++) {
+    const name = pattern.includes('.')
+      ? `${pattern.replace('.*', `${number}.${label}`)}.${suffix}`
+      : `${pattern.replace('*', `${label}-${number}`)}.${suffix}`
+    if (!taken.has(name)) return name
   }
 }
 
@@ -227,17 +191,6 @@ function makeGroups(made: readonly InventedDomain[], count: number): { name: str
     const rest = made.slice(number * batch, (number + 1) * batch).map(({ domain }) => domain.name)
     return fullest[index] ?? { name: `Batch ${number + 1}`, domains: rest }
   })
-}
-
-function labelOf(title: string): string {
-  return title
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-}
-
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1)
 }
 
 /** A fixture as text that people can read and compare: one line for each key, domain and group. */

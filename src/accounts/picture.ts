@@ -1,6 +1,7 @@
 import type { AccountState } from '../domain/account.ts'
 import { type DmarcRecord, decimalsOf, refreshDay } from '../domain/dmarc.ts'
-import { dmarcRecords, type FigureRules, profileOf } from '../figures/figures.ts'
+import { characterOf } from '../figures/character.ts'
+import { dmarcRecords, type FigureRules } from '../figures/figures.ts'
 
 const WIDTH = 40
 
@@ -12,8 +13,8 @@ export function drawAccount(title: string, account: AccountState, now: number, r
   const sizes = [...groups.values()].map(({ name, domains }): [string, number] => [name, domains.length])
   return [
     `${title}: ${plural(domains.size, 'domain')} (${inUse} in use by a feature), ${plural(groups.size, 'group')}, ${plural(keys.length, 'key')}, plan ${plan}, seed ${seed}`,
-    chart('Profiles', tally([...domains.values()].map((domain) => profileOf(seed, domain)))),
-    chart('Policies (p)', tally(records.map(({ p }) => p))),
+    chart('Profiles', tally([...domains.values()].map((domain) => characterOf(seed, domain).profile))),
+    chart('Policies (p)', tally(records.map(({ p }) => p || 'no record'))),
     chart('DMARC alignment of domains with mail', alignments(records)),
     chart(`Messages in ${rules.settings.countPeriod} days`, volumes(records)),
     chart('Largest groups', sizes.toSorted(([, one], [, other]) => other - one).slice(0, 10)),

@@ -1,8 +1,10 @@
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { MonitoredDomain } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
 import { comparedName } from '../domain/groups.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
 import { recordOn } from '../figures/figures.ts'
 import type { Violation } from '../ground/schema.ts'
 import { show } from '../ground/show.ts'
@@ -31,23 +33,40 @@ export function validateAccount(account: AccountRecord, contract: Contract, real
   return validateDomains(account, contract) ?? validatePins(account, contract, now) ?? validateGroups(account, contract)
 }
 
-function validateDomains({ domains }: AccountRecord, contract: Contract): string | undefined {
-  const names = domains.map(({ name }) => name)
-  const [violation] = check(contract, READERS.domains, { domains: names })
-  if (violation === undefined) return undefined
-  return `${violation.pointer.replace(/^\/data\/domains\/(\d+)/, '/account/domains/$1/name')} ${violation.reason}`
+function validateDomains({ domains, formerDomains = [] }: AccountRecord, contract: Contract): string | undefined {
+  for (const [list, named] of Object.entries({ domains, formerDomains })) {
+    const [violation] = check(contract, READERS.domains, { domains: named.map(({ name }) => name) })
+    if (violation === undefined) continue
+    const pointer = violation.pointer.replace(/^\/data\/domains\/(\d+)/, `/account/${list}/$1/name`)
+    return `${pointer} ${violation.reason}`
+  }
+  return undefined
 }
 
 /** All other fields of DMARC records are computed, hence valid. */
-function validatePins({ domains, seed }: AccountRecord, contract: Contract, now: number): string | undefined {
+function validatePins(
+  { domains, formerDomains = [], seed }: AccountRecord,
+  contract: Contract,
+  now: number,
+): string | undefined {
   const day = refreshDay(now, contract.settings.refresh)
-  for (const [index, domain] of domains.entries()) {
-    if (domain.pin === undefined) continue
-    const contradiction = contradictionIn(domain.pin)
-    if (contradiction !== undefined) return `/account/domains/${index}/pin ${contradiction}`
-    const [violation] = check(contract, READERS.records, [recordOn(seed, domain, day, contract)])
+  // As they are once they have figures: until then, a record does not show what the domain publishes.
+  const present = domains.map((domain) => ({ ...domain, addedAt: 0 }))
+  const former = formerDomains.map(({ name, nature }) => ({ name, addedAt: 0, features: [], ...nature }))
+  const known = PersistentMap.of(present.map((domain) => [domain.name, domain] as const))
+  const places = [
+    ...present.map((domain, index) => ({ domain, place: `/account/domains/${index}` })),
+    ...former.map((domain, index) => ({ domain, place: `/account/formerDomains/${index}` })),
+  ]
+  for (const { domain, place } of places) {
+    const { pin, policy }: MonitoredDomain = domain
+    if (pin === undefined && policy === undefined) continue
+    const contradiction = contradictionIn(pin ?? {})
+    if (contradiction !== undefined) return `${place}/pin ${contradiction}`
+    const [violation] = check(contract, READERS.records, [recordOn({ seed, domains: known }, domain, day, contract)])
     if (violation === undefined) continue
-    return `${violation.pointer.replace('/data/0', `/account/domains/${index}/pin`)} ${violation.reason}`
+    const field = pin === undefined ? (place.includes('former') ? 'nature/policy' : 'policy') : 'pin'
+    return `${violation.pointer.replace('/data/0', `${place}/${field}`)} ${violation.reason}`
   }
   return undefined
 }

@@ -114,7 +114,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body })
     if (!outcome.ok) return sendAnswer(request, response, answerRefusal(control, operation, outcome))
     const success = { success: true, data: outcome.data }
-    sendAnswer(request, response, validated(operation, { status: operation.success.status, body: success }))
+    const answer = validated(operation, { status: operation.success.status, body: success })
+    if (outcome.write === undefined) return sendAnswer(request, response, answer)
+    const text = `{"success":true,"data":${outcome.write()}}`
+    send(request, response, answer.status, { 'Content-Type': JSON_TYPE }, text)
   }
 
   async function stream(

@@ -44,6 +44,7 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'faultsPerAccount',
   'snapshotsPerAccount',
   'keysPerAccount',
+  'recordsLimit',
   'answerLimit',
 ]
 

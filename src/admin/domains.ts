@@ -1,11 +1,60 @@
 import type { MonitoredDomain } from '../domain/account.ts'
 import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
 import { accept } from '../domain/errors.ts'
+import { writeDay, writeInstant } from '../domain/iso-8601.ts'
 import type { ProfileName } from '../domain/profile.ts'
+import { explainFigures } from '../figures/causes.ts'
 import { recordOn } from '../figures/figures.ts'
+import { usualBeginning } from '../figures/profiles.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { invalid, notFound } from './refusals.ts'
-import type { DomainReport } from './reports.ts'
+import type { DomainReport, MonitoredDomainReport } from './reports.ts'
+
+/** Days before and after today for which the events of a domain are listed. */
+const EVENTS = { before: 60, after: 90 }
+const PAGE = 100
+
+export const listMonitoredDomains: AccountHandler = (call) => {
+  const { account, query } = call
+  const { after, limit = PAGE } = query
+  if (after !== undefined && !account.domains.has(after)) return notFound('domain', after)
+  const page: MonitoredDomain[] = []
+  let isReached = after === undefined
+  let next: string | null = null
+  for (const domain of account.domains.values()) {
+    if (isReached && page.length === Number(limit)) {
+      next = page.at(-1)?.name ?? null
+      break
+    }
+    if (isReached) page.push(domain)
+    isReached ||= domain.name === after
+  }
+  return done({ domains: page.map((domain) => reportDomain(call, domain)), count: account.domains.size, next })
+}
+
+function reportDomain({ account, contract, now }: AccountCall, domain: MonitoredDomain): MonitoredDomainReport {
+  const { name, addedAt, features, pin = {} } = domain
+  const today = refreshDay(now, contract.settings.refresh)
+  const days = { first: today - EVENTS.before, last: today + EVENTS.after }
+  const { character, published, inheritsFrom, causes } = explainFigures(account, domain, today, days, contract)
+  return {
+    domain: name,
+    added_at: writeInstant(addedAt),
+    features: [...features],
+    profile: character.profile,
+    policy: published ?? null,
+    inherits_from: inheritsFrom ?? null,
+    volume: Math.round(character.usual.volume * character.monthly),
+    pinned: pin,
+    record: recordOn(account, domain, today, contract) ?? null,
+    events: causes.map(({ kind, from, until, description }) => ({
+      kind,
+      from: from === undefined ? null : writeDay(from),
+      until: until === undefined ? null : writeDay(until),
+      description,
+    })),
+  }
+}
 
 export const setFeatures: AccountHandler = (call) => {
   const features = call.body['features'] as string[]
@@ -14,12 +63,13 @@ export const setFeatures: AccountHandler = (call) => {
 
 export const pinDmarc: AccountHandler = (call) => {
   const { profile, ...pin } = call.body as RecordPin & { profile?: ProfileName }
+  const today = refreshDay(call.now, call.contract.settings.refresh)
   const contradiction = contradictionIn(pin)
   if (contradiction) return invalid('', call.body, 'contradiction', { expected: contradiction })
   // Without a profile in the request, the domain keeps its own: a fixed policy should not change the volume of mail.
   return changeDomain(call, ({ pin: _, ...domain }) => ({
     ...domain,
-    ...(profile !== undefined && { profile }),
+    ...(profile !== undefined && profile !== domain.profile && { profile, since: usualBeginning(profile, today) }),
     ...(Object.keys(pin).length > 0 && { pin }),
   }))
 }
@@ -43,7 +93,7 @@ async function changeDomain(
   })
   if (!decision.ok) return decision
   const domain = decision.value
-  const record = recordOn(account.seed, domain, refreshDay(now, contract.settings.refresh), contract)
+  const record = recordOn(decision.state, domain, refreshDay(now, contract.settings.refresh), contract)
   const report: DomainReport = { domain: name, features: [...domain.features], record: record ?? null }
   return done(report)
 }

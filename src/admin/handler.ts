@@ -32,6 +32,8 @@ export interface ControlLimits {
   faultsPerAccount: number
   snapshotsPerAccount: number
   keysPerAccount: number
+  /** How many records of GET /dmarc one response may have. */
+  recordsLimit: number
   answerLimit: number
 }
 
@@ -51,13 +53,14 @@ export interface AccountCall extends ControlCall {
   now: number
 }
 
-export type ControlOutcome = { ok: true; data: unknown } | AdminRefusal
+/** `write` makes the text of the data, where it is not what `JSON.stringify` makes of it. */
+export type ControlOutcome = { ok: true; data: unknown; write?: () => string } | AdminRefusal
 
 /** What an operation of the control plane does. The same handler serves HTTP and the library. */
 export type Handler = (call: ControlCall) => ControlOutcome | Promise<ControlOutcome>
 /** The handler of an operation about one account. */
 export type AccountHandler = (call: AccountCall) => ControlOutcome | Promise<ControlOutcome>
 
-export function done(data: unknown = {}): ControlOutcome {
-  return { ok: true, data }
+export function done(data: unknown = {}, write?: () => string): ControlOutcome {
+  return { ok: true, data, ...(write && { write }) }
 }

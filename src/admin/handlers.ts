@@ -1,6 +1,7 @@
 import * as accounts from './accounts.ts'
 import * as clock from './clock.ts'
 import * as coverage from './coverage.ts'
+import * as records from './daily-records.ts'
 import * as domains from './domains.ts'
 import * as faults from './faults.ts'
 import type { AccountHandler, Handler } from './handler.ts'
@@ -39,6 +40,8 @@ export const ACCOUNT_HANDLERS: Readonly<Record<string, AccountHandler>> = {
   createKey: keys.createKey,
   updateKey: keys.updateKey,
   deleteKey: keys.deleteKey,
+  listMonitoredDomains: domains.listMonitoredDomains,
+  listDailyRecords: records.listDailyRecords,
   setFeatures: domains.setFeatures,
   pinDmarc: domains.pinDmarc,
   unpinDmarc: domains.unpinDmarc,

@@ -1,5 +1,7 @@
-import type { DmarcRecord } from '../domain/dmarc.ts'
+import type { DmarcRecord, PolicyTags, RecordPin } from '../domain/dmarc.ts'
+import type { ProfileName } from '../domain/profile.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
+import type { CauseKind } from '../figures/causes.ts'
 
 /** What the control plane tells about an account. Instants are RFC 3339. */
 export interface AccountReport {
@@ -56,6 +58,40 @@ export interface DomainReport {
   features: string[]
   /** Its record in GET /dmarc, if it has one yet. */
   record: DmarcRecord | null
+}
+
+/** A monitored domain, and what its figures are made from. */
+export interface MonitoredDomainReport extends DomainReport {
+  added_at: string
+  profile: ProfileName
+  /** The tags of the record that it publishes today; null if it has none. */
+  policy: PolicyTags | null
+  /** The monitored domain whose record applies to it, because it has none. */
+  inherits_from: string | null
+  /** Messages in an ordinary month. */
+  volume: number
+  /** The fields of its record that are fixed. */
+  pinned: RecordPin
+  /** What changes its figures from 60 days ago to 90 days ahead, beside weekdays and seasons. */
+  events: DomainEvent[]
+}
+
+/** Why the figures of a domain change. The days are days of the calendar, such as 2026-01-15. */
+export interface DomainEvent {
+  kind: CauseKind
+  /** The first day of it; null if it was always so. */
+  from: string | null
+  /** The day on which it is over; null if no end is known. */
+  until: string | null
+  /** One sentence for a person. */
+  description: string
+}
+
+/** The records of GET /dmarc at the refresh of one day. */
+export interface DailyRecords {
+  /** A day of the calendar, such as 2026-01-15. */
+  date: string
+  records: DmarcRecord[]
 }
 
 /** A fault rule of an account, and what it has done. */

@@ -1,3 +1,4 @@
+import type { RecordForm } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -21,6 +22,7 @@ export interface Contract extends Api {
   requestIds: 'uuid' | 'hex'
   /** The smallest difference between two percentages. */
   percentageStep: number
+  recordForm: RecordForm
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -58,6 +60,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
     requestIds: requestIdFormat(valueAt(document.resolved, REQUEST_ID_SCHEMA), document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
+    recordForm: recordForm(schemas),
   }
 }
 
@@ -79,6 +82,17 @@ function percentageStep(schema: Json | undefined, file: string): number {
     '/components/schemas/Percentage',
     'Percentages need a multipleOf that divides 1, such as 0.1, in x-constraints.',
   )
+}
+
+/** What the schemas of a record and of a policy require and allow says how the policies of a record are written. */
+function recordForm({ DmarcRecord, Policy }: Record<string, Json>): RecordForm {
+  const required = DmarcRecord?.['required']
+  const values = Policy?.['enum']
+  const allows = (value: unknown) => Array.isArray(values) && values.includes(value)
+  return {
+    policies: Array.isArray(required) && required.includes('sp') ? 'effective' : 'published',
+    withoutRecord: allows(null) ? null : allows('') ? '' : 'none',
+  }
 }
 
 /** The ids that fit a schema with `minLength` and with a `pattern` that each single character must match. */

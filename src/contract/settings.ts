@@ -48,6 +48,7 @@ const SCHEMAS = {
   refresh: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', title: 'a time of day such as 04:00' },
   processingTime: seconds,
   unprocessedDomains: either('listed', 'absent'),
+  policyBeforeRefresh: either('none', 'published'),
   countPeriod: { type: 'integer', minimum: 1, maximum: 366 },
 } satisfies Record<keyof Settings, Json>
 

@@ -1,24 +1,33 @@
 import type { ClockSetting } from './clock.ts'
-import type { RecordPin } from './dmarc.ts'
+import type { PolicyTags, RecordPin } from './dmarc.ts'
 import type { Fault, FaultRule } from './faults.ts'
 import type { Fixture } from './fixture.ts'
 import type { ApiKey } from './keys.ts'
 import type { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
 
-export interface MonitoredDomain {
+/**
+ * What a domain is like, whoever monitors it and since when. By default, all of it follows from the account's seed and
+ * the domain's name.
+ */
+export interface DomainNature {
+  /** The profile of its figures. */
+  profile?: ProfileName
+  /** The refresh day on which the story of the profile began. */
+  since?: number
+  /** Messages in an ordinary month. */
+  volume?: number
+  /** Tags of the DMARC record that its DNS has, in place of those that the profile gives it. */
+  policy?: Partial<PolicyTags>
+}
+
+export interface MonitoredDomain extends DomainNature {
   /** In canonical form. */
   name: string
   /** Milliseconds since the Unix epoch, on the account's clock. */
   addedAt: number
   /** Monitoring features that use the domain, which cannot be removed until there are none. */
   features: readonly string[]
-  /** The profile of its figures; by default drawn from the account's seed. */
-  profile?: ProfileName
-  /** The refresh day on which the story of the profile began; by default the first day with figures. */
-  since?: number
-  /** Messages in an ordinary month; by default drawn from the account's seed. */
-  volume?: number
   /** Fields of its DMARC record that somebody has fixed. */
   pin?: RecordPin
 }
@@ -56,6 +65,8 @@ export interface AccountState {
   clock: ClockSetting
   keys: readonly ApiKey[]
   domains: PersistentMap<string, MonitoredDomain>
+  /** The natures of domains that were removed and would otherwise be forgotten, by name. Absent while there are none. */
+  formerDomains?: PersistentMap<string, DomainNature>
   groups: PersistentMap<string, DomainGroup>
   /** Compared form of a name → id of the group with the name. */
   groupNames: PersistentMap<string, string>
@@ -74,6 +85,12 @@ export interface AccountState {
  * versions of the original do not hold on to it, nor the original to them.
  */
 export function detachAccount(state: AccountState): AccountState {
-  const { domains, groups, groupNames } = state
-  return { ...state, domains: domains.copy(), groups: groups.copy(), groupNames: groupNames.copy() }
+  const { domains, formerDomains, groups, groupNames } = state
+  return {
+    ...state,
+    domains: domains.copy(),
+    ...(formerDomains && { formerDomains: formerDomains.copy() }),
+    groups: groups.copy(),
+    groupNames: groupNames.copy(),
+  }
 }

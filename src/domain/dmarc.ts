@@ -18,12 +18,15 @@ export interface MessageCounts {
   neither: number
 }
 
-/** One row of GET /dmarc, in the order of its fields. */
+/**
+ * One row of GET /dmarc, in the order of its fields. `sp` and `np` are absent where the contract lists published
+ * policies only. `p`, `sp` and `np` are null or empty where the contract has no policy for a domain without a record.
+ */
 export interface DmarcRecord {
   domain: string
-  p: Policy
-  sp: Policy
-  np: Policy
+  p: WrittenPolicy
+  sp?: WrittenPolicy
+  np?: WrittenPolicy
   pct: number
   testing: 'y' | 'n'
   dmarc: number
@@ -32,8 +35,26 @@ export interface DmarcRecord {
   count: number
 }
 
+/** A policy, or what the contract has in place of one. */
+type WrittenPolicy = Policy | '' | null
+
+/** How the contract writes the policies of a record. */
+export interface RecordForm {
+  /** Whether `sp` and `np` are those in effect, or only those that are published. */
+  policies: 'effective' | 'published'
+  /** What `p` is where there is no record. */
+  withoutRecord: 'none' | '' | null
+}
+
+/** What of a contract decides how a record is written. */
+export interface RecordRules {
+  recordForm: RecordForm
+  /** The smallest difference between two percentages. */
+  percentageStep: number
+}
+
 /** The fields of a record that have a fixed value. The others follow from these, or from the figures. */
-export type RecordPin = Partial<Omit<DmarcRecord, 'domain'>>
+export type RecordPin = Partial<PolicyTags> & { dmarc?: number; dkim?: number; spf?: number; count?: number }
 
 const DAY = 86_400_000
 /** A share needs mail. If only shares are pinned and there are no messages, the record has this many. */
@@ -55,34 +76,73 @@ export function firstReportingDay(addedAt: number, processing: number, refresh: 
 }
 
 /**
- * The record for a domain: effective tags (RFC 9989 §4.7: sp from p, np from sp), and shares in steps of `step`
- * percent. Because DMARC passes when either is aligned, max(dkim, spf) ≤ dmarc ≤ min(100, dkim + spf) holds for the
- * counts. Rounding could break the upper bound, so dmarc is limited to it.
+ * From when on the mail of a domain is counted, as the number of a refresh with a fraction: since its addition. If no
+ * report could be read before the refresh after it, because it was still processed, then since that refresh.
  */
-export function describeDomain(domain: string, tags: PolicyTags, counts: MessageCounts, step: number): DmarcRecord {
+export function countedSince(addedAt: number, processing: number, refresh: string): number {
+  return Math.max((addedAt - timeOfDay(refresh)) / DAY, firstReportingDay(addedAt, processing, refresh) - 1)
+}
+
+/**
+ * The record for a domain whose mail is subject to these tags, `undefined` if to none: effective tags (RFC 9989 §4.7: sp
+ * from p, np from sp), and shares in steps of the form. Because DMARC passes when either is aligned,
+ * max(dkim, spf) ≤ dmarc ≤ min(100, dkim + spf) holds for the counts. Rounding could break the upper bound, so dmarc is
+ * limited to it.
+ */
+export function describeDomain(
+  domain: string,
+  tags: PolicyTags | undefined,
+  counts: MessageCounts,
+  { recordForm, percentageStep: step }: RecordRules,
+): DmarcRecord {
   const { both, dkimOnly, spfOnly, neither } = counts
   const count = both + dkimOnly + spfOnly + neither
   const dkim = share(both + dkimOnly, count, step)
   const spf = share(both + spfOnly, count, step)
   const dmarc = Math.min(share(count - neither, count, step), toStep(dkim + spf, step))
-  const sp = tags.sp ?? tags.p
-  const np = tags.np ?? sp
-  return { domain, p: tags.p, sp, np, pct: tags.pct ?? 100, testing: tags.testing ?? 'n', dmarc, dkim, spf, count }
+  const { pct = 100, testing = 'n' } = tags ?? {}
+  const p = tags === undefined ? recordForm.withoutRecord : tags.p
+  if (recordForm.policies === 'published') {
+    const { sp, np } = tags ?? {}
+    const published = { ...(sp !== undefined && { sp }), ...(np !== undefined && { np }) }
+    return { domain, p, ...published, pct, testing, dmarc, dkim, spf, count }
+  }
+  const sp = tags?.sp ?? p
+  return { domain, p, sp, np: tags?.np ?? sp, pct, testing, dmarc, dkim, spf, count }
 }
 
 /**
- * The record with the pinned fields. A pinned policy is a published one, so policies that are not pinned inherit from
- * it. A share that is not pinned changes only as much as the rules of DMARC need.
+ * The tags to which the mail of an existing subdomain without a record is subject: the subdomain policy of the record
+ * above it (RFC 9989 §4.7).
  */
-export function pinRecord(record: DmarcRecord, pin: RecordPin, step: number): DmarcRecord {
-  const p = pin.p ?? record.p
-  const sp = pin.sp ?? (pin.p === undefined ? record.sp : p)
-  const np = pin.np ?? (pin.p === undefined && pin.sp === undefined ? record.np : sp)
+export function inheritTags({ p, sp = p, np = sp, ...rest }: PolicyTags): PolicyTags {
+  return { ...rest, p: sp, ...(np !== sp && { np }) }
+}
+
+/** The tags with those of `pin`. A pinned policy is a published one, so what is not pinned inherits from it. */
+export function replaceTags(tags: Partial<PolicyTags>, { p, sp, np, pct, testing }: RecordPin): Partial<PolicyTags> {
+  const { sp: oldSp, np: oldNp, ...rest } = tags
+  const keptSp = p === undefined ? oldSp : undefined
+  const keptNp = p === undefined && sp === undefined ? oldNp : undefined
+  const replaced = { ...rest, p: p ?? rest.p, sp: sp ?? keptSp, np: np ?? keptNp, pct: pct ?? rest.pct }
+  const all = { ...replaced, testing: testing ?? rest.testing }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+}
+
+/** The same for the tags of a record, or for those of none. A pinned tag is one of a record. */
+export function pinTags(tags: PolicyTags | undefined, pin: RecordPin): PolicyTags | undefined {
+  const { p, sp, np, pct, testing } = pin
+  if ((p ?? sp ?? np ?? pct ?? testing) === undefined) return tags
+  return { p: 'none', ...replaceTags(tags ?? {}, pin) }
+}
+
+/** The record with the pinned figures. A share that is not pinned changes only as much as the rules of DMARC need. */
+export function pinFigures(record: DmarcRecord, pin: RecordPin, step: number): DmarcRecord {
   const shares = Math.max(pin.dmarc ?? 0, pin.dkim ?? 0, pin.spf ?? 0)
   const count = pin.count ?? (shares > 0 ? record.count || SOME_MAIL : record.count)
-  const pinned = { ...record, ...pin, p, sp, np, count }
-  for (const share of ['dmarc', 'dkim', 'spf'] as const) pinned[share] = toStep(pinned[share], step)
-  if (pinned.count === 0) return { ...pinned, dmarc: 0, dkim: 0, spf: 0 }
+  const pinned = { ...record, count }
+  for (const share of ['dmarc', 'dkim', 'spf'] as const) pinned[share] = toStep(pin[share] ?? record[share], step)
+  if (count === 0) return { ...pinned, dmarc: 0, dkim: 0, spf: 0 }
   const { dkim, spf } = pin.dmarc === undefined ? pinned : fitBelow(pinned, pin)
   const lowest = Math.max(dkim, spf)
   const highest = Math.min(100, toStep(dkim + spf, step))

@@ -1,5 +1,6 @@
 import type { AccountState, DomainGroup, MonitoredDomain } from './account.ts'
 import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
+import { rememberNatures } from './former-domains.ts'
 import type { Settings } from './settings.ts'
 
 /** The domains of a request that succeeded, in its order. */
@@ -9,7 +10,7 @@ export interface ChangedDomains {
 
 /**
  * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. `traits` gives a
- * domain further properties.
+ * domain further properties. A domain that was removed before has the nature that it had.
  * Source: POST /domains, "Duplicate entries are rejected."
  */
 export function addDomains(
@@ -30,7 +31,7 @@ export function addDomains(
   const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
   const added = domains.map((name): [string, MonitoredDomain] => [
     name,
-    { name, addedAt: now, features: [], ...traits(name) },
+    { name, addedAt: now, features: [], ...state.formerDomains?.get(name), ...traits(name) },
   ])
   return accept(added.length === 0 ? state : { ...state, domains: state.domains.with(added) }, { domains })
 }
@@ -76,7 +77,8 @@ export function deleteDomains(
     { ...group, domains: group.domains.filter((member) => !removed.has(member)) },
   ])
   const groups = shrunk.length === 0 ? state.groups : state.groups.with(shrunk)
-  return accept({ ...state, domains: state.domains.without(removed), groups }, { domains })
+  const next = { ...state, ...rememberNatures(state, removed), domains: state.domains.without(removed), groups }
+  return accept(next, { domains })
 }
 
 /** One problem for each entry of the list at `field` that is equal to an earlier entry. */

@@ -1,14 +1,19 @@
-import type { RecordPin } from './dmarc.ts'
+import type { PolicyTags, RecordPin } from './dmarc.ts'
 import type { ProfileName } from './profile.ts'
 
-/** A domain of a fixture. `added_at` and `since` are moments, see `Fixture`. */
-export interface FixtureDomain {
+/** What a fixture says about a domain, whether it is monitored or not. `since` is a moment, see `Fixture`. */
+export interface FixtureNature {
   name: string
-  features?: readonly string[]
-  added_at?: string
   profile?: ProfileName
   since?: string
   volume?: number
+  policy?: Partial<PolicyTags>
+}
+
+/** A domain of a fixture. `added_at` is a moment. */
+export interface FixtureDomain extends FixtureNature {
+  features?: readonly string[]
+  added_at?: string
   record?: RecordPin
 }
 
@@ -42,6 +47,8 @@ export interface Fixture {
   clock?: { now: string; frozen?: boolean }
   keys?: readonly FixtureKey[]
   domains?: readonly (string | FixtureDomain)[]
+  /** Domains that were removed, which are as they were when they are added again. */
+  former_domains?: readonly FixtureNature[]
   groups?: readonly FixtureGroup[]
   /** How many groups were ever created, so that no id is given twice. */
   groups_created?: number

@@ -31,3 +31,13 @@ export function isInstant(text: string): boolean {
     day !== undefined && Date.parse(text) >= 0 && new Date(`${text.slice(0, 10)}T00:00Z`).getUTCDate() === Number(day)
   )
 }
+
+/** A number of days since 1970 as a day of the calendar, such as 2026-01-15. */
+export function writeDay(day: number): string {
+  return writeInstant(day * 86_400_000).slice(0, 10)
+}
+
+/** The days since 1970 up to a day of the calendar; `undefined` if there is no such day. */
+export function readDay(text: string): number | undefined {
+  return isInstant(`${text}T00:00Z`) ? Date.parse(text) / 86_400_000 : undefined
+}

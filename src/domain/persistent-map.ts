@@ -58,6 +58,10 @@ export class PersistentMap<Key, Value> {
     for (const { value } of this.#own().values()) yield value
   }
 
+  *entries(): IterableIterator<[Key, Value]> {
+    for (const [key, { value }] of this.#own()) yield [key, value]
+  }
+
   /** A version with this entry: a known key keeps its place, a new key goes to the end. `undefined` is not a value. */
   set(key: Key, value: Value): PersistentMap<Key, Value> {
     const cells = this.#own()

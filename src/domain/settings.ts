@@ -28,6 +28,7 @@ export interface Settings {
   refresh: string
   processingTime: number
   unprocessedDomains: 'listed' | 'absent'
+  policyBeforeRefresh: 'none' | 'published'
   countPeriod: number
 }
 

@@ -1,130 +1,180 @@
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
-import { type DmarcRecord, describeDomain, firstReportingDay, type MessageCounts, pinRecord } from '../domain/dmarc.ts'
-import type { ProfileName } from '../domain/profile.ts'
+import {
+  countedSince,
+  type DmarcRecord,
+  describeDomain,
+  firstReportingDay,
+  inheritTags,
+  type MessageCounts,
+  type PolicyTags,
+  pinFigures,
+  pinTags,
+  type RecordRules,
+} from '../domain/dmarc.ts'
 import type { Settings } from '../domain/settings.ts'
-import { scramble, type Words, wordsOf } from '../ground/chance.ts'
-import { drawProfile, drawTraits, hasStory, type Traits, tagsOn, trafficOn } from './profiles.ts'
+import { type Character, characterOf, publishedTags } from './character.ts'
+import { countMessages, movingCount } from './messages.ts'
 
 /** What the figures of an account depend on, apart from its domains. */
-export interface FigureRules {
-  settings: Pick<Settings, 'processingTime' | 'refresh' | 'unprocessedDomains' | 'countPeriod'>
-  percentageStep: number
+export interface FigureRules extends RecordRules {
+  settings: Pick<Settings, 'processingTime' | 'refresh' | 'unprocessedDomains' | 'policyBeforeRefresh' | 'countPeriod'>
 }
 
-const NO_MAIL: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
-/** 1 January 1970 was a Thursday. */
-const EPOCH_WEEKDAY = 4
+/** The parts of an account that its figures depend on. */
+export type Monitoring = Pick<AccountState, 'domains' | 'seed'>
 
-/** The records of the last requested day. A domain that has not changed since then is not computed again. */
-const kept = new WeakMap<MonitoredDomain, { rules: FigureRules; seed: number; day: number; record: DmarcRecord }>()
+const NO_MAIL: MessageCounts = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
+
+/** What was computed of a domain last. A domain that has not changed since then is not computed again. */
+interface Kept {
+  rules: FigureRules
+  seed: number
+  character: Character
+  day: number
+  /** See `sourceOf`. */
+  source: MonitoredDomain | undefined
+  record: DmarcRecord | undefined
+}
+
+const kept = new WeakMap<MonitoredDomain, Kept>()
 
 /** The rows of GET /dmarc on the refresh day `day`, in the order in which the domains were added. */
-export function dmarcRecords({ domains, seed }: AccountState, day: number, rules: FigureRules): DmarcRecord[] {
+export function dmarcRecords(account: Monitoring, day: number, rules: FigureRules): DmarcRecord[] {
   const records: DmarcRecord[] = []
-  for (const domain of domains.values()) {
-    const last = kept.get(domain)
-    const record =
-      last?.day === day && last.seed === seed && last.rules === rules ? last.record : recordOn(seed, domain, day, rules)
-    if (record === undefined) continue
-    records.push(record)
-    if (record !== last?.record) kept.set(domain, { rules, seed, day, record })
+  for (const domain of account.domains.values()) {
+    const record = recordOn(account, domain, day, rules)
+    if (record !== undefined) records.push(record)
   }
   return records
 }
 
-/** A domain's record on the refresh day `day`; `undefined` while it has none. Depends on its arguments alone. */
+/**
+ * A domain's record on the refresh day `day`; `undefined` while it has none. Depends on its arguments alone, and of the
+ * other domains of the account only on those above this one.
+ */
 export function recordOn(
-  seed: number,
+  account: Monitoring,
   domain: MonitoredDomain,
   day: number,
   rules: FigureRules,
 ): DmarcRecord | undefined {
-  const { settings, percentageStep } = rules
-  const firstDay = firstReportingDay(domain.addedAt, settings.processingTime, settings.refresh)
-  const reporting = day >= firstDay
-  if (!reporting && domain.pin === undefined && settings.unprocessedDomains === 'absent') return undefined
-  const record = reporting
-    ? reportedRecord(seed, domain, day, domain.since ?? firstDay, rules)
-    : describeDomain(domain.name, { p: 'none' }, NO_MAIL, percentageStep)
-  return domain.pin === undefined ? record : pinRecord(record, domain.pin, percentageStep)
+  const { seed } = account
+  const last = kept.get(domain)
+  const isSame = last !== undefined && last.seed === seed && last.rules === rules
+  // A domain that has a record needs no other, as long as it has not changed.
+  if (isSame && last.day === day && last.source === domain) return last.record
+  const character = isSame ? last.character : characterOf(seed, domain)
+  const source = sourceOf(account, domain, character, day, rules.settings)
+  if (isSame && last.day === day && last.source === source) return last.record
+  const record = computeRecord(seed, domain, character, source, day, rules)
+  if (isSame) {
+    last.day = day
+    last.source = source
+    last.record = record
+  } else kept.set(domain, { rules, seed, character, day, source, record })
+  return record
 }
 
-function reportedRecord(
-  seed: number,
-  { name, profile, volume }: MonitoredDomain,
-  day: number,
-  since: number,
+/** The same for each refresh day from `from` to `to`, both included, without keeping anything of it. */
+export function recordsFrom(
+  account: Monitoring,
+  domain: MonitoredDomain,
+  from: number,
+  to: number,
   rules: FigureRules,
-): DmarcRecord {
-  const words = wordsOf(`${seed} ${name}`)
-  const kind = profile ?? drawnProfile(words)
-  const traits = drawTraits(kind, words, volume)
-  const counts = countMessages(kind, traits, day, rules.settings.countPeriod, since)
-  return describeDomain(name, tagsOn(kind, traits, day - since), counts, rules.percentageStep)
+): (DmarcRecord | undefined)[] {
+  const { seed } = account
+  const character = characterOf(seed, domain)
+  const count = movingCount()
+  return Array.from({ length: to - from + 1 }, (_, index) => {
+    const day = from + index
+    const source = sourceOf(account, domain, character, day, rules.settings)
+    return computeRecord(seed, domain, character, source, day, rules, count)
+  })
 }
 
-/** The profile of a domain: the chosen one, or else one by chance. */
-export function profileOf(seed: number, { name, profile }: MonitoredDomain): ProfileName {
-  return profile ?? drawnProfile(wordsOf(`${seed} ${name}`))
-}
-
-function drawnProfile(words: Words): ProfileName {
-  return drawProfile(scramble(words[0] ^ 0x70726f66))
-}
-
-/** The messages of the `period` days before the refresh day `day`. This is the innermost loop of GET /dmarc. */
-function countMessages(
-  profile: ProfileName,
-  traits: Traits,
+function computeRecord(
+  seed: number,
+  domain: MonitoredDomain,
+  character: Character,
+  source: MonitoredDomain | undefined,
   day: number,
-  period: number,
-  since: number,
-): MessageCounts {
-  const { words, week, monthly } = traits
-  const steady = hasStory(profile) ? undefined : trafficOn(profile, traits, 0)
-  const sum = { ...NO_MAIL }
-  for (let past = day - period; past < day; past++) {
-    const traffic = steady ?? trafficOn(profile, traits, past - since)
-    if (traffic.volume === 0) continue
-    const weekday = (((past + EPOCH_WEEKDAY) % 7) + 7) % 7
-    // Each word gives two random numbers of 16 bits: for the volume and the quality of the day, and for rounding four
-    // counts.
-    const chance = scramble(words[3] + Math.imul(past, 0x9e3779b1))
-    const second = scramble(chance ^ 1)
-    const third = scramble(chance ^ 2)
-    const ordinary = (monthly / 30) * traffic.volume * (week[weekday] ?? 1) * season(words[2], past)
-    const messages = roundByChance(ordinary * (0.8 + 0.4 * upper(chance)), upper(second))
-    if (messages === 0) continue
-    const share = messages / 10_000
-    const mood = 0.8 + 0.4 * lower(chance)
-    const neither = Math.min(messages, roundByChance(share * traffic.neither * mood, lower(second)))
-    const dkimOnly = Math.min(messages - neither, roundByChance(share * traffic.dkimOnly, upper(third)))
-    const spfOnly = Math.min(messages - neither - dkimOnly, roundByChance(share * traffic.spfOnly, lower(third)))
-    sum.neither += neither
-    sum.dkimOnly += dkimOnly
-    sum.spfOnly += spfOnly
-    sum.both += messages - neither - dkimOnly - spfOnly
+  rules: FigureRules,
+  count = countMessages,
+): DmarcRecord | undefined {
+  const { settings, percentageStep } = rules
+  const { name, pin } = domain
+  const isReported = day >= firstReport(domain, settings)
+  if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
+  const isKnown = isReported || settings.policyBeforeRefresh === 'published'
+  const tags = isKnown ? tagsOn(seed, domain, character, source, day, rules) : undefined
+  const counts =
+    isReported && source !== undefined
+      ? count(
+          character,
+          day - settings.countPeriod,
+          day,
+          Math.max(mailSince(domain, settings), mailSince(source, settings)),
+        )
+      : NO_MAIL
+  if (pin === undefined) return describeDomain(name, tags, counts, rules)
+  return pinFigures(describeDomain(name, pinTags(tags, pin), counts, rules), pin, percentageStep)
+}
+
+/** The tags that the domain publishes, or else those that it inherits. */
+function tagsOn(
+  seed: number,
+  domain: MonitoredDomain,
+  character: Character,
+  source: MonitoredDomain | undefined,
+  day: number,
+  { recordForm }: FigureRules,
+): PolicyTags | undefined {
+  const own = publishedTags(character, day)
+  if (source === domain || source === undefined || recordForm.policies === 'published') return own
+  const above = pinTags(publishedTags(characterIn(seed, source), day), source.pin ?? {})
+  return above && inheritTags(above)
+}
+
+/**
+ * The domain whose record asks receivers for reports about this one: itself if it has a record, or else the nearest
+ * domain above it that is monitored and has one (RFC 9989 §4.10). Without such a domain there are no reports.
+ */
+export function sourceOf(
+  { domains, seed }: Monitoring,
+  domain: MonitoredDomain,
+  character: Character,
+  day: number,
+  settings: FigureRules['settings'],
+): MonitoredDomain | undefined {
+  if (hasRecord(character, domain)) return domain
+  const { name } = domain
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
+    const above = domains.get(name.slice(dot + 1))
+    if (above === undefined || !hasRecord(characterIn(seed, above), above)) continue
+    const isKnown = settings.policyBeforeRefresh === 'published' || day >= firstReport(above, settings)
+    if (isKnown || above.pin?.p !== undefined) return above
   }
-  return sum
+  return undefined
 }
 
-/** The seasons as a triangle wave: a domain has up to a fifth more mail in its high season than half a year later. */
-function season(word: number, day: number): number {
-  const peak = word % 365
-  const distance = Math.abs(((((day - peak) % 365) + 365) % 365) - 182.5) / 182.5
-  return 0.9 + 0.2 * distance * ((word >>> 16) % 2 === 0 ? 1 : 0.5)
+function hasRecord({ tags, given }: Character, { pin }: MonitoredDomain): boolean {
+  return tags !== undefined || given !== undefined || (pin !== undefined && pinTags(undefined, pin) !== undefined)
 }
 
-/** A whole number whose mean is `value`, from a random number from 0 up to 1. */
-function roundByChance(value: number, draw: number): number {
-  return Math.floor(value + draw)
+function characterIn(seed: number, domain: MonitoredDomain): Character {
+  const last = kept.get(domain)
+  return last?.seed === seed ? last.character : characterOf(seed, domain)
 }
 
-/** The upper and the lower half of a word, each as a number from 0 up to 1, exclusive. */
-function upper(word: number): number {
-  return (word >>> 16) / 65_536
+/** The first refresh at which there are figures of a domain. */
+export function firstReport(
+  { addedAt }: MonitoredDomain,
+  { processingTime, refresh }: FigureRules['settings'],
+): number {
+  return firstReportingDay(addedAt, processingTime, refresh)
 }
 
-function lower(word: number): number {
-  return (word & 0xffff) / 65_536
+function mailSince({ addedAt }: MonitoredDomain, { processingTime, refresh }: FigureRules['settings']): number {
+  return countedSince(addedAt, processingTime, refresh)
 }

@@ -3,9 +3,11 @@ import type { ControlRequest } from '../admin/control.ts'
 import type {
   AccountReport,
   ClockReport,
+  DailyRecords,
   DomainReport,
   FaultReport,
   KeyReport,
+  MonitoredDomainReport,
   QuotaReport,
   SnapshotReport,
   VerificationReport,
@@ -212,6 +214,28 @@ export class Account {
   /** Replaces the account's state by a fixture. */
   async import(fixture: string | Fixture): Promise<AccountReport> {
     return this.#askAccount('importState', { body: await readFixture(fixture) })
+  }
+
+  /** Its domains in the order of their addition, and what the figures of each are made from. */
+  async listDomains(): Promise<MonitoredDomainReport[]> {
+    const all: MonitoredDomainReport[] = []
+    for (let after: string | null | undefined; after !== null; ) {
+      const query = { limit: '1000', ...(after !== undefined && { after }) }
+      const page = await this.#ask<{ domains: MonitoredDomainReport[]; next: string | null }>('listMonitoredDomains', {
+        query,
+      })
+      all.push(...page.domains)
+      after = page.next
+    }
+    return all
+  }
+
+  /**
+   * The records of GET /dmarc at each daily refresh from the day `from` to the day `to`, both included, as they were or
+   * will be unless the domains change. Days are such as `2026-01-15`; there can be 366 of them.
+   */
+  async listDailyRecords(period: { from: string; to: string }): Promise<DailyRecords[]> {
+    return (await this.#ask<{ days: DailyRecords[] }>('listDailyRecords', { query: period })).days
   }
 
   /** Sets the monitoring features that use a domain. While there are any, it cannot be removed. */

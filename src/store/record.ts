@@ -1,17 +1,33 @@
-import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
+import type { AccountState, DomainGroup, DomainNature, MonitoredDomain } from '../domain/account.ts'
 import { comparedName } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
 
 /** An account as plain JSON, which is what stores keep outside of the process. */
-export interface AccountRecord extends Omit<AccountState, 'domains' | 'groups' | 'groupNames'> {
+export interface AccountRecord extends Omit<AccountState, 'domains' | 'formerDomains' | 'groups' | 'groupNames'> {
   domains: readonly MonitoredDomain[]
+  formerDomains?: readonly FormerDomain[]
   groups: readonly DomainGroup[]
 }
 
+/** A domain that was removed, and its nature. */
+export interface FormerDomain {
+  name: string
+  nature: DomainNature
+}
+
 export function encodeAccount(state: AccountState): AccountRecord {
-  const { groupNames: _, domains, groups, ...rest } = state
-  return { ...rest, domains: [...domains.values()], groups: [...groups.values()] }
+  const { groupNames: _, domains, formerDomains, groups, ...rest } = state
+  return {
+    ...rest,
+    domains: [...domains.values()],
+    ...(formerDomains && { formerDomains: listFormer(formerDomains) }),
+    groups: [...groups.values()],
+  }
+}
+
+function listFormer(formerDomains: PersistentMap<string, DomainNature>): FormerDomain[] {
+  return [...formerDomains.entries()].map(([name, nature]) => ({ name, nature }))
 }
 
 /** The index of group names is not part of a record: the contract may compare names in another way than before. */
@@ -19,10 +35,13 @@ export function decodeAccount(
   record: AccountRecord,
   { nameComparison }: Pick<Settings, 'nameComparison'>,
 ): AccountState {
+  const { formerDomains, ...rest } = record
   const { domains, groups } = record
+  const former = formerDomains?.map(({ name, nature }) => [name, nature] as const)
   return {
-    ...record,
+    ...rest,
     domains: PersistentMap.of(domains.map((domain) => [domain.name, domain] as const)),
+    ...(former && { formerDomains: PersistentMap.of(former) }),
     groups: PersistentMap.of(groups.map((group) => [group.id, group] as const)),
     groupNames: PersistentMap.of(groups.map(({ id, name }) => [comparedName(name, nameComparison), id] as const)),
   }
@@ -33,13 +52,14 @@ export function decodeAccount(
  * again, because most changes concern one domain or one group of thousands.
  */
 export function writeAccount(state: AccountState): string {
-  const { domains, groups, groupNames: _, ...rest } = state
-  const fields = Object.entries(rest satisfies Omit<AccountRecord, 'domains' | 'groups'>)
+  const { domains, formerDomains, groups, groupNames: _, ...rest } = state
+  const fields = Object.entries(rest satisfies Omit<AccountRecord, 'domains' | 'formerDomains' | 'groups'>)
     .map(
       ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'object' ? write(value) : JSON.stringify(value)}`,
     )
     .join(',')
-  return `{${fields},"domains":${writeList(domains)},"groups":${writeList(groups)}}`
+  const former = formerDomains === undefined ? '' : `,"formerDomains":${writeFormer(formerDomains)}`
+  return `{${fields},"domains":${writeList(domains)}${former},"groups":${writeList(groups)}}`
 }
 
 /** The texts of lists and of the objects in them. Both are immutable: a change replaces them. */
@@ -52,6 +72,19 @@ function writeList(list: PersistentMap<string, object>): string {
     for (const item of list.values()) parts.push(write(item))
     text = `[${parts.join(',')}]`
     texts.set(list, text)
+  }
+  return text
+}
+
+function writeFormer(formerDomains: PersistentMap<string, DomainNature>): string {
+  let text = texts.get(formerDomains)
+  if (text === undefined) {
+    const parts: string[] = []
+    for (const [name, nature] of formerDomains.entries()) {
+      parts.push(`{"name":${JSON.stringify(name)},"nature":${write(nature)}}`)
+    }
+    text = `[${parts.join(',')}]`
+    texts.set(formerDomains, text)
   }
   return text
 }

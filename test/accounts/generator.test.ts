@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createAccount } from '../../src/accounts/creation.ts'
 import { loadFixture } from '../../src/accounts/fixture.ts'
-import { generateFixture, STORIES, writeFixture } from '../../src/accounts/generator.ts'
+import { generateFixture, writeFixture } from '../../src/accounts/generator.ts'
+import { STORIES, type Story } from '../../src/accounts/owners.ts'
 import { drawAccount, writeTable } from '../../src/accounts/picture.ts'
 import { type Contract, loadContract } from '../../src/contract/contract.ts'
 import { refreshDay } from '../../src/domain/dmarc.ts'
@@ -62,6 +63,48 @@ describe.each(STORIES)('the story %s', (story) => {
     const fixture = await generateFixture({ domains: 40, groups: 6, seed: 3, story })
     const { file: _, ...read } = await loadFixture(JSON.parse(writeFixture(fixture)))
     expect(read).toEqual(fixture)
+  })
+})
+
+describe('what is invented', () => {
+  const rowsOf = async (story: Story, domains = 1500) => {
+    const fixture = await generateFixture({ domains, groups: 0, seed: 4, story })
+    const profiles = (fixture.domains as FixtureDomain[]).map(({ profile }) => profile)
+    return recordsOf(fixture).map((record, index) => ({ ...record, profile: profiles[index] }))
+  }
+
+  it.each(STORIES)('for %s has names of whole words, numbers and typos in none', async (story) => {
+    const names = namesOf(await generateFixture({ domains: 400, groups: 0, seed: 4, story }))
+    expect(names.filter((name) => !/^([a-z]+[.-])+(example|test)$/.test(name))).toEqual([])
+  })
+
+  it('for isp are families without subsidiaries, staff and careers', async () => {
+    const names = namesOf(await generateFixture({ domains: 1500, groups: 0, seed: 4, story: 'isp' }))
+    const families = names.filter((name) => /-family(-home|-online)?\./.test(name))
+    expect(families.length).toBeGreaterThan(100)
+    const labels = new Set(families.map((name) => name.replace(/[a-z]+-family.*$/, '')))
+    expect([...labels].toSorted()).toEqual(['', 'blog.', 'mail.', 'photos.', 'post.', 'www.'])
+    const regions = /-(nordics|benelux|iberia|dach|uk|usa|apac|alps)\./
+    expect(names.filter((name) => regions.test(name))).toEqual([])
+  })
+
+  it.each(STORIES)('for %s has tags that mean something', async (story) => {
+    for (const { domain, profile, p, sp, pct, testing } of await rowsOf(story)) {
+      if (profile === 'parked') expect([p, sp, pct, testing], domain).toEqual(['reject', 'reject', 100, 'n'])
+      if (p === 'none') expect([pct, testing], domain).toEqual([100, 'n'])
+      if (testing === 'y') expect(pct, domain).toBe(100)
+    }
+  })
+
+  it.each(STORIES)('for %s has careers that are a fraction of the main domain', async (story) => {
+    const fixture = await generateFixture({ domains: 1500, groups: 0, seed: 4, story })
+    const volumes = new Map((fixture.domains as FixtureDomain[]).map(({ name, volume = 0 }) => [name, volume]))
+    for (const [name, volume] of volumes) {
+      const main = volumes.get(name.replace(/^(careers|jobs|www|status|blog)\./, ''))
+      if (main === undefined || volumes.get(name) === main) continue
+      expect(volume, name).toBeLessThanOrEqual(Math.max(1, main / 5))
+    }
+    expect(Math.max(...volumes.values())).toBeLessThanOrEqual(5_000_000)
   })
 })
 

@@ -143,7 +143,7 @@ describe('fixture --describe', () => {
     ['demo', 'Fjordlight: 25 domains (2 in use by a feature), 5 groups, 3 keys, plan stone, seed 42'],
     ['empty', 'Empty: 0 domains (0 in use by a feature), 0 groups, 1 key, plan stone, seed 42'],
     ['edge-cases', 'Edge cases: 30 domains (1 in use by a feature), 9 groups, 3 keys, plan stone, seed 7'],
-    ['agency', 'agency, 300 domains: 300 domains (5 in use by a feature), 40 groups, 1 key, plan stone, seed 11'],
+    ['agency', 'agency, 300 domains: 300 domains (8 in use by a feature), 40 groups, 1 key, plan stone, seed 11'],
   ] as const)('draws %s', async ([name, summary]) => {
     const picture = await outputOf('--describe', name, '--now', NOW)
     const sections = picture.split('\n\n').map((section) => section.split('\n')[0])

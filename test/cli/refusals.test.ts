@@ -119,7 +119,7 @@ describe('serve refuses', () => {
     [
       'with an unknown field',
       '{"colour": 1}',
-      /^\S+file\.json#\/colour: The value is not allowed here; allowed fields are \$schema, title, description, plan, seed, clock, keys, domains, groups, groups_created\.$/,
+      /^\S+file\.json#\/colour: The value is not allowed here; allowed fields are \$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created\.$/,
     ],
     ['with a bad domain', '{"domains": ["x"]}', /^\S+file\.json#\/domains\/0: "x" is not a valid hostname\.$/],
   ])('a fixture file %s with exit code 2 and one line', async ([, text, message], { folder }) => {

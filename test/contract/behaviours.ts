@@ -82,10 +82,15 @@ async function hoursOfRefresh(service: TestService): Promise<number[]> {
   return hours
 }
 
-/** Whether any of the domains whose name starts so has had mail. */
+/** Whether any of the domains whose name starts so has a policy of its own. */
 async function hasFigures(service: TestService, prefix: string): Promise<boolean> {
-  const records: { domain: string; count: number }[] = (await service.get('/dmarc')).body.data
-  return records.some(({ domain, count }) => domain.startsWith(prefix) && count > 0)
+  const records: { domain: string; p: string }[] = (await service.get('/dmarc')).body.data
+  return records.some(({ domain, p }) => domain.startsWith(prefix) && p !== 'none')
+}
+
+async function policies(service: TestService): Promise<unknown[]> {
+  const records: Record<string, unknown>[] = (await service.get('/dmarc')).body.data
+  return records.map(({ domain, p, sp, np }) => [domain, p, sp, np])
 }
 
 /** On which day from now domains have figures that are added in the morning, and just before midnight. */
@@ -410,6 +415,45 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     alternatives: [0],
   },
   {
+    id: 'policy-before-refresh',
+    options: { fixture: { domains: [{ name: 'b.example', added_at: 'PT1M', policy: { p: 'reject' } }] } },
+    observe: policies,
+    chosen: [['b.example', 'none', 'none', 'none']],
+    alternatives: [[['b.example', 'reject', 'reject', 'reject']]],
+  },
+  {
+    id: 'policies-without-record',
+    options: { fixture: { domains: [{ name: 'b.example', profile: 'no-record' }] } },
+    observe: policies,
+    chosen: [['b.example', 'none', 'none', 'none']],
+    alternatives: [[['b.example', null, null, null]], [['b.example', '', '', '']]],
+  },
+  {
+    id: 'subdomain-policies',
+    options: {
+      fixture: {
+        domains: [
+          { name: 'b.example', profile: 'enforced', policy: { p: 'reject', sp: 'none' } },
+          { name: 'c.b.example', profile: 'no-record' },
+          { name: 'd.example', profile: 'parked' },
+        ],
+      },
+    },
+    observe: policies,
+    chosen: [
+      ['b.example', 'reject', 'none', 'none'],
+      ['c.b.example', 'none', 'none', 'none'],
+      ['d.example', 'reject', 'reject', 'reject'],
+    ],
+    alternatives: [
+      [
+        ['b.example', 'reject', 'none', undefined],
+        ['c.b.example', 'none', undefined, undefined],
+        ['d.example', 'reject', undefined, undefined],
+      ],
+    ],
+  },
+  {
     id: 'count-period',
     options: { fixture: 'demo' },
     async observe(service) {
@@ -703,7 +747,6 @@ export const UNSEEN: Readonly<Record<string, string>> = {
   'charged-requests': 'has no alternative; what is charged is a matter of code',
   'ignored-body': 'has no alternative; other operations would need a schema',
   'name-length-unit': 'has no alternative; JSON Schema counts code points',
-  'new-domain-record': 'has no alternative; the record is a matter of code',
   'not-http': 'has no alternative; it is outside of every operation',
   precedence: 'has no alternative; an overlay cannot order keys',
   'repeated-id': 'has no alternative; which value counts is a matter of code',

@@ -1,13 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { contradictionIn, describeDomain, firstReportingDay, pinRecord, refreshDay } from '../../src/domain/dmarc.ts'
+import {
+  contradictionIn,
+  describeDomain,
+  firstReportingDay,
+  inheritTags,
+  type PolicyTags,
+  pinFigures,
+  pinTags,
+  type RecordPin,
+  type RecordRules,
+  refreshDay,
+} from '../../src/domain/dmarc.ts'
 
 const NO_MAIL = { both: 0, dkimOnly: 0, spfOnly: 0, neither: 0 }
 const DAY = 86_400_000
+const RULES: RecordRules = { recordForm: { policies: 'effective', withoutRecord: 'none' }, percentageStep: 0.1 }
 
 describe('a record', () => {
   it('inherits sp from p, and np from sp and then p', () => {
     const tags = (published: Parameters<typeof describeDomain>[1]) => {
-      const { p, sp, np } = describeDomain('a.example', published, NO_MAIL, 0.1)
+      const { p, sp, np } = describeDomain('a.example', published, NO_MAIL, RULES)
       return [p, sp, np]
     }
     expect(tags({ p: 'reject' })).toEqual(['reject', 'reject', 'reject'])
@@ -17,7 +29,7 @@ describe('a record', () => {
   })
 
   it('has pct 100 and testing n where nothing is published', () => {
-    expect(describeDomain('a.example', { p: 'none' }, NO_MAIL, 0.1)).toMatchObject({ pct: 100, testing: 'n' })
+    expect(describeDomain('a.example', { p: 'none' }, NO_MAIL, RULES)).toMatchObject({ pct: 100, testing: 'n' })
   })
 
   it.each([
@@ -48,17 +60,58 @@ describe('a record', () => {
       { dmarc: 0, dkim: 0, spf: 0, count: 10_000 },
     ],
   ])('of messages %j has %j', (counts, figures) => {
-    expect(describeDomain('a.example', { p: 'none' }, counts, 0.1)).toMatchObject(figures)
+    expect(describeDomain('a.example', { p: 'none' }, counts, RULES)).toMatchObject(figures)
   })
 })
 
+describe('the tags of a subdomain without a record', () => {
+  it.each<[PolicyTags, PolicyTags]>([
+    [{ p: 'reject' }, { p: 'reject' }],
+    [{ p: 'reject', sp: 'none' }, { p: 'none' }],
+    [
+      { p: 'none', sp: 'quarantine', np: 'reject' },
+      { p: 'quarantine', np: 'reject' },
+    ],
+    [
+      { p: 'quarantine', testing: 'y', pct: 50 },
+      { p: 'quarantine', testing: 'y', pct: 50 },
+    ],
+  ])('below %j are %j', (above, tags) => {
+    expect(inheritTags(above)).toEqual(tags)
+  })
+})
+
+describe('a record without tags', () => {
+  it.each([
+    ['none', { p: 'none', sp: 'none', np: 'none' }],
+    ['', { p: '', sp: '', np: '' }],
+    [null, { p: null, sp: null, np: null }],
+  ] as const)('has the policies %j where the contract says so', (withoutRecord, policies) => {
+    const rules: RecordRules = { ...RULES, recordForm: { policies: 'effective', withoutRecord } }
+    expect(describeDomain('a.example', undefined, NO_MAIL, rules)).toMatchObject({
+      ...policies,
+      pct: 100,
+      testing: 'n',
+    })
+  })
+})
+
+it('has of published policies only those that are', () => {
+  const rules: RecordRules = { ...RULES, recordForm: { policies: 'published', withoutRecord: 'none' } }
+  const fields = (tags: PolicyTags) => Object.keys(describeDomain('a.example', tags, NO_MAIL, rules)).slice(1, -6)
+  expect(fields({ p: 'reject' })).toEqual(['p'])
+  expect(fields({ p: 'reject', sp: 'none' })).toEqual(['p', 'sp'])
+  expect(fields({ p: 'none', np: 'reject' })).toEqual(['p', 'np'])
+})
+
 describe('a pinned record', () => {
-  const record = describeDomain(
-    'a.example',
-    { p: 'quarantine', sp: 'none' },
-    { both: 90, dkimOnly: 5, spfOnly: 1, neither: 4 },
-    0.1,
-  )
+  const TAGS: PolicyTags = { p: 'quarantine', sp: 'none' }
+  const MAIL = { both: 90, dkimOnly: 5, spfOnly: 1, neither: 4 }
+
+  function pinRecord(pin: RecordPin, { tags = TAGS, counts = MAIL, step = 0.1 } = {}) {
+    const rules = { ...RULES, percentageStep: step }
+    return pinFigures(describeDomain('a.example', pinTags(tags, pin), counts, rules), pin, step)
+  }
 
   it.each([
     [{ p: 'reject' }, { p: 'reject', sp: 'reject', np: 'reject', dmarc: 96, count: 100 }],
@@ -85,17 +138,21 @@ describe('a pinned record', () => {
     ],
     [{ spf: 33.333 }, { spf: 33.3 }],
   ] as const)('%j gives %j', (pin, expected) => {
-    expect(pinRecord(record, pin, 0.1)).toMatchObject(expected)
+    expect(pinRecord(pin)).toMatchObject(expected)
   })
 
   it('with every share is rounded to the step of the contract, whatever was pinned', () => {
     const pin = { dmarc: 99.9, dkim: 49.9, spf: 50.1 }
-    expect(pinRecord(record, pin, 1)).toMatchObject({ dmarc: 100, dkim: 50, spf: 50 })
+    expect(pinRecord(pin, { step: 1 })).toMatchObject({ dmarc: 100, dkim: 50, spf: 50 })
   })
 
   it('with shares but no mail gets some mail', () => {
-    const silent = describeDomain('a.example', { p: 'none' }, NO_MAIL, 0.1)
-    expect(pinRecord(silent, { dkim: 95.5 }, 0.1)).toMatchObject({ dkim: 95.5, dmarc: 95.5, spf: 0, count: 100 })
+    expect(pinRecord({ dkim: 95.5 }, { counts: NO_MAIL })).toMatchObject({
+      dkim: 95.5,
+      dmarc: 95.5,
+      spf: 0,
+      count: 100,
+    })
   })
 
   it.each([

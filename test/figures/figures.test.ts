@@ -4,40 +4,29 @@ import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MonitoredDomain } from '../../src/domain/account.ts'
-import type { DmarcRecord } from '../../src/domain/dmarc.ts'
-import { PersistentMap } from '../../src/domain/persistent-map.ts'
+import type { DmarcRecord, Policy } from '../../src/domain/dmarc.ts'
 import { PROFILE_NAMES, type ProfileName } from '../../src/domain/profile.ts'
-import { dmarcRecords, type FigureRules, profileOf, recordOn } from '../../src/figures/figures.ts'
+import { characterOf, episodesOf } from '../../src/figures/character.ts'
+import { dmarcRecords } from '../../src/figures/figures.ts'
 import { PROFILES } from '../../src/figures/profiles.ts'
 import { budget } from '../support/budget.ts'
 import { bundle } from '../support/bundle.ts'
+import { accountOf, DAY, domain, RULES, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
 
 const FIGURES = pathToFileURL(await bundle(new URL('../../src/figures/figures.ts', import.meta.url))).href
-const RULES: FigureRules = {
-  settings: { processingTime: 60, refresh: '00:00', unprocessedDomains: 'listed', countPeriod: 30 },
-  percentageStep: 0.1,
-}
-const DAY = 86_400_000
-/** 15 January 2026. */
-const TODAY = 20_468
-const SEED = 42
-
-function domain(name: string, more: Partial<MonitoredDomain> = {}): MonitoredDomain {
-  return { name, addedAt: (TODAY - 400) * DAY, features: [], ...more }
-}
-
 function domains(count: number): MonitoredDomain[] {
   return Array.from({ length: count }, (_, index) => domain(`d${index}.example`))
 }
 
-function record(each: MonitoredDomain, day = TODAY, seed = SEED, rules = RULES): DmarcRecord {
-  const found = recordOn(seed, each, day, rules)
-  if (found === undefined) throw new Error(`${each.name} has no record`)
-  return found
+/** A record in which every policy is one. */
+type PlainRecord = DmarcRecord & { [Name in 'p' | 'sp' | 'np']: Policy }
+
+function record(each: MonitoredDomain, day = TODAY, seed = SEED, rules = RULES): PlainRecord {
+  return recordIn(accountOf([each], seed), each.name, day, rules) as PlainRecord
 }
 
 /** What makes a record unlawful, if anything; the sum is compared in tenths, because 0.1 + 0.2 is not 0.3. */
-function faultOf({ dmarc, dkim, spf, count, p, sp, np, pct, testing }: DmarcRecord): string | undefined {
+function faultOf({ dmarc, dkim, spf, count, p, sp, np, pct, testing }: PlainRecord): string | undefined {
   const tenths = (share: number) => Math.round(share * 10)
   for (const share of [dmarc, dkim, spf]) {
     if (!(share >= 0 && share <= 100)) return 'a share is out of range'
@@ -98,18 +87,16 @@ describe('the figures of domains on 90 days', () => {
       for (let day = 0; day < 90; day++) hash.update(JSON.stringify(record(each, TODAY + day)))
     }
     expect(hash.digest('hex')).toMatchInlineSnapshot(
-      `"5ef210d3251989c020e6c45cab6d6575aa541dbada16bfade85be2d761a188bf"`,
+      `"e75d51d471bb503ffa2cc493729a87e3a50226aa1a3bbcb7747452fe36fc8f56"`,
     )
   }, 30_000)
 
   it('do not depend on the other domains of the account nor on their order', () => {
     const all = domains(500)
-    const account = (members: readonly MonitoredDomain[]) => ({
-      seed: SEED,
-      domains: PersistentMap.of(members.map((each) => [each.name, { ...each }])),
-    })
     const rowsOf = (members: readonly MonitoredDomain[]) =>
-      new Map(dmarcRecords(account(members) as never, TODAY, RULES).map((row) => [row.domain, row]))
+      new Map(
+        dmarcRecords(accountOf(members.map((each) => ({ ...each }))), TODAY, RULES).map((row) => [row.domain, row]),
+      )
     const forwards = rowsOf(all)
     const backwards = rowsOf(all.toReversed())
     const some = rowsOf(all.filter((_, index) => index % 7 === 3))
@@ -122,7 +109,7 @@ describe('the figures of domains on 90 days', () => {
       const { recordOn } = await import(${JSON.stringify(FIGURES)})
       const rules = ${JSON.stringify(RULES)}
       const rows = []
-      for (let index = 0; index < 200; index++) rows.push(recordOn(${SEED}, { name: 'd' + index + '.example', addedAt: ${(TODAY - 400) * DAY}, features: [] }, ${TODAY}, rules))
+      for (let index = 0; index < 200; index++) rows.push(recordOn({ seed: ${SEED}, domains: new Map() }, { name: 'd' + index + '.example', addedAt: ${(TODAY - 400) * DAY}, features: [] }, ${TODAY}, rules))
       process.stdout.write(JSON.stringify(rows))`
     const other = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
     expect(JSON.parse(other)).toEqual(domains(200).map((each) => record(each)))
@@ -137,7 +124,7 @@ describe('the figures of domains on 90 days', () => {
 
   it.each([
     [100, 3],
-    [5000, 7],
+    [5000, 6],
   ])(
     'of domains with %i messages or more take %i values a week at least: they move on with the refresh',
     (least, values) => {
@@ -152,29 +139,46 @@ describe('the figures of domains on 90 days', () => {
 })
 
 describe('a profile', () => {
-  function story(profile: ProfileName, name: string, ages: readonly number[], volume = 30_000): DmarcRecord[] {
+  function story(profile: ProfileName, name: string, ages: readonly number[], volume = 30_000): PlainRecord[] {
     return ages.map((age) => record(domain(name, { profile, since: TODAY, volume }), TODAY + age))
   }
-  const NAMES = Array.from({ length: 60 }, (_, index) => `${index}.story.example`)
+  const NAMES = Array.from({ length: 60 }, (_, index) => `d${index}.story.example`)
 
-  it('rolling-out only ever tightens its policy, from none to reject, while alignment improves', () => {
-    const strictness = { none: 0, quarantine: 1, reject: 2 }
+  /** Whether something happens to it, in the days that are counted, that is no part of the story of its profile. */
+  function hasIncidents(profile: ProfileName, name: string, age: number): boolean {
+    const character = characterOf(SEED, domain(name, { profile, since: TODAY, volume: 30_000 }))
+    const own = PROFILES[profile].story?.(character, TODAY + age - 30, TODAY + age) ?? []
+    const all = episodesOf(character, TODAY + age - 30, TODAY + age)
+    return all.some((each) => !own.some((other) => JSON.stringify(other) === JSON.stringify(each)))
+  }
+
+  /** Whether the mail of the days that are counted is not all usual. */
+  function isDisturbed(profile: ProfileName, name: string, age: number): boolean {
+    const character = characterOf(SEED, domain(name, { profile, since: TODAY, volume: 30_000 }))
+    return episodesOf(character, TODAY + age - 30, TODAY + age).length > 0
+  }
+
+  it('rolling-out goes from none to reject while alignment improves; some stall, and some step back once', () => {
+    const ways = new Map<string, number>()
     for (const name of NAMES) {
       const days = story(
         'rolling-out',
         name,
-        Array.from({ length: 130 }, (_, age) => age),
+        Array.from({ length: 250 }, (_, age) => age),
       )
-      const policies = days.map(({ p }) => strictness[p])
-      expect(policies[0]).toBe(0)
-      expect(new Set(policies)).toEqual(new Set([0, 1, 2]))
-      expect(policies).toEqual(policies.toSorted())
-      expect(days.at(-1)?.dmarc).toBeGreaterThan((days[0]?.dmarc ?? 0) + 5)
-      expect(days.at(-1)?.dmarc).toBeGreaterThan(96)
+      const way = days.map(({ p }) => p).filter((p, index, all) => p !== all[index - 1])
+      const stalled = days.filter(({ p }) => p === 'quarantine').length > 100
+      const key = `${way.join(' ')}${stalled ? ', slowly' : ''}`
+      ways.set(key, (ways.get(key) ?? 0) + 1)
+      const calm = days.filter((_, age) => age > 120 && !isDisturbed('rolling-out', name, age))
+      for (const row of calm) expect(row.dmarc).toBeGreaterThan((days[0]?.dmarc ?? 0) + 4)
     }
+    const straight = 'none quarantine reject'
+    expect([...ways.keys()].toSorted()).toEqual([straight, `${straight} quarantine reject`, `${straight}, slowly`])
+    expect(ways.get(straight)).toBeGreaterThan(NAMES.length / 2)
   })
 
-  it.each<[ProfileName, string, (row: DmarcRecord) => boolean]>([
+  it.each<[ProfileName, string, (row: PlainRecord) => boolean]>([
     ['enforced', 'passes nearly always under a policy that acts', ({ p, dmarc }) => p !== 'none' && dmarc >= 96.5],
     ['monitoring-only', 'has policy none', ({ p }) => p === 'none'],
     ['forwarding-heavy', 'has low SPF and high DKIM', ({ dkim, spf, dmarc }) => spf < 77 && dkim > 94 && dmarc > 96],
@@ -188,22 +192,27 @@ describe('a profile', () => {
     ],
   ])('%s %s', (profile, _, holds) => {
     for (const name of NAMES) {
-      for (const row of story(profile, name, [0, 30, 60])) expect(holds(row), JSON.stringify(row)).toBe(true)
+      for (const age of [0, 30, 60]) {
+        const [row] = story(profile, name, [age])
+        if (row && !isDisturbed(profile, name, age)) expect(holds(row), JSON.stringify(row)).toBe(true)
+      }
     }
   })
 
-  it('new-esp passes until the step and then loses a good part of a grown volume', () => {
+  it('new-esp passes until the step and then loses a good part of a grown volume, until the sender signs', () => {
     for (const name of NAMES) {
-      const [before, after] = story('new-esp', name, [0, 31])
+      const [before, after, signed] = story('new-esp', name, [0, 31, 120])
+      if (!hasIncidents('new-esp', name, 120)) expect(signed?.dmarc).toBeGreaterThan(96)
       expect(before?.dmarc).toBeGreaterThan(96)
       expect(after?.dmarc).toBeLessThan(75)
       expect(after?.count).toBeGreaterThan((before?.count ?? 0) * 1.15)
     }
   })
 
-  it('spoofed falls while its volume multiplies', () => {
+  it('spoofed falls while its volume multiplies, and recovers when the attack ends', () => {
     for (const name of NAMES) {
-      const [before, after] = story('spoofed', name, [0, 31])
+      const [before, after, later] = story('spoofed', name, [0, 31, 95])
+      expect(later?.dmarc).toBeGreaterThan(96)
       expect(before?.dmarc).toBeGreaterThan(96)
       expect(after?.dmarc).toBeLessThan(35)
       expect(after?.count).toBeGreaterThan((before?.count ?? 0) * 2)
@@ -220,7 +229,7 @@ describe('a profile', () => {
   })
 
   it('mails less at weekends', () => {
-    const oneDay: FigureRules = { ...RULES, settings: { ...RULES.settings, countPeriod: 1 } }
+    const oneDay = rulesWith({ countPeriod: 1 })
     const volumes = [0, 0, 0, 0, 0, 0, 0]
     for (const name of NAMES) {
       for (let day = 0; day < 70; day++) {
@@ -228,7 +237,8 @@ describe('a profile', () => {
         const weekday = new Date((TODAY + day - 1) * DAY).getUTCDay()
         volumes[weekday] =
           (volumes[weekday] ?? 0) +
-          record(domain(name, { profile: 'enforced', volume: 3000 }), TODAY + day, SEED, oneDay).count
+          record(domain(name, { profile: 'enforced', volume: 3000, since: TODAY + 100 }), TODAY + day, SEED, oneDay)
+            .count
       }
     }
     const [sunday = 0, ...rest] = volumes
@@ -260,8 +270,7 @@ describe('the mix that chance gives', () => {
     expect(quantile(0.5)).toBeLessThan(400)
     expect(quantile(0.95)).toBeGreaterThan(8000)
     expect(quantile(0.99)).toBeGreaterThan(30_000)
-    // A month of the largest domain, five million messages, while it is forged nine times over.
-    expect(counts.at(-1)).toBeLessThan(60_000_000)
+    expect(counts.at(-1)).toBeLessThanOrEqual(5_000_000)
   })
 
   it('has SPF below DKIM about twice as often as not', () => {
@@ -272,8 +281,8 @@ describe('the mix that chance gives', () => {
   })
 
   it('says sp, np, t and pct explicitly as rarely as published', () => {
-    const published = all.filter((each) => profileOf(SEED, each) !== 'no-record').map((each) => record(each))
-    const share = (holds: (row: DmarcRecord) => boolean) => (published.filter(holds).length / published.length) * 100
+    const published = all.filter((each) => characterOf(SEED, each).profile !== 'no-record').map((each) => record(each))
+    const share = (holds: (row: PlainRecord) => boolean) => (published.filter(holds).length / published.length) * 100
     expect(share(({ p, sp }) => sp !== p)).toBeGreaterThan(5)
     expect(share(({ p, sp }) => sp !== p)).toBeLessThan(13)
     expect(share(({ testing }) => testing === 'y')).toBeLessThan(2.5)

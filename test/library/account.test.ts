@@ -360,6 +360,25 @@ describe('its domains', () => {
   })
 })
 
+describe('its figures', () => {
+  it('are listed day by day, and named are the events that change them', async () => {
+    const today = (await account.clock.now()).slice(0, 10)
+    const [day, ...more] = await account.listDailyRecords({ from: today, to: today })
+    expect(more).toEqual([])
+    expect(day).toEqual({ date: today, records: (await ask('GET', '/dmarc')).body.data })
+    const domains = await account.listDomains()
+    expect(domains.map(({ domain }) => domain)).toEqual((await ask('GET', '/domains')).body.data.domains)
+    for (const each of domains) expect(each).toMatchObject({ profile: expect.any(String), events: expect.any(Array) })
+  })
+
+  it('are refused for days that there are not', async () => {
+    await expect(account.listDailyRecords({ from: '2026-02-30', to: '2026-03-01' })).rejects.toMatchObject({
+      name: 'ControlError',
+      code: 'invalid_value',
+    })
+  })
+})
+
 describe('the verdict about all clients', () => {
   it('passes after lawful requests, fails after a violation, and survives the account', async () => {
     expect((await understudy.verdict()).passed).toBe(false)

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Fixture, fixtureOf } from './fixtures.ts'
+import { type Fixture, type FixtureDomain, fixtureOf } from './fixtures.ts'
 import { type AccountOfPool, BEGINNING, keptForm, secretOf } from './pool.ts'
 
 export interface Group {
@@ -12,8 +12,18 @@ export interface Domain {
   addedAt: number
   /** Monitoring features that use it. */
   features: readonly string[]
-  /** Fixed fields of its record, and its profile. */
+  /** Fixed fields of its record. */
   pin?: Pin
+  /** What was said about the domain itself. It stays when the domain is removed. */
+  nature?: Nature
+}
+
+export interface Nature {
+  profile?: string
+  /** The day on which the story of the profile began, as an instant. */
+  since?: string
+  /** Tags that it publishes. */
+  policy?: Pin
 }
 
 export type Pin = Readonly<Record<string, unknown>>
@@ -67,6 +77,8 @@ export interface Contents {
   /** By the same and path. */
   windows: Map<string, { hour: number; used: number }>
   domains: Map<string, Domain>
+  /** The natures of domains that were removed. */
+  former: Map<string, Nature>
   /** Another one whenever the answer of GET /dmarc may be another one. */
   version: number
   groups: Group[]
@@ -192,22 +204,22 @@ export function keysOf({ keys = [] }: Fixture, now: number): Map<string, Key> {
 
 /** What a fixture says of domains and groups. The ids of its groups are open unless it has them. */
 export function monitored(
-  { domains = [], groups = [], groups_created = 0 }: Fixture,
+  { domains = [], former_domains = [], groups = [], groups_created = 0 }: Fixture,
   now: number,
-): Pick<Contents, 'domains' | 'groups' | 'groupsCreated' | 'version'> {
+): Pick<Contents, 'domains' | 'former' | 'groups' | 'groupsCreated' | 'version'> {
   return {
     domains: new Map(
       domains.map((domain) => {
-        const {
-          name,
-          added_at = 'P400D',
-          features = [],
-          record,
-          profile,
-        } = typeof domain === 'string' ? { name: domain } : domain
-        const pin = { ...record, ...(profile !== undefined && { profile }) }
-        const monitoredSince = { addedAt: moment(added_at, now), features }
-        return [String(keptForm(name)), Object.keys(pin).length === 0 ? monitoredSince : { ...monitoredSince, pin }]
+        const { name, added_at = 'P400D', features = [], record, ...rest } = asObject(domain)
+        const nature = natureOf(rest, now)
+        const added = { addedAt: moment(added_at, now), features }
+        return [String(keptForm(name)), { ...added, ...(record && { pin: record }), ...(nature && { nature }) }]
+      }),
+    ),
+    former: new Map(
+      former_domains.flatMap(({ name, ...rest }) => {
+        const nature = natureOf(rest, now)
+        return nature === undefined ? [] : [[String(keptForm(name)), nature] as const]
       }),
     ),
     groups: groups.map(({ id = '', name, domains: members = [] }) => {
@@ -216,6 +228,31 @@ export function monitored(
     groupsCreated: groups_created,
     version: nextVersion(),
   }
+}
+
+function asObject(domain: string | FixtureDomain): FixtureDomain {
+  return typeof domain === 'string' ? { name: domain } : domain
+}
+
+function natureOf({ profile, since, policy }: Omit<FixtureDomain, 'name'>, now: number): Nature | undefined {
+  const nature = {
+    ...(profile !== undefined && { profile, since: beginning(profile, now) }),
+    ...(since !== undefined && { since: instant(startOfDay(moment(since, now))) }),
+    ...(policy !== undefined && { policy }),
+  }
+  return Object.keys(nature).length === 0 ? undefined : nature
+}
+
+/** How many days before it is chosen the story of a profile began. */
+const AGES: Readonly<Record<string, number>> = { 'rolling-out': 30, 'new-esp': 10, spoofed: 7, new: 5 }
+
+/** "When the story of its profile began; by default some days ago." */
+export function beginning(profile: string, now: number): string {
+  return instant(startOfDay(now) - (AGES[profile] ?? 0) * DAY)
+}
+
+function startOfDay(time: number): number {
+  return Math.floor(time / DAY) * DAY
 }
 
 /** The part of a key that is safe to show. */

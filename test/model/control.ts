@@ -1,5 +1,15 @@
 import { expect } from 'vitest'
-import { type Account, type Domain, type Fault, idOf, instant, type Key, nextVersion, type Pin } from './account.ts'
+import {
+  type Account,
+  beginning,
+  type Domain,
+  type Fault,
+  idOf,
+  instant,
+  type Key,
+  nextVersion,
+  type Pin,
+} from './account.ts'
 import { type AdminExpected, type Deed, done, invalid, notFound, type Perform, taken } from './admin-expected.ts'
 import { canStrike, stateOf } from './faults.ts'
 import { isInGrace, limitOf, type Model, PATHS, quotaOf, windowOf } from './model.ts'
@@ -57,14 +67,22 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
   setFeatures: (account, { parameters, body }) => {
     return changeDomain(account, parameters['domain'], (domain) => ({ ...domain, features: body.features }))
   },
-  pinDmarc(account, { parameters, body }) {
+  pinDmarc(account, { parameters, body }, model) {
     if (isContradiction(body)) return invalid
     account.contents.version = nextVersion()
-    return changeDomain(account, parameters['domain'], (domain) => ({ ...domain, pin: body }))
+    const { profile, ...pin } = body
+    const now = account.clock(model.now)
+    return changeDomain(account, parameters['domain'], ({ pin: _, nature, ...domain }) => {
+      const isNew = profile !== undefined && profile !== nature?.profile
+      const chosen = isNew ? { ...nature, profile, since: beginning(profile, now) } : nature
+      return { ...domain, ...(chosen && { nature: chosen }), ...(Object.keys(pin).length > 0 && { pin }) }
+    })
   },
   unpinDmarc(account, { parameters }) {
     account.contents.version = nextVersion()
-    return changeDomain(account, parameters['domain'], ({ pin: _, ...domain }) => domain)
+    return changeDomain(account, parameters['domain'], ({ pin: _, nature, ...domain }) => {
+      return nature?.policy === undefined ? domain : { ...domain, nature: { policy: nature.policy } }
+    })
   },
   listSnapshots: (account) =>
     done({ snapshots: [...account.snapshots.keys()].map((name) => snapshotOf(account, name)) }),

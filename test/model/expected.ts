@@ -1,4 +1,4 @@
-import type { Group, Pin } from './account.ts'
+import type { Domain, Group, Nature, Pin } from './account.ts'
 
 /** What the service must answer. */
 export interface Expected {
@@ -38,6 +38,9 @@ export interface ExpectedRecord {
   /** Of the account. */
   seed: number
   pin: Pin | undefined
+  nature: Nature | undefined
+  /** The monitored domains above it. */
+  above: readonly (readonly [name: string, domain: Domain])[]
   /** Whether there are figures for it. */
   reported: boolean
   /** Whether it was processed at the very moment of the last refresh. */

@@ -53,16 +53,15 @@ export function holdReading(
 /** Holds a domain's record to what it must be, and to what it was the last time that it could be no other. */
 export function holdRecord(
   record: DmarcRecord,
-  { domain, addedAt, seed, pin, reported }: ExpectedRecord,
+  { domain, addedAt, seed, pin = {}, nature, above, reported }: ExpectedRecord,
   day: number,
   memory: Memory,
 ): void {
   expectSense(record)
-  const { profile: _, ...fields } = pin ?? {}
-  const isEmpty = !reported && Object.keys(fields).length === 0
+  const isEmpty = !reported && Object.keys(pin).length === 0
   if (isEmpty) expect(record).toEqual(emptyRecord(record.domain))
-  expect(record).toMatchObject(inheriting(fields))
-  const place = JSON.stringify([seed, domain, addedAt, pin, day])
+  expect(record).toMatchObject(inheriting(pin))
+  const place = JSON.stringify([seed, domain, addedAt, pin, nature, above, day])
   const text = JSON.stringify(record)
   expect(memory.get(place) ?? text, `The record of ${place}`).toBe(text)
   memory.set(place, text)

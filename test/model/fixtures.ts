@@ -7,15 +7,18 @@ export interface Fixture {
   clock?: { now: string; frozen?: boolean }
   keys?: readonly { key?: string; label?: string; created_at?: string; disabled?: boolean }[]
   domains?: readonly (string | FixtureDomain)[]
+  former_domains?: readonly FixtureDomain[]
   groups?: readonly { id?: string; name: string; domains?: readonly string[] }[]
   groups_created?: number
 }
 
-interface FixtureDomain {
+export interface FixtureDomain {
   name: string
   added_at?: string
   features?: readonly string[]
   profile?: string
+  since?: string
+  policy?: Readonly<Record<string, unknown>>
   record?: Readonly<Record<string, unknown>>
 }
 
@@ -52,7 +55,9 @@ export const FIXTURES: readonly Fixture[] = [
     ],
     domains: [
       { name: 'b.example', features: ['bimi'], record: { p: 'reject', dmarc: 50 } },
-      { name: 'faß.example', added_at: 'P1D' },
+      { name: 'faß.example', added_at: 'P1D', profile: 'no-record' },
+      { name: 'a.example', profile: 'spoofed', policy: { p: 'quarantine', sp: 'reject' } },
+      { name: 'c.a.example', profile: 'no-record' },
     ],
     groups: [{ name: 'Straße' }, { name: 'Caf\u00e9', domains: ['B.EXAMPLE.', 'b.example'] }],
   },

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Account, type Group, nextVersion } from './account.ts'
+import { type Account, type Group, type Nature, nextVersion, type Pin } from './account.ts'
 import { type Expected, type ExpectedRecord, refusal, success } from './expected.ts'
 import { isSameName, keptForm } from './pool.ts'
 
@@ -44,10 +44,12 @@ export function operate(account: Account, { method, path, id, body }: Operation,
 /** "One record is returned per monitored domain"; with figures from the first refresh after a minute of processing. */
 export function records({ domains, contents }: Account, now: number): ExpectedRecord[] {
   const lastRefresh = now - (now % DAY)
-  return [...domains].map(([domain, { addedAt, pin }]) => {
+  return [...domains].map(([domain, { addedAt, pin, nature }]) => {
+    const above = [...domains].filter(([name]) => domain.endsWith(`.${name}`))
     const processedAt = addedAt + MINUTE
     const reported = processedAt <= lastRefresh
-    return { domain, addedAt, seed: contents.seed, pin, reported, justInTime: processedAt === lastRefresh }
+    const justInTime = processedAt === lastRefresh
+    return { domain, addedAt, seed: contents.seed, pin, nature, above, reported, justInTime }
   })
 }
 
@@ -63,7 +65,10 @@ function addDomains(account: Account, fields: Fields, now: number): Expected {
   const isNew = (domain: string) => !account.domains.has(domain)
   if (domains === undefined || repeats(domains) || !domains.every(isNew)) return refusal('invalid_domain')
 
-  for (const domain of domains) account.domains.set(domain, { addedAt: now, features: [] })
+  for (const domain of domains) {
+    const nature = account.contents.former.get(domain)
+    account.domains.set(domain, { addedAt: now, features: [], ...(nature && { nature }) })
+  }
   account.contents.version = nextVersion()
   return success({ message: expect.any(String), domains, count: domains.length })
 }
@@ -78,13 +83,34 @@ function deleteDomains(account: Account, fields: Fields): Expected {
   const canGo = (domain: string) => account.domains.get(domain)?.features.length === 0
   if (!domains.every(canGo)) return refusal('domain_delete_failed')
 
-  for (const domain of domains) account.domains.delete(domain)
+  for (const domain of domains) {
+    rememberNature(account, domain)
+    account.domains.delete(domain)
+  }
   account.contents.version = nextVersion()
   const affected = account.groups.filter((group) => !areMonitored(account, group.domains))
   for (const group of affected) group.domains = group.domains.filter((member) => account.domains.has(member))
   const answer = success({ message: expect.any(String), domains, count: domains.length })
   if (domains.length > 50) return { ...answer, turn: 'more than 50 domains removed at once' }
   return affected.length > 0 ? { ...answer, turn: 'a removed domain that left its groups' } : answer
+}
+
+/** "A domain that is removed and added again is the same domain: it has the same policy and profile." */
+function rememberNature(account: Account, name: string): void {
+  const { pin = {}, nature = {} } = account.domains.get(name) ?? {}
+  const { p, sp, np, pct, testing } = pin
+  const { sp: oldSp, np: oldNp, ...old } = nature.policy ?? {}
+  const inherited = p === undefined ? { ...old, sp: oldSp, ...(sp === undefined && { np: oldNp }) } : old
+  const all = { ...inherited, ...defined({ p, sp, np, pct, testing }) }
+  const policy = defined(all)
+  const { policy: _, ...rest } = nature
+  const kept: Nature = { ...rest, ...(Object.keys(policy).length > 0 && { policy }) }
+  account.contents.former.delete(name)
+  if (Object.keys(kept).length > 0) account.contents.former.set(name, kept)
+}
+
+function defined(fields: Pin): Pin {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
 function listGroups({ groups }: Account): Expected {

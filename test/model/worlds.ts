@@ -39,7 +39,8 @@ export function reset(account: Account, { body = {} }: Deed, model: Model): Admi
 }
 
 export function exportState(account: Account, _: Deed, model: Model): AdminExpected {
-  const { plan, seed, keys, domains, groups, groupsCreated } = account.contents
+  const { plan, seed, keys, domains, former, groups, groupsCreated } = account.contents
+  const removed = [...former].filter(([name]) => !domains.has(name))
   const fixture = {
     description: expect.any(String),
     plan,
@@ -50,16 +51,14 @@ export function exportState(account: Account, _: Deed, model: Model): AdminExpec
       created_at: instant(createdAt),
       disabled,
     })),
-    domains: [...domains].map(([name, { addedAt, features, pin = {} }]) => {
-      const { profile, ...record } = pin
-      return {
-        name,
-        added_at: instant(addedAt),
-        ...(features.length > 0 && { features }),
-        ...(profile !== undefined && { profile }),
-        ...(Object.keys(record).length > 0 && { record }),
-      }
-    }),
+    domains: [...domains].map(([name, { addedAt, features, pin, nature }]) => ({
+      name,
+      added_at: instant(addedAt),
+      ...(features.length > 0 && { features }),
+      ...nature,
+      ...(pin && { record: pin }),
+    })),
+    ...(removed.length > 0 && { former_domains: removed.map(([name, nature]) => ({ name, ...nature })) }),
     groups: groups.map((group) => ({ ...group })),
     groups_created: groupsCreated,
   }

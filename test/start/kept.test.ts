@@ -74,6 +74,25 @@ describe('a kept account that the contract does not admit is refused at the star
       /: \/account\/domains\/0\/pin\/p is "perhaps" but must be one of/,
     ],
     [
+      'a published policy that there is not',
+      (account) => Object.assign(first(account.domains), { policy: { p: 'perhaps' } }),
+      /: \/account\/domains\/0\/policy\/p is "perhaps" but must be one of/,
+    ],
+    [
+      'a removed domain that published a policy that there is not',
+      (account) => {
+        account.formerDomains = [{ name: 'old.example', nature: { policy: { p: 'perhaps' as 'none' } } }]
+      },
+      /: \/account\/formerDomains\/0\/nature\/policy\/p is "perhaps" but must be one of/,
+    ],
+    [
+      'a removed domain that was none',
+      (account) => {
+        account.formerDomains = [{ name: 'NOT A DOMAIN', nature: {} }]
+      },
+      /: \/account\/formerDomains\/0\/name is "NOT A DOMAIN" but/,
+    ],
+    [
       'pinned shares that contradict each other',
       (account) => Object.assign(first(account.domains), { pin: { dmarc: 10, dkim: 90 } }),
       /: \/account\/domains\/0\/pin has less dmarc than dkim/,

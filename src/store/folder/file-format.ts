@@ -1,16 +1,17 @@
-import type { DomainGroup, MonitoredDomain } from '../../domain/account.ts'
+import type { DomainGroup, DomainNature, MonitoredDomain } from '../../domain/account.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { isObject } from '../../ground/json.ts'
 import { findViolation } from '../../ground/schema.ts'
-import { type AccountRecord, writeAccount } from '../record.ts'
+import { type AccountRecord, type FormerDomain, writeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 
 const FORMAT = 'dmarc-understudy/account'
-const VERSION = 1
+/** Version 2 has domains that were removed and the tags of a domain's own record; a file of version 1 has none. */
+const VERSION = 2
 
 /** The content of a file, beside its format and version. */
 export interface AccountContent {
@@ -22,7 +23,7 @@ export interface AccountContent {
 
 interface AccountFile extends AccountContent {
   format: typeof FORMAT
-  version: typeof VERSION
+  version: 1 | typeof VERSION
 }
 
 const text = { type: 'string' }
@@ -31,15 +32,20 @@ const number = { type: 'number' }
 const integer = { type: 'integer' }
 const count = { type: 'integer', minimum: 0 }
 
+const tags = { p: text, sp: text, np: text, pct: count, testing: text }
+
+const nature = {
+  profile: { enum: PROFILE_NAMES },
+  since: integer,
+  volume: count,
+  policy: { type: 'object', additionalProperties: false, properties: tags },
+}
+
 const pin = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    p: text,
-    sp: text,
-    np: text,
-    pct: count,
-    testing: text,
+    ...tags,
     dmarc: number,
     dkim: number,
     spf: number,
@@ -51,42 +57,47 @@ const pin = {
 // that an account can hold must be readable again.
 const schema = shapeOf<AccountFile>({
   format: { const: FORMAT },
-  version: { const: VERSION },
-  account: shapeOf<AccountRecord>({
-    id: text,
-    plan: text,
-    seed: count,
-    // Its content was checked when the account was created; fixtures and fault rules have schemas of their own.
-    origin: { type: 'object', required: ['fixture', 'key'] },
-    createdAt: number,
-    clock: {
-      type: 'object',
-      properties: { offset: number, frozenAt: number },
-      additionalProperties: false,
-      minProperties: 1,
-      maxProperties: 1,
-    },
-    keys: listOf<ApiKey>({ id: text, hash: text, label: text, createdAt: number, disabled: { type: 'boolean' } }, [
-      'label',
-    ]),
-    domains: listOf<MonitoredDomain>(
-      {
-        name: text,
-        addedAt: number,
-        features: textList,
-        profile: { enum: PROFILE_NAMES },
-        since: integer,
-        volume: count,
-        pin,
+  version: { enum: [1, VERSION] },
+  account: shapeOf<AccountRecord>(
+    {
+      id: text,
+      plan: text,
+      seed: count,
+      // Its content was checked when the account was created; fixtures and fault rules have schemas of their own.
+      origin: { type: 'object', required: ['fixture', 'key'] },
+      createdAt: number,
+      clock: {
+        type: 'object',
+        properties: { offset: number, frozenAt: number },
+        additionalProperties: false,
+        minProperties: 1,
+        maxProperties: 1,
       },
-      ['profile', 'since', 'volume', 'pin'],
-    ),
-    groups: listOf<DomainGroup>({ id: text, name: text, domains: textList }),
-    groupsCreated: count,
-    keysCreated: count,
-    faults: listOf<Fault>({ id: text, set: text, createdAt: number, rule: { type: 'object' } }, ['set']),
-    faultsCreated: count,
-  }),
+      keys: listOf<ApiKey>({ id: text, hash: text, label: text, createdAt: number, disabled: { type: 'boolean' } }, [
+        'label',
+      ]),
+      domains: listOf<MonitoredDomain>(
+        {
+          name: text,
+          addedAt: number,
+          features: textList,
+          ...nature,
+          pin,
+        },
+        ['profile', 'since', 'volume', 'policy', 'pin'],
+      ),
+      formerDomains: listOf<FormerDomain>({
+        name: text,
+        nature: shapeOf<DomainNature>(nature, ['profile', 'since', 'volume', 'policy']),
+      }),
+      groups: listOf<DomainGroup>({ id: text, name: text, domains: textList }),
+      groupsCreated: count,
+      keysCreated: count,
+      faults: listOf<Fault>({ id: text, set: text, createdAt: number, rule: { type: 'object' } }, ['set']),
+      faultsCreated: count,
+    },
+    ['formerDomains'],
+  ),
   quotas: { type: 'object', additionalProperties: shapeOf<Hits>({ startedAt: number, used: count }) },
   tallies: { type: 'object', additionalProperties: shapeOf<FaultTally>({ matched: count, hits: count }) },
   requests: count,

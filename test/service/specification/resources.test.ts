@@ -89,7 +89,9 @@ describe('What the service does', () => {
     ['60 seconds before a refresh has figures then', 60_000, true],
     ['59.999 seconds before a refresh has none until the next', 59_999, false],
   ])('[background-processing] a domain added %s', async (_, before, processed) => {
-    const service = await startService()
+    // Large enough to have mail in a minute.
+    const former = { name: 'one.example', profile: 'enforced', volume: 4_000_000 } as const
+    const service = await startService({ fixture: { former_domains: [former] } })
     service.advance(UNTIL_REFRESH - before)
     await service.send('POST', '/domains', { domains: ['one.example'] })
     service.advance(before)

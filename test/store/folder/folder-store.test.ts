@@ -25,6 +25,7 @@ const fullRecord: AccountRecord = {
     { name: 'b.example', addedAt: 1, features: ['mta-sts'] },
     { name: 'a.example', addedAt: 2, features: [] },
   ],
+  formerDomains: [{ name: 'old.example', nature: { profile: 'parked', since: 3, policy: { p: 'reject' } } }],
   groups: [
     { id: 'g1', name: 'Mail', domains: ['b.example', 'a.example'] },
     { id: 'g2', name: 'Web', domains: [] },
@@ -37,7 +38,7 @@ const fullRecord: AccountRecord = {
 
 const fullFile = `${JSON.stringify({
   format: 'dmarc-understudy/account',
-  version: 1,
+  version: 2,
   account: fullRecord,
   quotas: { 'key_1/dmarc': { startedAt: 0, used: 2 } },
   tallies: { fault_1: { matched: 4, hits: 4 } },
@@ -45,7 +46,7 @@ const fullFile = `${JSON.stringify({
 })}\n`
 
 const NOT_ALLOWED =
-  'is not allowed here; allowed fields are id, plan, seed, origin, createdAt, clock, keys, domains, groups, groupsCreated, keysCreated, faults, faultsCreated'
+  'is not allowed here; allowed fields are id, plan, seed, origin, createdAt, clock, keys, domains, formerDomains, groups, groupsCreated, keysCreated, faults, faultsCreated'
 
 async function open(folder: string): Promise<Store> {
   const store = await openFolderStore(folder, SETTINGS)
@@ -185,6 +186,20 @@ describe('a folder of accounts', () => {
     expect(readdirSync(folder)).toEqual(['account-acme.json'])
   })
 
+  it('reads files of version 1, which know no removed domains, and writes them in the present version', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'account-acme.json')
+    const { formerDomains: _, ...older } = fullRecord
+    writeFileSync(
+      path,
+      fullFile.replace(JSON.stringify(fullRecord), JSON.stringify(older)).replace('"version":2', '"version":1'),
+    )
+    const store = await open(folder)
+    expect(encodeAccount(await store.read('acme'))).toEqual(older)
+    await store.update('acme', watch('c.example'))
+    expect(JSON.parse(readFileSync(path, 'utf8')).version).toBe(2)
+  })
+
   it.each([
     ['a path that is a file', 'file', 'is not a folder'],
     ['a path below a file', join('file', 'below'), 'is not a folder'],
@@ -209,11 +224,11 @@ describe('a folder of accounts', () => {
     ['hides its format in a prototype', `{"__proto__": ${fullFile}}`, notOurs()],
     [
       'is of a newer version',
-      edited('"version":1', '"version":2'),
-      'was written by a newer dmarc-understudy (version 2; this one reads 1)',
+      edited('"version":2', '"version":3'),
+      'was written by a newer dmarc-understudy (version 3; this one reads 2)',
     ],
-    ['is of no version', edited('"version":1,', ''), '/version is missing'],
-    ['is of an impossible version', edited('"version":1', '"version":0'), '/version is 0 but must be 1'],
+    ['is of no version', edited('"version":2,', ''), '/version is missing'],
+    ['is of an impossible version', edited('"version":2', '"version":0'), '/version is 0 but must be one of 1, 2'],
     ['lacks a property', edited('"plan":"stone",', ''), '/account/plan is missing'],
     [
       'has a property of the wrong type',

@@ -41,8 +41,8 @@ describe('with `skipDamaged`', () => {
     ],
     [
       'is newer',
-      (content) => content.replace('"version":1', '"version":99'),
-      'was written by a newer dmarc-understudy (version 99; this one reads 1)',
+      (content) => content.replace('"version":2', '"version":99'),
+      'was written by a newer dmarc-understudy (version 99; this one reads 2)',
     ],
     [
       'has another shape',

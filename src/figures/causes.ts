@@ -1,0 +1,140 @@
+import type { MonitoredDomain } from '../domain/account.ts'
+import { inheritTags, type PolicyTags, pinTags } from '../domain/dmarc.ts'
+import { type Character, characterOf, episodesOf, policySteps, publishedTags } from './character.ts'
+import type { Episode, EpisodeKind } from './episodes.ts'
+import { type FigureRules, firstReport, type Monitoring, sourceOf } from './figures.ts'
+
+/** What the figures of a domain are derived from. */
+export interface Background {
+  character: Character
+  /** The tags of its own record on the day; absent where it has none. */
+  published: PolicyTags | undefined
+  /** The domain above it whose record applies to it; absent where it has a record of its own, or none applies. */
+  inheritsFrom: string | undefined
+  /** Everything that changes its figures on the days asked for, in order of its beginning. */
+  causes: Cause[]
+}
+
+/** Why the figures of a domain change; see `CAUSES`. The days are numbers of refreshes. */
+interface Cause {
+  kind: CauseKind
+  /** The first day; absent if it was always so. */
+  from: number | undefined
+  /** The day after the last; absent if there is no end yet. */
+  until: number | undefined
+  /** One sentence for a person. */
+  description: string
+}
+
+/** What can change the figures of a domain. The weekdays and, slowly, the seasons change them as well. */
+export const CAUSES = [
+  'attack',
+  'broken-dkim',
+  'broken-spf',
+  'new-sender',
+  'signed-sender',
+  'unauthenticated',
+  'authentication',
+  'unused',
+  'growth',
+  'policy',
+  'addition',
+  'inheritance',
+] as const satisfies readonly (EpisodeKind | 'policy' | 'addition' | 'inheritance')[]
+
+export type CauseKind = (typeof CAUSES)[number]
+
+const percent = (share: number) => `${Math.round(share * 100)} %`
+
+const WORDS: Readonly<Record<EpisodeKind, (episode: Episode) => string>> = {
+  attack: ({ strength }) => `Others forge mail in its name, about ${Math.round(strength / 30)} messages a day.`,
+  'broken-dkim': ({ strength }) => `A sender of ${percent(strength)} of its mail signs with a wrong key.`,
+  'broken-spf': ({ strength }) => `The SPF record misses a sender of ${percent(strength)} of its mail.`,
+  'new-sender': ({ strength }) => `A new sender adds ${percent(strength)} to its mail and does not sign it.`,
+  'signed-sender': ({ strength }) => `The sender that adds ${percent(strength)} to its mail signs it now.`,
+  unauthenticated: ({ strength }) => `Senders of ${percent(strength / 10_000)} of its mail are not authenticated yet.`,
+  authentication: ({ strength }) => {
+    return `Senders are authenticated one after another; at first, ${percent(strength / 10_000)} of its mail failed.`
+  },
+  unused: () => 'Nobody sends mail in its name yet.',
+  growth: () => 'It has begun to send mail, more each day.',
+}
+
+/** Why the figures of a domain are as they are on the refresh day `day`, and change from `first` up to `last`. */
+export function explainFigures(
+  account: Monitoring,
+  domain: MonitoredDomain,
+  day: number,
+  { first, last }: { first: number; last: number },
+  rules: FigureRules,
+): Background {
+  const { seed } = account
+  const character = characterOf(seed, domain)
+  const published = publishedTags(character, day)
+  const source = sourceOf(account, domain, character, day, rules.settings)
+  // Without reports there is nothing that could change.
+  const episodes = source === undefined ? [] : episodesOf(character, first, last)
+  const causes = episodes.map((episode): Cause => {
+    const { kind, from, until } = episode
+    return { kind, from: Number.isFinite(from) ? from : undefined, until, description: WORDS[kind](episode) }
+  })
+  const touches = ({ from = first, until = last }: Cause) => from < last && until > first
+  const steps = source === undefined || source === domain ? stepsOf(character, first, last) : []
+  const above = source === undefined || source === domain ? [] : inheritance(seed, source, day, { first, last })
+  const additions = source === undefined ? [] : [additionOf(domain, source, character, rules)]
+  return {
+    character,
+    published,
+    inheritsFrom: source === undefined || source === domain ? undefined : source.name,
+    causes: [...causes, ...steps, ...above, ...additions.filter(touches)].toSorted(
+      (one, other) => (one.from ?? 0) - (other.from ?? 0),
+    ),
+  }
+}
+
+/** The first refresh with figures, and the days after it on which the count grows because more days are counted. */
+function additionOf(
+  domain: MonitoredDomain,
+  source: MonitoredDomain,
+  { usual }: Character,
+  { settings }: FigureRules,
+): Cause {
+  const [own, other] = [firstReport(domain, settings), firstReport(source, settings)]
+  const whose = own >= other ? 'It' : source.name
+  const grows = usual.volume > 0 ? `, and its count grows for ${settings.countPeriod} days` : ''
+  return {
+    kind: 'addition',
+    from: Math.max(own, other),
+    until: Math.max(own, other) + settings.countPeriod,
+    description: `${whose} was added, so from now on the policy of its DNS shows${grows}.`,
+  }
+}
+
+function stepsOf(character: Character, first: number, last: number): Cause[] {
+  if (character.given?.p !== undefined) return []
+  const steps = policySteps(character, first, last)
+  return steps
+    .map(({ from, tags, because }, index): Cause => {
+      const tested = tags.testing === 'y' ? ' in test mode' : ''
+      const description = `The policy is ${tags.p}${tested}: ${because}.`
+      return { kind: 'policy', from, until: steps[index + 1]?.from, description }
+    })
+    .filter(({ from = 0, until = last }) => from < last && until > first)
+}
+
+/** The policy that a domain inherits, and what changes in the record above it. */
+function inheritance(
+  seed: number,
+  source: MonitoredDomain,
+  day: number,
+  { first, last }: { first: number; last: number },
+): Cause[] {
+  const character = characterOf(seed, source)
+  const tags = pinTags(publishedTags(character, day), source.pin ?? {})
+  const policy = tags === undefined ? '' : `: ${inheritTags(tags).p}`
+  const description = `It has no record, so the subdomain policy of ${source.name} applies${policy}.`
+  const steps = stepsOf(character, first, last).map((step): Cause => {
+    return { ...step, kind: 'inheritance', description: `At ${source.name}: ${step.description}` }
+  })
+  return [{ kind: 'inheritance', from: undefined, until: undefined, description }, ...steps]
+}

@@ -1,0 +1,178 @@
+import { fraction, scramble } from '../ground/chance.ts'
+
+/** Why the mail of a domain is not as usual for some time. */
+export type EpisodeKind =
+  | 'attack'
+  | 'broken-dkim'
+  | 'broken-spf'
+  | 'new-sender'
+  | 'signed-sender'
+  | 'unauthenticated'
+  | 'authentication'
+  | 'unused'
+  | 'growth'
+
+/** Some days on which the mail of a domain is not as usual. */
+export interface Episode {
+  kind: EpisodeKind
+  /** The first of these days; -Infinity if it was always so. */
+  from: number
+  /** The day after the last. */
+  until: number
+  /**
+   * For an attack, messages in 30 days; for a sender, a multiple of the usual volume; for what is broken, the share of
+   * the mail that it concerns; for what is not authenticated yet, how many of 10,000 messages fail at the beginning.
+   */
+  strength: number
+}
+
+/** The mail of a domain on one day. Shares are per 10,000 of its own messages. For the rest, SPF and DKIM are aligned. */
+export interface Traffic {
+  /** A multiple of the usual volume of the domain. */
+  volume: number
+  dkimOnly: number
+  spfOnly: number
+  neither: number
+  /** Forged messages, as many in 30 such days. They come day and night, on weekdays and at weekends. */
+  forged: number
+}
+
+/** Changes the mail of a day as the episode does. */
+export function applyEpisode({ kind, from, until, strength }: Episode, traffic: Traffic, day: number): void {
+  if (day < from || day >= until) return
+  switch (kind) {
+    case 'attack':
+      // Forgers send in waves of some days.
+      traffic.forged +=
+        strength * (0.7 + 0.6 * fraction(scramble(Math.floor(strength) ^ Math.imul(Math.floor(day / 3), 0x9e3779b1))))
+      break
+    case 'broken-dkim': {
+      const both = 10_000 - traffic.dkimOnly - traffic.spfOnly - traffic.neither
+      traffic.spfOnly += both * strength
+      traffic.neither += traffic.dkimOnly * strength
+      traffic.dkimOnly *= 1 - strength
+      break
+    }
+    case 'broken-spf': {
+      const both = 10_000 - traffic.dkimOnly - traffic.spfOnly - traffic.neither
+      traffic.dkimOnly += both * strength
+      traffic.neither += traffic.spfOnly * strength
+      traffic.spfOnly *= 1 - strength
+      break
+    }
+    case 'new-sender':
+    case 'signed-sender': {
+      // The sender bounces to a domain of its own, so its mail passes only once it signs as this domain.
+      const kept = traffic.volume / (traffic.volume + strength)
+      const added = 10_000 * (1 - kept)
+      traffic.volume += strength
+      traffic.dkimOnly = traffic.dkimOnly * kept + (kind === 'signed-sender' ? added : 0)
+      traffic.neither = traffic.neither * kept + (kind === 'new-sender' ? added : 0)
+      traffic.spfOnly *= kept
+      break
+    }
+    case 'unauthenticated':
+      traffic.neither = strength
+      break
+    case 'authentication':
+      traffic.neither += (strength - traffic.neither) * ((until - day) / (until - from))
+      break
+    case 'unused':
+      traffic.volume = 0
+      break
+    case 'growth':
+      traffic.volume *= (day - from + 1) / (until - from + 1)
+      break
+  }
+}
+
+/** How many days one incident at most falls into. */
+const WINDOW = 110
+/** How many of a hundred such windows have one. */
+const INCIDENTS = 60
+
+/**
+ * What happens to any domain with mail: now and then it is attacked, or a sender of its mail is broken or new. These are
+ * the incidents of a domain that touch the days from `first` up to `last`. `origin` is the day with which the windows
+ * begin; if it is a beginning, nothing happened before it.
+ */
+export function incidents(word: number, calendar: Calendar, monthly: number, first: number, last: number): Episode[] {
+  const found: Episode[] = []
+  const { earliest, latest } = cyclesOf(calendar, WINDOW, first, last)
+  for (let ordinal = earliest; ordinal <= latest; ordinal++) {
+    const start = calendar.origin + ordinal * WINDOW
+    const draw = scramble(word ^ Math.imul(ordinal + 1, 0x9e3779b1))
+    if (draw % 100 >= INCIDENTS) continue
+    const end = start + WINDOW
+    const begin = start + between(scramble(draw), 3, 60)
+    const second = scramble(draw ^ 0x6b696e64)
+    const strength = fraction(scramble(second))
+    const kind = (second >>> 8) % 100
+    if (kind < 40) {
+      const length = between(second, 4, 20)
+      // An attacker does not send by the size of the victim alone.
+      found.push({
+        kind: 'attack',
+        from: begin,
+        until: begin + length,
+        strength: forgedVolume(monthly, 0.3 + 2 * strength, second),
+      })
+    } else if (kind < 62) {
+      found.push({
+        kind: 'broken-dkim',
+        from: begin,
+        until: begin + between(second, 3, 14),
+        strength: 0.2 + 0.7 * strength,
+      })
+    } else if (kind < 82) {
+      found.push({
+        kind: 'broken-spf',
+        from: begin,
+        until: begin + between(second, 3, 12),
+        strength: 0.2 + 0.7 * strength,
+      })
+    } else {
+      found.push(...newSender(begin, begin + between(second, 10, 30), end, 0.1 + 0.3 * strength))
+    }
+  }
+  return found.filter((episode) => episode.from < last && episode.until > first)
+}
+
+/** A sender that begins to send in the name of the domain, and signs its mail as the domain after some time. */
+export function newSender(from: number, signed: number, until: number, strength: number): Episode[] {
+  return [
+    { kind: 'new-sender', from, until: signed, strength },
+    { kind: 'signed-sender', from: signed, until, strength },
+  ]
+}
+
+/** Forged messages in 30 days, for a domain with so many of its own. */
+export function forgedVolume(monthly: number, factor: number, word: number): number {
+  return monthly * factor + between(word, 150, 2500)
+}
+
+/** How the days are divided into cycles. */
+export interface Calendar {
+  /** A day on which a cycle begins. */
+  origin: number
+  /** Whether it is the first. */
+  isBeginning: boolean
+}
+
+/** The ordinals of the cycles of so many days that touch the days from `first` up to `last`; there may be none. */
+export function cyclesOf(
+  { origin, isBeginning }: Calendar,
+  length: number,
+  first: number,
+  last: number,
+): { earliest: number; latest: number } {
+  const earliest = Math.floor((first - origin) / length)
+  return {
+    earliest: isBeginning && earliest < 0 ? 0 : earliest,
+    latest: Math.floor((last - 1 - origin) / length),
+  }
+}
+
+export function between(word: number, low: number, high: number): number {
+  return low + (word % (high - low + 1))
+}

@@ -1,0 +1,130 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createAccount } from '../../src/accounts/creation.ts'
+import { exportFixture } from '../../src/accounts/export.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import type { AccountState } from '../../src/domain/account.ts'
+import { refreshDay } from '../../src/domain/dmarc.ts'
+import { addDomains, deleteDomains } from '../../src/domain/domains.ts'
+import type { FixtureDomain } from '../../src/domain/fixture.ts'
+import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { characterOf } from '../../src/figures/character.ts'
+import { recordOn } from '../../src/figures/figures.ts'
+import { startService } from '../support/service.ts'
+
+const contract = await loadContract()
+const NOW = Date.parse('2026-01-15T09:00:00Z')
+const DAY = 86_400_000
+const TODAY = refreshDay(NOW, '00:00')
+
+function accountWith(domains: readonly (string | FixtureDomain)[], seed = 42): AccountState {
+  return createAccount({ domains }, { id: 'shop', real: NOW, seed }, contract)
+}
+
+function removeAndAdd(account: AccountState, names: readonly string[], now: number): AccountState {
+  const removed = deleteDomains(account, names, contract.settings)
+  if (!removed.ok) throw new Error('refused')
+  const added = addDomains(removed.state, names, now, contract.settings)
+  if (!added.ok) throw new Error('refused')
+  return added.state
+}
+
+function recordOf(account: AccountState, name: string, day: number) {
+  const domain = account.domains.get(name)
+  return domain && recordOn(account, domain, day, contract)
+}
+
+const tag = fc.constantFrom('none' as const, 'quarantine' as const, 'reject' as const)
+const fixtureDomain: fc.Arbitrary<FixtureDomain> = fc.record(
+  {
+    name: fc.domain(),
+    profile: fc.constantFrom(...PROFILE_NAMES),
+    since: fc.nat(200).map((days) => `P${days}D`),
+    volume: fc.nat(1_000_000),
+    policy: fc.record({ p: tag, sp: tag, np: tag }, { requiredKeys: ['p'] }),
+  },
+  { requiredKeys: ['name'] },
+)
+
+describe('a domain that is removed and added again', () => {
+  it('keeps profile, policy and volume, whenever that happens (seed 6)', () => {
+    fc.assert(
+      fc.property(
+        fixtureDomain,
+        fc.nat(1000),
+        fc.array(fc.nat(200), { minLength: 1, maxLength: 4 }),
+        (domain, seed, days) => {
+          const before = accountWith([domain], seed)
+          const after = days.reduce((account, day) => removeAndAdd(account, [domain.name], NOW + day * DAY), before)
+          const [one, other] = [before, after].map((account) => account.domains.get(domain.name))
+          if (one === undefined || other === undefined) throw new Error('The domain is not monitored.')
+          expect(characterOf(seed, other)).toEqual(characterOf(seed, one))
+          // A month after the last addition, not even its mail tells that it was away.
+          const later = TODAY + Math.max(...days) + 40
+          expect(recordOf(after, domain.name, later)).toEqual(recordOf(before, domain.name, later))
+        },
+      ),
+      { seed: 6, numRuns: 500 },
+    )
+  })
+
+  it('is what it was, in an account that was exported and imported meanwhile', () => {
+    const domain: FixtureDomain = { name: 'a.example', profile: 'spoofed', since: 'P3D', policy: { p: 'quarantine' } }
+    const account = accountWith([domain, 'b.example'])
+    const removed = deleteDomains(account, ['a.example'], contract.settings)
+    if (!removed.ok) throw new Error('refused')
+    const fixture = exportFixture(removed.state, NOW, '00:00')
+    expect(fixture.former_domains).toMatchObject([{ name: 'a.example', profile: 'spoofed' }])
+    const imported = createAccount(fixture, { id: 'other', real: NOW }, contract)
+    const added = addDomains(imported, ['a.example'], NOW, contract.settings)
+    if (!added.ok) throw new Error('refused')
+    const day = TODAY + 35
+    expect(recordOf(added.state, 'a.example', day)).toEqual(recordOf(account, 'a.example', day))
+    expect(exportFixture(added.state, NOW, '00:00')).not.toHaveProperty('former_domains')
+  })
+
+  it('has the policy that was pinned, but not the figures that were', () => {
+    const account = accountWith([
+      { name: 'a.example', profile: 'enforced', record: { p: 'reject', sp: 'none', count: 7 } },
+    ])
+    const again = removeAndAdd(account, ['a.example'], NOW)
+    expect(recordOf(again, 'a.example', TODAY)).toMatchObject({ p: 'none', sp: 'none', count: 0 })
+    const next = recordOf(again, 'a.example', TODAY + 1)
+    expect(next).toMatchObject({ p: 'reject', sp: 'none', np: 'none' })
+    expect(recordOf(again, 'a.example', TODAY + 31)?.count).not.toBe(7)
+  })
+
+  it('is a new one in an account that forgot it, because its profile was taken back', () => {
+    const account = accountWith([{ name: 'a.example', profile: 'spoofed' }])
+    const removed = deleteDomains(account, ['a.example'], contract.settings)
+    if (!removed.ok) throw new Error('refused')
+    const added = addDomains(removed.state, ['a.example'], NOW, contract.settings)
+    if (!added.ok) throw new Error('refused')
+    const {
+      profile: _,
+      since: __,
+      ...plain
+    } = added.state.domains.get('a.example') ?? { name: '', addedAt: 0, features: [] }
+    const unpinned = { ...added.state, domains: added.state.domains.set('a.example', plain) }
+    const last = removeAndAdd(unpinned, ['a.example'], NOW)
+    expect(last.domains.get('a.example')).toEqual({ name: 'a.example', addedAt: NOW, features: [] })
+  })
+})
+
+it('has over HTTP the figures of a month ago only when a month has passed since its addition', async () => {
+  const service = await startService({ fixture: 'demo', now: '2026-01-15T09:00:00Z' })
+  const name = 'orders.fjordlight.example'
+  const read = async () => {
+    const rows: { domain: string; p: string; count: number }[] = (await service.get('/dmarc')).body.data
+    return rows.find(({ domain }) => domain === name)
+  }
+  const before = await read()
+  await service.send('DELETE', '/domains', { domains: [name] })
+  await service.send('POST', '/domains', { domains: [name] })
+  expect(await read()).toMatchObject({ p: 'none', count: 0 })
+  service.advance(DAY)
+  const next = await read()
+  expect(next?.p).toBe(before?.p)
+  expect(next?.count).toBeGreaterThan(0)
+  expect(next?.count).toBeLessThan((before?.count ?? 0) / 20)
+})

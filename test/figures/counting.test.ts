@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { MonitoredDomain } from '../../src/domain/account.ts'
+import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { dmarcRecords, recordOn, recordsFrom } from '../../src/figures/figures.ts'
+import { accountOf, DAY, domain, RULES, recordIn, rulesWith, SEED, TODAY } from './monitoring.ts'
+
+const HOUR = 3_600_000
+
+/** A domain of any nature that was added up to two months ago, at any time of a day. */
+const anyDomain: fc.Arbitrary<MonitoredDomain> = fc
+  .record(
+    {
+      name: fc.domain(),
+      addedAt: fc.integer({ min: (TODAY - 60) * DAY, max: TODAY * DAY }),
+      profile: fc.constantFrom(...PROFILE_NAMES),
+      since: fc.integer({ min: TODAY - 100, max: TODAY + 30 }),
+      volume: fc.nat(10_000_000),
+    },
+    { requiredKeys: ['name', 'addedAt'] },
+  )
+  .map((each) => ({ features: [], ...each }))
+
+describe('the mail that is counted', () => {
+  it('in 30 days is the sum of that of each day (seed 2)', () => {
+    fc.assert(
+      fc.property(anyDomain, fc.nat(40), fc.constantFrom(0, 60, 7200, 86_400), (each, ahead, processingTime) => {
+        const account = accountOf([each])
+        const day = TODAY + ahead
+        const ofOneDay = rulesWith({ processingTime, countPeriod: 1 })
+        const days = Array.from({ length: 30 }, (_, past) => recordIn(account, each.name, day - past, ofOneDay).count)
+        const whole = recordIn(account, each.name, day, rulesWith({ processingTime }))
+        expect(whole.count).toBe(days.reduce((sum, count) => sum + count, 0))
+      }),
+      { seed: 2, numRuns: 400 },
+    )
+  })
+
+  it('is the same where the records of many days are made at once (seed 8)', () => {
+    const below = domain('b.a.example', { profile: 'no-record', addedAt: (TODAY - 20) * DAY })
+    fc.assert(
+      fc.property(anyDomain, fc.nat(20), (each, age) => {
+        const parent = domain('a.example', { addedAt: (TODAY + age - 10) * DAY })
+        const account = accountOf([{ ...each, name: 'one.example' }, parent, below])
+        for (const one of account.domains.values()) {
+          const days = recordsFrom(account, one, TODAY - 30, TODAY + 40, RULES)
+          const single = days.map((_, index) => recordOn(account, one, TODAY - 30 + index, RULES))
+          expect(days).toEqual(single)
+        }
+      }),
+      { seed: 8, numRuns: 60 },
+    )
+  })
+
+  it('of a new domain is none until the first refresh, then that since its addition, and grows for 30 days', () => {
+    const fresh = domain('mail.new-shop.example', {
+      addedAt: TODAY * DAY + 12 * HOUR,
+      volume: 30_000,
+      profile: 'enforced',
+    })
+    const account = accountOf([fresh])
+    const old = accountOf([domain('mail.new-shop.example', { volume: 30_000, profile: 'enforced' })])
+    const counts = Array.from({ length: 40 }, (_, age) => recordIn(account, fresh.name, TODAY + age).count)
+    const [atOnce = 0, first = 0] = counts
+    expect(atOnce).toBe(0)
+    // Half of a day of about a thousand messages.
+    expect(first).toBeGreaterThan(200)
+    expect(first).toBeLessThan(900)
+    for (let age = 2; age <= 30; age++) expect(counts[age]).toBeGreaterThan(counts[age - 1] ?? 0)
+    for (let age = 31; age < 40; age++) {
+      expect(counts[age], `on day ${age}`).toBe(recordIn(old, fresh.name, TODAY + age).count)
+    }
+  })
+
+  it('does not depend on what is read before, in which order, and how often (seed 3)', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(anyDomain, { selector: ({ name }) => name, minLength: 1, maxLength: 6 }),
+        fc.array(fc.integer({ min: TODAY - 20, max: TODAY + 90 }), { minLength: 1, maxLength: 8 }),
+        (domains, days) => {
+          const read = accountOf(domains)
+          for (const day of days) dmarcRecords(read, day, RULES)
+          const [day = TODAY] = days
+          const untouched = accountOf(domains.map((each) => ({ ...each })))
+          expect(dmarcRecords(read, day, RULES)).toEqual(dmarcRecords(untouched, day, RULES))
+        },
+      ),
+      { seed: 3, numRuns: 300 },
+    )
+  })
+
+  it('depends on no other domains but those above (seed 4)', () => {
+    fc.assert(
+      fc.property(
+        anyDomain,
+        fc.uniqueArray(anyDomain, { selector: ({ name }) => name, maxLength: 6 }),
+        (each, others) => {
+          const strangers = others.filter(({ name }) => name !== each.name && !each.name.endsWith(`.${name}`))
+          const account = accountOf([each, ...strangers])
+          expect(recordOn(account, each, TODAY, RULES)).toEqual(recordOn(accountOf([{ ...each }]), each, TODAY, RULES))
+        },
+      ),
+      { seed: 4, numRuns: 300 },
+    )
+  })
+
+  it('is at most 5 million in 30 days, whatever the name and whatever happens', () => {
+    const roles = ['', 'mail.', 'news.', 'shop.', 'orders.', 'app.']
+    for (let size = 0; size < 3000; size++) {
+      for (const role of roles) {
+        const each = domain(`${role}org-${size}.example`)
+        const { count } = recordIn(accountOf([each], SEED), each.name)
+        if (count > 5_000_000) expect.fail(`${each.name} has ${count} messages`)
+      }
+    }
+  })
+})
+
+describe('the volume of a name', () => {
+  const volumeOf = (name: string, seed: number) => {
+    const each = domain(name, { profile: 'enforced', since: TODAY + 400 })
+    return recordIn(accountOf([each], seed), name).count
+  }
+
+  it.each([
+    ['careers.big.example', 'big.example'],
+    ['status.big.example', 'big.example'],
+    ['www.big.example', 'careers.big.example'],
+    ['big.example', 'news.big.example'],
+    ['big-nordics.example', 'big.example'],
+    ['get-big.example', 'big-nordics.example'],
+    ['deep.shop.big.example', 'shop.big.example'],
+    ['mail.big-benelux.example', 'mail.big.example'],
+    ['careers.big.co.uk', 'big.co.uk'],
+  ])('%s is at most that of %s, in every account', (small, large) => {
+    for (let seed = 0; seed < 60; seed++) {
+      expect(volumeOf(small, seed), `seed ${seed}`).toBeLessThanOrEqual(volumeOf(large, seed))
+    }
+  })
+
+  it('is that of a large or of a small organisation for all of its names', () => {
+    const sizes = Array.from({ length: 200 }, (_, seed) => [
+      volumeOf('big.example', seed),
+      volumeOf('mail.big.example', seed),
+    ])
+    const [largest = [0, 0]] = sizes.toSorted(([one = 0], [other = 0]) => other - one)
+    const [smallest = [0, 0]] = sizes.toSorted(([one = 0], [other = 0]) => one - other)
+    expect(largest[1]).toBeGreaterThan((smallest[1] ?? 0) * 50)
+  })
+})

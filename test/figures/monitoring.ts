@@ -1,0 +1,43 @@
+import type { MonitoredDomain } from '../../src/domain/account.ts'
+import type { DmarcRecord } from '../../src/domain/dmarc.ts'
+import { PersistentMap } from '../../src/domain/persistent-map.ts'
+import { type FigureRules, type Monitoring, recordOn } from '../../src/figures/figures.ts'
+
+export const DAY = 86_400_000
+/** 15 January 2026. */
+export const TODAY = 20_468
+export const SEED = 42
+
+export const RULES: FigureRules = {
+  settings: {
+    processingTime: 60,
+    refresh: '00:00',
+    unprocessedDomains: 'listed',
+    policyBeforeRefresh: 'none',
+    countPeriod: 30,
+  },
+  percentageStep: 0.1,
+  recordForm: { policies: 'effective', withoutRecord: 'none' },
+}
+
+/** The same rules with another setting. */
+export function rulesWith(settings: Partial<FigureRules['settings']>): FigureRules {
+  return { ...RULES, settings: { ...RULES.settings, ...settings } }
+}
+
+/** A domain that was added long ago, unless something else is said. */
+export function domain(name: string, more: Partial<MonitoredDomain> = {}): MonitoredDomain {
+  return { name, addedAt: (TODAY - 400) * DAY, features: [], ...more }
+}
+
+export function accountOf(domains: readonly MonitoredDomain[], seed = SEED): Monitoring {
+  return { seed, domains: PersistentMap.of(domains.map((each) => [each.name, each] as const)) }
+}
+
+/** The record of the domain with this name. */
+export function recordIn(account: Monitoring, name: string, day = TODAY, rules = RULES): DmarcRecord {
+  const monitored = account.domains.get(name)
+  const record = monitored && recordOn(account, monitored, day, rules)
+  if (record === undefined) throw new Error(`${name} has no record`)
+  return record
+}
