@@ -41,7 +41,9 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
 export async function compileContract(options: DocumentOptions, compilerFor = usualCompiler): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = await readSettings(text)
-  const document = await resolveDocument(text)
+  // Of the service's own ids. The response may have one of the client's.
+  const requestId = valueAt(text.source, REQUEST_ID_SCHEMA)
+  const document = await resolveDocument(text, settings)
   // One request asks for the same name several times, and so do later requests. The remembered text also takes the
   // place of the many equal ones that accounts would otherwise store.
   const canonical = memoize((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
@@ -56,7 +58,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     settings,
     canonicalHostname: canonical,
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
-    requestIds: requestIdFormat(valueAt(document.resolved, REQUEST_ID_SCHEMA), document.file),
+    requestIds: requestIdFormat(requestId, document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
   }
 }

@@ -10,7 +10,7 @@ import type { Settings } from '../domain/settings.ts'
 import { pointTo, readJson, valueAt } from '../ground/json.ts'
 import { findPublicKey } from '../ground/secrets.ts'
 import { bytesOf, textOf } from '../http/content.ts'
-import { queryOf, readQuery } from '../http/target.ts'
+import { createQueryReader, queryOf } from '../http/target.ts'
 import {
   describeEntry,
   describeInjection,
@@ -177,7 +177,7 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
     code,
     reason: problems[0]?.reason,
     injected,
-    query: readQuery(queryOf(entry.target)),
+    query: createQueryReader(contract.settings)(queryOf(entry.target)),
     body: operation.readsBody && body !== undefined ? readJson(textOf(body)) : undefined,
     bodyBytes: body?.size ?? 0,
     allowance,
@@ -192,7 +192,9 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
 const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   path: ['routing', 'path-matching'],
   method: ['routing'],
-  'content-type': ['content-type'],
+  'content-type': ['content-type', 'request-charset'],
+  'duplicate-field': ['duplicate-fields'],
+  unread: ['unread-bodies'],
   bytes: ['body-limit'],
   query: ['unknown-query-parameters'],
   repeated: ['repeated-domains'],

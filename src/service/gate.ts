@@ -1,17 +1,24 @@
 import type { History, Worlds } from '../accounts/worlds.ts'
-import { decideAdmission, type GateDecision, type GateRequest, type GateTerms, UNKNOWN_KEY } from '../behaviour/gate.ts'
+import {
+  decideAdmission,
+  type GateDecision,
+  type GateRequest,
+  type GateTerms,
+  refundQuota,
+  UNKNOWN_KEY,
+} from '../behaviour/gate.ts'
 import type { Contract } from '../contract/contract.ts'
 import { timeOn } from '../domain/clock.ts'
 import { countRequest } from '../domain/counting.ts'
 import type { ApiKey } from '../domain/keys.ts'
-import { bucketOf } from '../domain/quotas.ts'
+import { type Allowance, bucketOf } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import type { Store, Visitor } from '../store/store.ts'
-import type { Routed } from './stages.ts'
+import type { Admitted, Routed } from './stages.ts'
 
 export interface GateDeps {
   contract: Contract
@@ -41,8 +48,12 @@ export interface GateResult {
 /** The result of a request whose key belongs to no account. */
 export const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined }
 
-/** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
-export type Gate = (routed: Routed, meetsFaults: boolean) => Awaitable<GateResult>
+export interface Gate {
+  /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
+  admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult>
+  /** Takes back the charge of a request that was admitted; what is left then, if the request was charged. */
+  refund(admitted: Admitted): Awaitable<Allowance | undefined>
+}
 
 /** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
 export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps): Gate {
@@ -58,18 +69,25 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     { limit: 10_000, longest: 200 },
   )
 
-  return function admit({ request: { headers, method = '' }, operation }, meetsFaults) {
+  function admit({ request: { headers, method = '' }, operation, neighbour }: Routed, meetsFaults: boolean) {
     const { authorization } = headers
     const presented = authorization === undefined ? undefined : readKey(authorization)
     if (presented === undefined) return NO_ACCOUNT
     const { hash } = presented
-    const request: GateRequest = { keyHash: hash, method, operation, meetsFaults }
+    const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
     // One visit to the store for everything: nothing can come in between, and a request waits at most once.
     const enter = visitorOf(request)
     const result = store.enter(hash, enter)
     if (result !== undefined && !(result instanceof Promise)) return result
     return admitLater(result, presented, enter)
   }
+
+  function refund({ operation, principal: { key }, allowance }: Admitted): Awaitable<Allowance | undefined> {
+    if (allowance === undefined) return undefined
+    return store.enter(key.hash, (_, counting) => refundQuota(counting, operation, key, allowance, terms))
+  }
+
+  return { admit, refund }
 
   function visitorOf(request: GateRequest): Visitor<GateResult> {
     return (account, counting, incarnation) => {

@@ -1,23 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { conform } from '../behaviour/conformity.ts'
+import { untouchedQuota } from '../behaviour/gate.ts'
 import { decide } from '../behaviour/judge.ts'
 import { type Answer, type ConformingRequest, changesAccount, type ServiceContract } from '../behaviour/operation.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type Decision, type Refusal, refuse } from '../domain/errors.ts'
+import type { Allowance } from '../domain/quotas.ts'
 import { type Applied, applyInjection } from '../faults/application.ts'
 import type { Injection, InjectionTarget } from '../faults/injection.ts'
 import { phaseOf } from '../faults/kinds.ts'
 import { createInjectionSources, type InjectionOptions } from '../faults/sources.ts'
 import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
 import { elapsed } from '../ground/clock.ts'
-import { ClientGone, readBody } from '../http/body.ts'
+import { ClientGone, createBodyReader } from '../http/body.ts'
 import type { Log } from '../http/log.ts'
 import { Replier, type ResponseValidation } from '../http/reply.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { createRouter, type Route } from '../http/router.ts'
-import { readTarget } from '../http/target.ts'
+import { createQueryReader, splitTarget } from '../http/target.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
+import { readClientId } from './client-request-id.ts'
 import { createGate, type GateDeps, type GateResult, NO_ACCOUNT } from './gate.ts'
 import { createRecorder, type RecorderDeps } from './recorder.ts'
 import { createSender } from './sender.ts'
@@ -48,13 +51,18 @@ export function createPipeline(
   const { contract, store, log, stopping } = deps
   const { settings, catalogue } = contract
   const findRoute = createRouter(contract, settings)
-  const askGate = createGate(deps)
+  const readQuery = createQueryReader(settings)
+  const bodies = createBodyReader(settings)
+  const gate = createGate(deps)
   const sources = createInjectionSources(deps)
   const replier = new Replier(contract, deps.responseValidation)
   /** Connections that a fault has ended. */
   const ended = new WeakSet<Socket>()
   const application = { contract, replier, stopping }
   const send = createSender({ contract, clock: deps.clock, stopping, ended, record: createRecorder(deps) })
+  const clientIdOf = settings.clientRequestIds === 'echoed' ? readClientId : undefined
+  const showsUncharged = settings.quotaHeaders === 'valid-key' || settings.quotaHeaders === 'any-request'
+  const chargesAll = settings.chargedRequests === 'authenticated'
   let unauthenticated = 0
   let idSource = { seed: 0, id: '', text: '' }
 
@@ -94,7 +102,8 @@ export function createPipeline(
 
     return attempt(
       () => {
-        const outcome = attempt(followStages, (error) => fail(reached, error))
+        const decided = attempt(followStages, (error) => fail(reached, error))
+        const outcome = chargesAll ? decided : whenReady(decided, refund)
         // The second place of faults: the change is stored, and the response is made but not sent.
         return whenReady(whenReady(outcome, injectAfter), send)
       },
@@ -105,26 +114,51 @@ export function createPipeline(
   /** Finds the operation, or why there is none. */
   function route(request: IncomingMessage, response: ServerResponse): Routed {
     const started = elapsed()
-    const { path, query } = readTarget(request.url ?? '')
+    const { path, query: text } = splitTarget(request.url ?? '')
+    const query = readQuery(text)
     // RFC 9112 §3.2. Node would refuse it as well, but without the envelope.
     const isMalformed = request.headers.host === undefined && request.httpVersion === '1.1'
     const found = isMalformed ? MALFORMED : findRoute(request.method ?? '', path)
     const needsNoKey = isMalformed || settings.routing === 'before-key'
     if (found.ok) {
       const { operation } = found
-      return { request, response, started, path, query, operation, refusal: undefined, needsNoKey, allow: undefined }
+      const none = undefined
+      return {
+        request,
+        response,
+        started,
+        path,
+        query,
+        operation,
+        refusal: none,
+        needsNoKey,
+        allow: none,
+        neighbour: none,
+      }
     }
-    const { allow } = found
-    return { request, response, started, path, query, operation: undefined, refusal: found, needsNoKey, allow }
+    const { allow, neighbour } = found
+    return {
+      request,
+      response,
+      started,
+      path,
+      query,
+      operation: undefined,
+      refusal: found,
+      needsNoKey,
+      allow,
+      neighbour,
+    }
   }
 
   /** Takes the request through the gate: key, plan, quota, and which injection acts on it. */
   function admit(routed: Routed): Awaitable<Admitted | Refused> {
     const { request, operation, refusal, needsNoKey } = routed
-    if (refusal !== undefined && needsNoKey) return enter(routed, NO_ACCOUNT, refusal, undefined)
+    const asksNobody = needsNoKey && !(showsUncharged && routed.neighbour !== undefined)
+    if (refusal !== undefined && asksNobody) return enter(routed, NO_ACCOUNT, refusal, undefined)
     const preferred = operation && sources.ofHeaders(request.headers, operation)
-    return whenReady(askGate(routed, preferred === undefined), (result) =>
-      enter(routed, result, result.decision.refusal ?? refusal, preferred),
+    return whenReady(gate.admit(routed, preferred === undefined), (result) =>
+      enter(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
     )
   }
 
@@ -137,10 +171,11 @@ export function createPipeline(
   ): Admitted | Refused {
     const { principal, disabled, allowance, fault, ordinal } = decision
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
-    const requestId =
+    const ownId =
       principal === undefined
         ? requestIdOf(`${deps.seed}`, ++unauthenticated, contract.requestIds)
         : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
+    const requestId = clientIdOf?.(routed.request.headers) ?? ownId
     const gated = {
       routed,
       requestId,
@@ -149,6 +184,7 @@ export function createPipeline(
       disabled,
       history,
       allowance,
+      unspent: showsUncharged && allowance === undefined ? (decision.unspent ?? untouched(routed)) : undefined,
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,
       refusal,
@@ -156,6 +192,20 @@ export function createPipeline(
     }
     // Without a refusal, there are an operation and a principal.
     return gated as Admitted | Refused
+  }
+
+  /** What a response tells of the quota of a path where the key is not one that has used any of it. */
+  function untouched({ operation, neighbour }: Routed): Allowance | undefined {
+    const { quota } = operation ?? neighbour ?? {}
+    if (quota === undefined || settings.quotaHeaders !== 'any-request') return undefined
+    return untouchedQuota(quota, deps.clock(), settings)
+  }
+
+  /** Takes back the charge of a request that the service refuses. A response that an injection replaces is none of it. */
+  function refund(outcome: Outcome): Awaitable<Outcome> {
+    const { gated, reply } = outcome
+    if (gated.refusal !== undefined || reply?.code === undefined) return outcome
+    return whenReady(gate.refund(gated), (left) => ({ ...outcome, allowance: left ?? outcome.allowance }))
   }
 
   /** The source of an account's request ids; remembered for the account that was asked last. */
@@ -168,7 +218,7 @@ export function createPipeline(
   function readAndConform(admitted: Admitted): Awaitable<Conforming> {
     const { routed, operation, principal } = admitted
     const { request, query } = routed
-    return whenReady(readBody(request, operation, settings), (body) => {
+    return whenReady(bodies.read(request, operation), (body) => {
       const conformity = conform({ operation, query, body }, settings, catalogue)
       const id = query['id']
       return {
@@ -176,7 +226,7 @@ export function createPipeline(
         conformity,
         content: body?.content,
         value: conformity.ok ? body && conformity.body : conformity.value,
-        group: id !== undefined && conformity.ok ? principal.account.groups.get(id) : undefined,
+        group: typeof id === 'string' && conformity.ok ? principal.account.groups.get(id) : undefined,
       }
     })
   }
@@ -247,7 +297,7 @@ export function createPipeline(
     if (error instanceof ClientGone) return outcomeOf(gated, conforming, undefined)
     if (error instanceof StoreError && error.problem === 'unknown-account') {
       // The account was deleted under the request, so the key belongs to nobody any more.
-      const orphan = { ...gated, allowance: undefined, injection: undefined }
+      const orphan = { ...gated, allowance: undefined, unspent: untouched(gated.routed), injection: undefined }
       return refuseWith(orphan, conforming, refuse({ code: 'unauthorized' }), false)
     }
     if (!isReported(error)) log.error({ request_id: gated.requestId, err: error }, 'The request failed.')

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { ErrorCode } from '../../src/domain/errors.ts'
-import { valueAt } from '../../src/ground/json.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { actionsFor } from '../support/alternatives.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { API_KEY, openService, type TestResponse, type TestService } from '../support/service.ts'
+import { HTTP_BEHAVIOURS } from './http-behaviours.ts'
+import { outcome } from './outcome.ts'
 
 /** Starts a stand-in that makes an alternative choice; whoever starts it stops it. */
 export async function openWithAlternative(
@@ -36,12 +37,6 @@ export interface Behaviour {
 const NEW_KEY = 'key_NewKey01.111111111111111111111111111111111111111111111111'
 const monitoring = (...domains: string[]): ServerOptions => ({ fixture: { domains } })
 const SHOP = { fixture: { domains: ['a.example'], groups: [{ name: 'Shop', domains: ['a.example'] }] } }
-
-/** Status, and the code of a refusal: `400 missing_id`. */
-function outcome({ status, body }: { status: number; body?: unknown }): string {
-  const code = valueAt(body, '/error/code')
-  return code === undefined ? `${status}` : `${status} ${code}`
-}
 
 async function firstGroup(service: TestService): Promise<string> {
   return (await service.get('/domaingroups')).body.data.groups[0].id
@@ -157,6 +152,7 @@ function statusOf(code: ErrorCode, chosen: number, ...others: number[]): Behavio
 }
 
 export const BEHAVIOURS: readonly Behaviour[] = [
+  ...HTTP_BEHAVIOURS,
   {
     id: 'body-limit',
     async observe(service) {
@@ -700,13 +696,10 @@ export const UNSEEN: Readonly<Record<string, string>> = {
   'test-modes': 'has no alternative; other values would be invented',
   'message-texts': 'has no alternative; any other words are as good',
   'internal-error': 'has no alternative; the service itself never answers so',
-  'charged-requests': 'has no alternative; what is charged is a matter of code',
-  'ignored-body': 'has no alternative; other operations would need a schema',
   'name-length-unit': 'has no alternative; JSON Schema counts code points',
   'new-domain-record': 'has no alternative; the record is a matter of code',
   'not-http': 'has no alternative; it is outside of every operation',
   precedence: 'has no alternative; an overlay cannot order keys',
-  'repeated-id': 'has no alternative; which value counts is a matter of code',
 }
 
 function resetOf({ headers }: TestResponse): string {

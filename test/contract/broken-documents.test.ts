@@ -21,8 +21,7 @@ const change = (pointer: string, fields: Json) => (document: Json) => {
 
 const KNOWN_EXTENSIONS =
   'x-assumption, x-codes, x-codes-by-setting, x-constraints, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
-const SETTINGS =
-  'body-limit, plans, authorization-scheme, gate-order, routing, path-matching, head, content-type, null-fields, unknown-query-parameters, final-dot, international-names, underscores, already-monitored, repeated-domains, unmonitored-deletion, deletion-of-members, repeated-members, name-comparison, grace-period, quota-scope, quota-window, rate-limit-reset, refresh, processing-time, unprocessed-domains, count-period'
+const SETTINGS = Object.keys(objectAt(ownDocument(), '/x-settings')).join(', ')
 const CODES_OF_POST = ['invalid_request_body', 'no_such_code']
 
 interface Breakage {

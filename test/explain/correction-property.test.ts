@@ -101,7 +101,7 @@ describe(`of ${RUNS} requests, however they were spoilt, each that is refused ha
 
 /** Alternatives that decide which requests are accepted. */
 const DECISIVE =
-  /^(body-limit|plan-names|routing|path-matching|head|content-type|null-fields|unknown-query|final-dot|international|underscores|already|repeated|unmonitored|deletion|name-comparison|too-many|deletions|empty|removal|blank|group-id)/
+  /^(body-limit|plan-names|routing|path-matching|head|content-type|request-charset|byte-order|duplicate-fields|ignored-body|null-fields|unknown-query|final-dot|international|underscores|already|repeated|unmonitored|deletion|name-comparison|too-many|deletions|empty|removal|blank|group-id)/
 
 /** Those that refuse the most; they do not exclude each other. */
 const STRICT = [

@@ -25,7 +25,7 @@ export interface MalformedExchange {
 
 /** Answers what is not HTTP with the envelope of every other refusal, and closes the connection. */
 export function createMalformedReply(
-  { catalogue, requestIds }: Contract,
+  { catalogue, requestIds, settings }: Contract,
   seed: number,
   log: Log,
   record: (exchange: MalformedExchange) => void = () => {},
@@ -72,7 +72,7 @@ export function createMalformedReply(
     log.info({ request_id: requestId, status, code, cause: error.code }, 'malformed request')
     const body = Buffer.from(JSON.stringify(errorEnvelope({ code, message })))
     const headers = {
-      'Content-Type': 'application/json',
+      'Content-Type': settings.responseType,
       'Content-Length': body.length,
       'X-Request-Id': requestId,
       Connection: 'close',

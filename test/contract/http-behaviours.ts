@@ -1,0 +1,279 @@
+import type { ServerOptions } from '../../src/start/options.ts'
+import { API_KEY, type TestService } from '../support/service.ts'
+import { exchange, type Header, JSON_BODY } from '../support/wire.ts'
+import type { Behaviour } from './behaviours.ts'
+import { outcome } from './outcome.ts'
+
+const DISABLED_KEY = 'key_Disabled.111111111111111111111111111111111111111111111111'
+const GROUPS = { fixture: { groups: [{ name: 'One' }, { name: 'Two' }] } } satisfies ServerOptions
+
+/** `-` where a response has no header about the quota; else what is left. */
+function remaining({ headers }: { headers: Readonly<Record<string, string>> }): string {
+  return headers['x-ratelimit-remaining'] ?? '-'
+}
+
+async function idsOf(service: TestService): Promise<[string, string]> {
+  const { groups } = (await service.get('/domaingroups')).body.data
+  return [groups[0].id, groups[1].id]
+}
+
+/** Creates a group with the bytes of a body, and returns the outcome and its name. */
+async function createWith(service: TestService, body: Buffer, headers: Record<string, string> = {}) {
+  const response = await service.send('POST', '/domaingroups', body, headers)
+  return [outcome(response), response.body.data?.group.name]
+}
+
+/** What alternatives about HTTP, headers and quotas show. */
+export const HTTP_BEHAVIOURS: readonly Behaviour[] = [
+  {
+    id: 'request-charset',
+    async observe(service) {
+      const latin = Buffer.from('{"name":"Caf\u00e9"}', 'latin1')
+      return [
+        await createWith(service, Buffer.from('{"name":"One"}'), {
+          'content-type': 'application/json; charset=latin1',
+        }),
+        await createWith(service, latin, { 'content-type': 'application/json; charset=ISO-8859-1' }),
+        await createWith(service, Buffer.from('{"name":"Two"}', 'utf16le'), {
+          'content-type': 'application/json; charset=utf-16le',
+        }),
+        await createWith(service, Buffer.from('{"name":"Three"}'), {
+          'content-type': 'application/json; charset=nonsense',
+        }),
+        await createWith(service, latin, { 'content-type': 'application/json; charset=utf-8' }),
+      ]
+    },
+    chosen: [...Array(4).fill(['400 invalid_request_body', undefined]), ['400 invalid_json', undefined]],
+    alternatives: [
+      [
+        ['200', 'One'],
+        ['400 invalid_json', undefined],
+        ['400 invalid_json', undefined],
+        ['200', 'Three'],
+        ['400 invalid_json', undefined],
+      ],
+      [
+        ['200', 'One'],
+        ['200', 'Café'],
+        ['200', 'Two'],
+        ['400 invalid_request_body', undefined],
+        ['400 invalid_json', undefined],
+      ],
+    ],
+  },
+  {
+    id: 'byte-order-mark',
+    async observe(service) {
+      return [
+        await createWith(service, Buffer.from('\ufeff{"name":"One"}')),
+        await createWith(service, Buffer.from('{"name":"\ufeffTwo"}')),
+        await createWith(service, Buffer.from('\ufeff')),
+      ]
+    },
+    chosen: [
+      ['400 invalid_json', undefined],
+      ['200', '\ufeffTwo'],
+      ['400 invalid_json', undefined],
+    ],
+    alternatives: [
+      [
+        ['200', 'One'],
+        ['200', '\ufeffTwo'],
+        ['400 invalid_json', undefined],
+      ],
+    ],
+  },
+  {
+    id: 'duplicate-fields',
+    async observe(service) {
+      const escaped = String.raw`{"name":"One","n\u0061me":"Two"}`
+      return [
+        await createWith(service, Buffer.from('{"name":"One","name":"Two"}')),
+        await createWith(service, Buffer.from(escaped)),
+        await createWith(service, Buffer.from('{"name":"\\"name\\":","domains":[]}')),
+      ]
+    },
+    chosen: [
+      ['200', 'Two'],
+      ['409 duplicate_name', undefined],
+      ['200', '"name":'],
+    ],
+    alternatives: [
+      [
+        ['400 invalid_json', undefined],
+        ['400 invalid_json', undefined],
+        ['200', '"name":'],
+      ],
+    ],
+  },
+  {
+    id: 'ignored-body',
+    options: GROUPS,
+    async observe(service) {
+      const [one] = await idsOf(service)
+      return [
+        outcome(await service.send('GET', '/dmarc', '')),
+        outcome(await service.send('GET', '/dmarc', 'nonsense')),
+        outcome(await service.send('GET', '/domaingroups', {})),
+        outcome(await service.send('DELETE', `/domaingroups?id=${one}`, {})),
+      ]
+    },
+    chosen: ['200', '200', '200', '200'],
+    alternatives: [['200', ...Array(3).fill('400 invalid_request_body')]],
+  },
+  {
+    id: 'empty-parameters',
+    options: GROUPS,
+    async observe(service) {
+      const listed = await service.get('/domaingroups?id=')
+      return [
+        outcome(listed),
+        listed.body.data?.count,
+        outcome(await service.send('PATCH', '/domaingroups?id=', { name: 'X' })),
+        outcome(await service.send('DELETE', '/domaingroups?id=')),
+      ]
+    },
+    chosen: ['404 not_found', undefined, '400 missing_id', '400 missing_id'],
+    alternatives: [['200', 2, '400 missing_id', '400 missing_id']],
+  },
+  {
+    id: 'repeated-id',
+    options: GROUPS,
+    async observe(service) {
+      const [one, two] = await idsOf(service)
+      const path = `/domaingroups?id=${one}&id=${two}`
+      const read = await service.get(path)
+      return [
+        outcome(read),
+        read.body.data?.group.name,
+        outcome(await service.send('PATCH', path, { name: 'Three' })),
+        outcome(await service.send('DELETE', path)),
+        (await service.get('/domaingroups')).body.data.groups.map(({ name }: { name: string }) => name),
+      ]
+    },
+    chosen: ['200', 'One', '200', '200', ['Two']],
+    alternatives: [
+      ['200', 'Two', '200', '200', ['One']],
+      ['400 invalid_field_type', undefined, '400 invalid_field_type', '400 invalid_field_type', ['One', 'Two']],
+    ],
+  },
+  {
+    id: 'quota-headers',
+    options: { fixture: { keys: [{ key: DISABLED_KEY, created_at: '2025-01-01T00:00:00Z', disabled: true }] } },
+    async observe(service) {
+      const shown: Record<string, string> = {}
+      const of = async (what: string, sent: ReturnType<TestService['send']>) => {
+        shown[what] = remaining(await sent)
+      }
+      await of('200', service.get('/domaingroups'))
+      await of('400', service.send('POST', '/domaingroups', ''))
+      await of('401', service.send('GET', '/domaingroups', undefined, { authorization: null }))
+      await of(
+        '401 disabled',
+        service.send('GET', '/domaingroups', undefined, { authorization: `Bearer ${DISABLED_KEY}` }),
+      )
+      await of('404', service.get('/domaingroups?id=none'))
+      await of('404 path', service.get('/nowhere'))
+      await of('405', service.send('PUT', '/domaingroups'))
+      await of('405 keyless', service.send('PUT', '/domaingroups', undefined, { authorization: null }))
+      for (let sent = 0; sent < 10; sent++) await service.get('/dmarc')
+      await of('429', service.get('/dmarc'))
+      return shown
+    },
+    chosen: {
+      '200': '99',
+      '400': '98',
+      '401': '-',
+      '401 disabled': '-',
+      '404': '97',
+      '404 path': '-',
+      '405': '-',
+      '405 keyless': '-',
+      '429': '0',
+    },
+    alternatives: [
+      {
+        '200': '99',
+        '400': '98',
+        '401': '-',
+        '401 disabled': '-',
+        '404': '97',
+        '404 path': '-',
+        '405': '97',
+        '405 keyless': '-',
+        '429': '0',
+      },
+      {
+        '200': '99',
+        '400': '98',
+        '401': '100',
+        '401 disabled': '100',
+        '404': '97',
+        '404 path': '-',
+        '405': '97',
+        '405 keyless': '100',
+        '429': '0',
+      },
+      {
+        '200': '99',
+        '400': '-',
+        '401': '-',
+        '401 disabled': '-',
+        '404': '-',
+        '404 path': '-',
+        '405': '-',
+        '405 keyless': '-',
+        '429': '0',
+      },
+    ],
+  },
+  {
+    id: 'charged-requests',
+    async observe(service) {
+      const left = [
+        remaining(await service.get('/domaingroups?id=none')),
+        remaining(await service.send('POST', '/domaingroups', '')),
+        remaining(await service.send('POST', '/domaingroups', { name: 'One' })),
+        remaining(await service.send('POST', '/domaingroups', { name: 'One' })),
+        remaining(await service.get('/domaingroups')),
+      ]
+      for (let sent = 0; sent < 40; sent++) await service.send('POST', '/domains', {})
+      return [...left, outcome(await service.get('/domains'))]
+    },
+    chosen: ['99', '98', '97', '96', '95', '429 rate_limited'],
+    alternatives: [['100', '100', '99', '99', '98', '200']],
+  },
+  {
+    id: 'response-charset',
+    async observe(service) {
+      const types = [
+        (await service.get('/domains')).headers,
+        (await service.send('GET', '/domains', undefined, { authorization: null })).headers,
+        (await service.get('/nowhere')).headers,
+      ].map((headers) => headers['content-type'])
+      return [...types, /content-type: ([^\r]*)/i.exec(await service.sendRaw('NONSENSE\r\n\r\n'))?.[1]]
+    },
+    chosen: Array(4).fill('application/json'),
+    alternatives: [Array(4).fill('application/json; charset=utf-8')],
+  },
+  {
+    id: 'client-request-ids',
+    async observe(service) {
+      const ids: boolean[] = []
+      for (const id of ['a', 'trace/1.2:3@x=y+z_-', 'x'.repeat(128), 'x'.repeat(129), 'two words', '', 'é', API_KEY]) {
+        const headers: Header[] = [['Authorization', `Bearer ${API_KEY}`], ['X-Request-Id', id], JSON_BODY]
+        const response = await exchange(service, { target: '/api/v1/domaingroups', headers })
+        ids.push(response.headers.some(([name, value]) => name === 'X-Request-Id' && value === id))
+      }
+      const asked = { 'x-request-id': 'asked' }
+      const refused = [
+        await service.send('GET', '/domains', undefined, { ...asked, authorization: null }),
+        await service.send('GET', '/nowhere', undefined, asked),
+        await service.send('PUT', '/domains', undefined, asked),
+      ]
+      return [ids, refused.map(({ headers }) => headers['x-request-id'] === 'asked')]
+    },
+    chosen: [Array(8).fill(false), Array(3).fill(false)],
+    alternatives: [[[true, true, true, ...Array(5).fill(false)], Array(3).fill(true)]],
+  },
+]
