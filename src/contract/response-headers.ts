@@ -5,7 +5,7 @@ import { follow } from './references.ts'
 /** A request id of a client that may be echoed. Everything in it can be sent in a header field. */
 export const CLIENT_REQUEST_ID = '^[A-Za-z0-9._:@=+/-]{1,128}$'
 
-export const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
+const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
 
 type HeaderSettings = Pick<Settings, 'quotaHeaders' | 'clientRequestIds'>
 

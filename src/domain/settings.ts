@@ -6,7 +6,9 @@ export interface Settings {
   plans: { order: readonly string[]; lowest: string }
   authorizationScheme: 'exact' | 'any-case'
   gateOrder: readonly ('key' | 'plan' | 'quota')[]
+  precedence: readonly string[]
   routing: 'before-key' | 'after-key'
+  notHttp: 'answered' | 'closed'
   pathMatching: 'exact' | 'lenient'
   head: 'get' | 'wrong-method'
   contentType: 'required' | 'ignored'

@@ -123,6 +123,9 @@ function summarise(entry: Entry, problems: readonly { message: string }[], setti
   if (injected) return summariseInjected(entry)
   if (failure !== undefined) return 'The stand-in itself failed, so the response says nothing about the request.'
   if (status === undefined) {
+    const [problem] = problems
+    if (decided === undefined && problem !== undefined)
+      return `The connection was closed without a response: ${problem.message}`
     if (decided === undefined) return 'The client left before its request was complete, so no response was sent.'
     return `${describeDecision(entry)} The client left before the response was sent.`
   }
@@ -209,7 +212,8 @@ function assumptionsBehind(
   { document }: Contract,
 ): { id: string; spec: string }[] {
   if (injected || status === undefined) return []
-  const entry = `/components/x-errors/${code}`
+  // The catalogue may answer another code than that which has the reason.
+  const entry = `/components/x-errors/${problems[0]?.code ?? code}`
   const reason = problems[0]?.reason
   const place = operation && `${pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())}/responses`
   const reasonHasStatus =

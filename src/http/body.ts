@@ -9,7 +9,7 @@ import { acceptsType, BYTE_ORDER_MARK, createDecoder } from './charset.ts'
 import type { Content } from './content.ts'
 
 /** A body that was read: a JSON value, or why it is none. `content` is what was received, acceptable or not. */
-export type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
+type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
 
 /** Settings of an API that decide how bodies are read. */
 export type BodySettings = Pick<

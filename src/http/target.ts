@@ -75,7 +75,7 @@ export function readParameters(query: string): Parameters {
 }
 
 /** The first value of each parameter. The object has no prototype, so a parameter can have any name. */
-export function firstOfEach(parameters: Parameters): Record<string, string> {
+function firstOfEach(parameters: Parameters): Record<string, string> {
   const query: Record<string, string> = Object.create(null)
   for (const [name, value] of parameters) query[name] ??= value
   return query

@@ -675,15 +675,6 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     chosen: ['404 not_found', '405 not_found'],
     alternatives: [['400 not_found', '405 not_found']],
   },
-  {
-    id: 'status-wrong-method',
-    async observe(service) {
-      const { status, headers, body } = await service.send('PUT', '/domains')
-      return [outcome({ status, body }), headers['allow']]
-    },
-    chosen: ['405 not_found', 'GET, HEAD, POST, DELETE'],
-    alternatives: [['404 not_found', undefined]],
-  },
   statusOf('domain_delete_failed', 409, 400, 422),
   statusOf('not_monitored', 400, 404, 409, 422),
   statusOf('duplicate_name', 409, 400, 422),
@@ -695,11 +686,8 @@ export const UNSEEN: Readonly<Record<string, string>> = {
   policies: 'has no alternative; other values would be invented',
   'test-modes': 'has no alternative; other values would be invented',
   'message-texts': 'has no alternative; any other words are as good',
-  'internal-error': 'has no alternative; the service itself never answers so',
   'name-length-unit': 'has no alternative; JSON Schema counts code points',
   'new-domain-record': 'has no alternative; the record is a matter of code',
-  'not-http': 'has no alternative; it is outside of every operation',
-  precedence: 'has no alternative; an overlay cannot order keys',
 }
 
 function resetOf({ headers }: TestResponse): string {

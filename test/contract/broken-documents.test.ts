@@ -192,7 +192,7 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-errors with a misspelt field of a reason',
     break: change(`${ERRORS}/not_found/reasons/path`, { outsde: true }),
     place: '#/components/x-errors/not_found/reasons/path/outsde',
-    reason: 'The value is not allowed here; allowed fields are status, message, outside, x-assumption.',
+    reason: 'The value is not allowed here; allowed fields are status, code, message, outside, x-assumption.',
   },
   {
     how: 'an x-rule that is a list',
@@ -282,6 +282,24 @@ const CODES: Breakage[] = [
     how: 'an x-rule that is shown by a code that no catalogue has',
     break: change(`${GET}/x-rule`, { 'all-domains-listed': { says: 'All.', refuses: ['/plan', 'no_such_code/plan'] } }),
     place: '#/paths/~1domains/get/x-rule/all-domains-listed/refuses/1',
+    reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
+  },
+  {
+    how: 'a reason that is answered with a code that no catalogue has',
+    break: change(`${ERRORS}/not_found/reasons/method`, { code: 'no_such_code' }),
+    place: '#/components/x-errors/not_found/reasons/method/code',
+    reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
+  },
+  {
+    how: 'a reason within operations that is answered with another code',
+    break: change(`${ERRORS}/invalid_request_body/reasons/absent`, { code: 'invalid_json' }),
+    place: '#/components/x-errors/invalid_request_body/reasons/absent/code',
+    reason: 'Only a reason that is outside of every operation can have another code.',
+  },
+  {
+    how: 'a precedence of a code that no catalogue has',
+    break: change('/x-settings/precedence', { value: ['missing_id', 'no_such_code'] }),
+    place: '#/x-settings/precedence/value/1',
     reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
   },
   {

@@ -1,4 +1,9 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { createMalformedReply } from '../../src/http/engine/malformed.ts'
+import { SILENT } from '../../src/http/log.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
+import { LOST, overMemory } from '../support/failing-store.ts'
 import { API_KEY, type TestService } from '../support/service.ts'
 import { exchange, type Header, JSON_BODY } from '../support/wire.ts'
 import type { Behaviour } from './behaviours.ts'
@@ -21,6 +26,26 @@ async function idsOf(service: TestService): Promise<[string, string]> {
 async function createWith(service: TestService, body: Buffer, headers: Record<string, string> = {}) {
   const response = await service.send('POST', '/domaingroups', body, headers)
   return [outcome(response), response.body.data?.group.name]
+}
+
+/** The status and the code of the first response in what a connection brought. */
+function statusIn(bytes: string): string {
+  const [, status = 'nothing'] = /^HTTP\/1\.1 (\d{3})/.exec(bytes) ?? []
+  const [, code] = /"code":"(\w+)"/.exec(bytes) ?? []
+  return code === undefined ? status : `${status} ${code}`
+}
+
+/** What a client is answered that Node reports as too slow. Nobody waits for that here. */
+async function answerToSlowRequest({ contract }: TestService): Promise<string> {
+  const refuse = createMalformedReply(contract, 42, SILENT)
+  const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  const server = createServer((socket) => refuse(late, socket)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const chunks: Buffer[] = []
+  for await (const chunk of connect(port, '127.0.0.1')) chunks.push(chunk)
+  server.close()
+  return statusIn(Buffer.concat(chunks).toString())
 }
 
 /** What alternatives about HTTP, headers and quotas show. */
@@ -242,6 +267,78 @@ export const HTTP_BEHAVIOURS: readonly Behaviour[] = [
     },
     chosen: ['99', '98', '97', '96', '95', '429 rate_limited'],
     alternatives: [['100', '100', '99', '99', '98', '200']],
+  },
+  {
+    id: 'precedence',
+    options: GROUPS,
+    async observe(service) {
+      const [one] = await idsOf(service)
+      return [
+        outcome(await service.send('POST', '/domaingroups', { label: 'X' })),
+        outcome(await service.send('PATCH', `/domaingroups?id=${one}`, { name: 5, label: 'X' })),
+        outcome(await service.send('PATCH', '/domaingroups', '')),
+        outcome(await service.send('PATCH', '/domaingroups', '{')),
+        outcome(await service.send('PATCH', '/domaingroups', { label: 'X' })),
+      ]
+    },
+    chosen: [...Array(2).fill('400 unknown_field'), ...Array(3).fill('400 missing_id')],
+    alternatives: [
+      ['400 missing_field', '400 unknown_field', ...Array(3).fill('400 missing_id')],
+      [...Array(2).fill('400 unknown_field'), '400 invalid_request_body', '400 invalid_json', '400 missing_id'],
+    ],
+  },
+  {
+    id: 'not-http',
+    async observe(service) {
+      const largeHeader = `GET /api/v1/domains HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`
+      return [statusIn(await service.sendRaw('NONSENSE\r\n\r\n')), statusIn(await service.sendRaw(largeHeader))]
+    },
+    chosen: ['400 invalid_request_body', '431 request_too_large'],
+    alternatives: [['nothing', 'nothing']],
+  },
+  {
+    id: 'status-large-header',
+    async observe(service) {
+      const large = `GET /api/v1/domains HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`
+      const body = ' '.repeat(1_048_577)
+      return [statusIn(await service.sendRaw(large)), outcome(await service.send('POST', '/domains', body))]
+    },
+    chosen: ['431 request_too_large', '413 request_too_large'],
+    alternatives: [
+      ['400 request_too_large', '413 request_too_large'],
+      ['413 request_too_large', '413 request_too_large'],
+      ['431 invalid_request_body', '413 request_too_large'],
+    ],
+  },
+  {
+    id: 'status-timeout',
+    observe: answerToSlowRequest,
+    chosen: '408 invalid_request_body',
+    alternatives: ['400 invalid_request_body'],
+  },
+  {
+    id: 'status-wrong-method',
+    async observe(service) {
+      const { status, headers, body } = await service.send('PUT', '/domains')
+      return [outcome({ status, body }), headers['allow'], outcome(await service.get('/nowhere'))]
+    },
+    chosen: ['405 not_found', 'GET, HEAD, POST, DELETE', '404 not_found'],
+    alternatives: [
+      ['404 not_found', undefined, '404 not_found'],
+      ['405 invalid_request_body', 'GET, HEAD, POST, DELETE', '404 not_found'],
+    ],
+  },
+  {
+    id: 'internal-error',
+    // A new one for each service, which closes it.
+    options: {
+      get store() {
+        return overMemory(() => ({ update: () => Promise.reject(LOST) }))
+      },
+    },
+    observe: async (service) => outcome(await service.send('POST', '/domains', { domains: ['b.example'] })),
+    chosen: '500 internal_error',
+    alternatives: ['503 internal_error', '502 internal_error'],
   },
   {
     id: 'response-charset',
