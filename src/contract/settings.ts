@@ -57,6 +57,7 @@ const SCHEMAS = {
   chargedRequests: either('authenticated', 'successful'),
   responseType: either('application/json', 'application/json; charset=utf-8'),
   clientRequestIds: either('ignored', 'echoed'),
+  cors: either('none', 'any-origin'),
   refresh: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', title: 'a time of day such as 04:00' },
   processingTime: seconds,
   unprocessedDomains: either('listed', 'absent'),

@@ -37,6 +37,7 @@ export interface Settings {
   chargedRequests: 'authenticated' | 'successful'
   responseType: 'application/json' | 'application/json; charset=utf-8'
   clientRequestIds: 'ignored' | 'echoed'
+  cors: 'none' | 'any-origin'
   refresh: string
   processingTime: number
   unprocessedDomains: 'listed' | 'absent'

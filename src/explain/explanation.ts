@@ -129,7 +129,9 @@ function summarise(entry: Entry, problems: readonly { message: string }[], setti
     if (decided === undefined) return 'The client left before its request was complete, so no response was sent.'
     return `${describeDecision(entry)} The client left before the response was sent.`
   }
-  if (code === undefined) return `${operation?.id ?? 'The request'} succeeded.`
+  if (code === undefined && operation === undefined)
+    return 'A browser asked what pages of another origin may send. That needs no key and costs no quota.'
+  if (code === undefined) return `${operation?.id} succeeded.`
   const [first, ...others] = problems
   const more = others.length === 0 ? '' : others.length === 1 ? ' One more problem' : ` ${others.length} more problems`
   const then = more === '' ? '' : `${more} would remain after this one.`
@@ -218,7 +220,8 @@ function assumptionsBehind(
   const place = operation && `${pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())}/responses`
   const reasonHasStatus =
     reason !== undefined && valueAt(document.source, `${entry}/reasons/${reason}/status`) !== undefined
-  const holders = code === undefined ? [place] : [reasonHasStatus ? `${entry}/reasons/${reason}` : entry]
+  const ofSuccess = place ?? '/x-settings/cors'
+  const holders = code === undefined ? [ofSuccess] : [reasonHasStatus ? `${entry}/reasons/${reason}` : entry]
   for (const setting of DECISIVE[reason ?? ''] ?? []) holders.push(`/x-settings/${setting}`)
   return document.extensions
     .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))

@@ -14,6 +14,8 @@ import { createInjectionSources, type InjectionOptions } from '../faults/sources
 import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
 import { elapsed } from '../ground/clock.ts'
 import { ClientGone, createBodyReader } from '../http/body.ts'
+import { contentOf } from '../http/content.ts'
+import { type Cors, isPreflight } from '../http/cors.ts'
 import type { Log } from '../http/log.ts'
 import { Replier, type ResponseValidation } from '../http/reply.ts'
 import { requestIdOf } from '../http/request-id.ts'
@@ -40,6 +42,8 @@ export interface PipelineDeps extends GateDeps, InjectionOptions, RecorderDeps {
   seed: number
   log: Log
   responseValidation: ResponseValidation
+  /** Absent where pages of other origins may not use the service. */
+  cors: Cors | undefined
   /** Aborted when the server stops; nothing waits any longer then. */
   stopping: AbortSignal
 }
@@ -59,7 +63,14 @@ export function createPipeline(
   /** Connections that a fault has ended. */
   const ended = new WeakSet<Socket>()
   const application = { contract, replier, stopping }
-  const send = createSender({ contract, clock: deps.clock, stopping, ended, record: createRecorder(deps) })
+  const send = createSender({
+    contract,
+    clock: deps.clock,
+    cors: deps.cors,
+    stopping,
+    ended,
+    record: createRecorder(deps),
+  })
   const clientIdOf = settings.clientRequestIds === 'echoed' ? readClientId : undefined
   const showsUncharged = settings.quotaHeaders === 'valid-key' || settings.quotaHeaders === 'any-request'
   const chargesAll = settings.chargedRequests === 'authenticated'
@@ -79,6 +90,7 @@ export function createPipeline(
     let reached: Stage = routed
 
     function followStages(): Awaitable<Outcome> {
+      if (routed.isPreflight) return answerPreflight(routed)
       return whenReady(admit(routed), (admitted) => {
         reached = admitted
         if (admitted.refusal !== undefined)
@@ -120,35 +132,26 @@ export function createPipeline(
     const isMalformed = request.headers.host === undefined && request.httpVersion === '1.1'
     const found = isMalformed ? MALFORMED : findRoute(request.method ?? '', path)
     const needsNoKey = isMalformed || settings.routing === 'before-key'
-    if (found.ok) {
-      const { operation } = found
-      const none = undefined
-      return {
-        request,
-        response,
-        started,
-        path,
-        query,
-        operation,
-        refusal: none,
-        needsNoKey,
-        allow: none,
-        neighbour: none,
-      }
-    }
-    const { allow, neighbour } = found
     return {
       request,
       response,
       started,
       path,
       query,
-      operation: undefined,
-      refusal: found,
+      operation: found.ok ? found.operation : undefined,
+      refusal: found.ok ? undefined : found,
       needsNoKey,
-      allow,
-      neighbour,
+      allow: found.ok ? undefined : found.allow,
+      neighbour: found.ok ? undefined : found.neighbour,
+      isPreflight: !found.ok && found.allow !== undefined && deps.cors !== undefined && isPreflight(request),
     }
+  }
+
+  /** A preflight request needs no key, costs no quota, and meets no fault. */
+  function answerPreflight(routed: Routed): Outcome {
+    const { decision } = NO_ACCOUNT
+    const gated = { ...enter(routed, NO_ACCOUNT, decision.refusal, undefined), unspent: undefined }
+    return outcomeOf(gated, undefined, { status: 204, headers: {}, body: contentOf(''), foreign: true })
   }
 
   /** Takes the request through the gate: key, plan, quota, and which injection acts on it. */

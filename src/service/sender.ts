@@ -5,16 +5,18 @@ import type { Allowance } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import { appliedPreference } from '../faults/preference.ts'
 import type { Clock } from '../ground/clock.ts'
+import type { Cors } from '../http/cors.ts'
 import { writeDate } from '../http/date.ts'
 import { type Delivery, type Headers, post } from '../http/engine/outbox.ts'
 import type { Reply } from '../http/reply.ts'
-import { createUsualFields } from '../http/usual-fields.ts'
+import { createUsualFields, type UsualFields } from '../http/usual-fields.ts'
 import type { Recorder } from './recorder.ts'
-import type { Outcome } from './stages.ts'
+import type { Outcome, Routed } from './stages.ts'
 
 export interface SenderDeps {
   contract: Contract
   clock: Clock
+  cors: Cors | undefined
   record: Recorder
   /** Aborted when the server stops; nothing waits any longer then. */
   stopping: AbortSignal
@@ -30,7 +32,7 @@ const WITHOUT_LENGTH = new Set([204, 304])
  * promise only where a fault takes its time with that.
  */
 export function createSender(deps: SenderDeps): (outcome: Outcome) => void | Promise<void> {
-  const { contract, clock, record, stopping, ended } = deps
+  const { contract, clock, cors, record, stopping, ended } = deps
   const usualFields = createUsualFields(contract.settings.responseType)
   const limitsOf = createLimitsChoice(contract.settings)
 
@@ -71,6 +73,7 @@ export function createSender(deps: SenderDeps): (outcome: Outcome) => void | Pro
     const secondsLeft = limits ? Math.max(1, Math.ceil(limits.resetAt - (principal?.now ?? clock()) / 1000)) : 0
     const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
     const usual = usualFields(body.size, date, requestId, limits && { ...limits, reset })
+    if (cors !== undefined) addCors(usual, cors, routed)
     const headers = foreign ? replaceFields(usual.headers, reply) : usual.headers
     const written = foreign ? undefined : usual.written
     if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
@@ -80,6 +83,14 @@ export function createSender(deps: SenderDeps): (outcome: Outcome) => void | Pro
     if (applied) headers.push('Preference-Applied', applied)
     return { status, headers, written, body }
   }
+}
+
+/** Adds what lets pages of other origins read the response, or tells them what they may send. */
+function addCors(usual: ReturnType<UsualFields>, cors: Cors, { request, allow, isPreflight }: Routed): void {
+  const { headers, written } = usual
+  const added = isPreflight ? cors.preflightFieldsFor(request.headers, allow ?? '') : cors.fieldsFor(request.headers)
+  headers.push(...added.headers)
+  if (written !== undefined) usual.written = { entries: headers.length, text: written.text + added.text }
 }
 
 /** The quota that a response shows. An injected response shows it where the contract says so. */

@@ -34,6 +34,8 @@ export interface Routed {
   allow: string | undefined
   /** Some operation of that path. */
   neighbour: Operation | undefined
+  /** Whether a browser asks with it what a page may send, and gets an answer to that. */
+  isPreflight: boolean
 }
 
 /** A request that has passed the gate, or was refused there. */

@@ -5,7 +5,7 @@ import { SILENT } from '../../src/http/log.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { LOST, overMemory } from '../support/failing-store.ts'
 import { API_KEY, type TestService } from '../support/service.ts'
-import { exchange, type Header, JSON_BODY } from '../support/wire.ts'
+import { AUTHORIZED, exchange, exchangeAsIs, type Header, headerOf, JSON_BODY } from '../support/wire.ts'
 import type { Behaviour } from './behaviours.ts'
 import { outcome } from './outcome.ts'
 
@@ -339,6 +339,27 @@ export const HTTP_BEHAVIOURS: readonly Behaviour[] = [
     observe: async (service) => outcome(await service.send('POST', '/domains', { domains: ['b.example'] })),
     chosen: '500 internal_error',
     alternatives: ['503 internal_error', '502 internal_error'],
+  },
+  {
+    id: 'cors',
+    async observe(service) {
+      const origin: Header = ['Origin', 'http://localhost:5173']
+      const asking: Header = ['Access-Control-Request-Method', 'GET']
+      const target = '/api/v1/domains'
+      const asked = await exchangeAsIs(service, { method: 'OPTIONS', target, headers: [origin, asking] })
+      const read = await exchange(service, { target, headers: [AUTHORIZED, origin] })
+      return [asked, read].map((response) => [response.status, headerOf(response, 'Access-Control-Allow-Origin')])
+    },
+    chosen: [
+      [405, undefined],
+      [200, undefined],
+    ],
+    alternatives: [
+      [
+        [204, '*'],
+        [200, '*'],
+      ],
+    ],
   },
   {
     id: 'response-charset',
