@@ -11,6 +11,7 @@ import { type DocumentOptions, readDocument, resolveDocument } from './document.
 import { canonicalHostname } from './hostname.ts'
 import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
+import { compileShortWriter, compileWriter } from './writer.ts'
 
 /** The compiled openapi.yaml, with what behaviour reads from it. */
 export interface Contract extends Api {
@@ -54,7 +55,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
   })
   const schemas = (document.resolved.components?.schemas ?? {}) as Record<string, Json>
   return {
-    ...compileApi(document, compiler),
+    ...compileApi(document, compiler, settings.decimals === 'kept' ? compileWriter : compileShortWriter),
     settings,
     canonicalHostname: canonical,
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),

@@ -58,6 +58,7 @@ const SCHEMAS = {
   responseType: either('application/json', 'application/json; charset=utf-8'),
   clientRequestIds: either('ignored', 'echoed'),
   cors: either('none', 'any-origin'),
+  decimals: either('kept', 'shortest'),
   refresh: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', title: 'a time of day such as 04:00' },
   processingTime: seconds,
   unprocessedDomains: either('listed', 'absent'),

@@ -38,6 +38,7 @@ export interface Settings {
   responseType: 'application/json' | 'application/json; charset=utf-8'
   clientRequestIds: 'ignored' | 'echoed'
   cors: 'none' | 'any-origin'
+  decimals: 'kept' | 'shortest'
   refresh: string
   processingTime: number
   unprocessedDomains: 'listed' | 'absent'

@@ -4,7 +4,7 @@ import type { Headers } from './engine/outbox.ts'
 // Source: the Fetch Standard (https://fetch.spec.whatwg.org/#http-cors-protocol).
 
 /** Header fields, one by one and as text. */
-export interface Fields {
+interface Fields {
   headers: Headers
   text: string
 }

@@ -362,6 +362,21 @@ export const HTTP_BEHAVIOURS: readonly Behaviour[] = [
     ],
   },
   {
+    id: 'decimals',
+    options: { fixture: 'demo' },
+    async observe(service) {
+      const { text } = await service.get('/dmarc')
+      const written = [...text.matchAll(/"(?:dmarc|dkim|spf)":([\d.]+)/g)].map(([, figure = '']) => figure)
+      return {
+        whole: written.some((figure) => /^\d+$/.test(figure)),
+        broken: written.some((figure) => /\.[1-9]$/.test(figure)),
+        zero: written.some((figure) => figure.endsWith('.0')),
+      }
+    },
+    chosen: { whole: false, broken: true, zero: true },
+    alternatives: [{ whole: true, broken: true, zero: false }],
+  },
+  {
     id: 'response-charset',
     async observe(service) {
       const types = [
