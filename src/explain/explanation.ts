@@ -16,6 +16,7 @@ import {
   describeInjection,
   describeProblem,
   describeQuota,
+  isUnread,
   type ProblemReport,
   type RequestReport,
 } from '../journal/description.ts'
@@ -114,7 +115,7 @@ function received({ method, target, headers, body }: Entry): ReceivedRequest {
     const name = (headers[index] ?? '').toLowerCase()
     if (name !== 'authorization' && name !== '__proto__') fields[name] = headers[index + 1] ?? ''
   }
-  return { method, target, headers: fields, body: body && bytesOf(body) }
+  return { method, target, headers: fields, body: body === undefined || isUnread(body) ? undefined : bytesOf(body) }
 }
 
 /** What happened, in one or two sentences. */
@@ -200,6 +201,7 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   'content-type': ['content-type', 'request-charset'],
   'duplicate-field': ['duplicate-fields'],
   unread: ['unread-bodies'],
+  malformed: ['not-http'],
   bytes: ['body-limit'],
   query: ['unknown-query-parameters'],
   repeated: ['repeated-domains'],

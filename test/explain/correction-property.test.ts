@@ -108,6 +108,7 @@ const STRICT = [
   ...['unknown-query-parameters-1', 'final-dot-1', 'international-names-1', 'head-1', 'deletion-of-members-1'],
   ...['repeated-members-1', 'deletions-per-request-1', 'empty-members-1', 'empty-additions-1', 'removal-entries-1'],
   ...['empty-id-on-read-1', 'body-limit-2', 'routing-1', 'gate-order-1'],
+  ...['ignored-body-1', 'repeated-id-2', 'duplicate-fields-1', 'precedence-1'],
 ]
 
 function withAlternatives(names: readonly string[]): Promise<ObservedService> {
