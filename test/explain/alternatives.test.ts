@@ -99,6 +99,8 @@ describe('What an alternative refuses is explained, and the correction is accept
       code: null,
       problems: [{ code: 'invalid_request_body' }],
     })
+    const { data } = await service.ask('GET', '/verdict')
+    expect(data.violations).toMatchObject({ count: 1, by_code: { invalid_request_body: 1 } })
     expect(await service.explain()).toMatchObject({
       summary: 'The connection was closed without a response: The request is not valid HTTP.',
     })

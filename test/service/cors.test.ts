@@ -162,6 +162,13 @@ describe('With CORS for any origin', () => {
     })
   })
 
+  it('a preflight request alone leaves the verdict open', async () => {
+    const service = await startObserved(options)
+    await exchangeAsIs(service, preflight(DOMAINS, APP))
+    const { data } = await service.ask('GET', '/verdict')
+    expect(data).toMatchObject({ passed: false, requests: 1, judged: 0, violations: { count: 0 } })
+  })
+
   it.each(['none', 'after-key'])('a preflight request needs no key, whatever others need: %s', async (routing) => {
     const overlays = routing === 'none' ? [] : [writeOverlay(temporaryFolder(), actionsFor('routing-1'))]
     const service = await startService({ ...options, overlays })
