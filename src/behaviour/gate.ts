@@ -85,7 +85,9 @@ export function decideAdmission(
   const key = account.keys.find(({ hash }) => hash === request.keyHash)
   if (key === undefined) return UNKNOWN_KEY
   const principal = { account, key, now }
-  if (key.disabled) return { ...UNKNOWN_KEY, disabled: principal }
+  if (key.disabled) {
+    return { ...UNKNOWN_KEY, disabled: principal, unspent: untouchedQuota(request, now, terms.settings) }
+  }
   const quota = operation?.quota
   let refusal: Refusal | undefined
   let bucket: string | undefined
@@ -157,12 +159,18 @@ export function refundQuota(
   return { allowed: true, ...left }
 }
 
-/** What the quota of a path allows to a key that has sent nothing to it. `now` in milliseconds. */
+/**
+ * What the response to a request without a valid key tells of the quota of its path: all of it is left. `undefined` where
+ * such a response tells nothing.
+ */
 export function untouchedQuota(
-  { limit, window }: Quota,
+  { operation, neighbour }: Pick<GateRequest, 'operation' | 'neighbour'>,
   now: number,
-  { quotaWindow: start }: Pick<Settings, 'quotaWindow'>,
-): Allowance {
+  { quotaHeaders, quotaWindow: start }: GateSettings,
+): Allowance | undefined {
+  const { quota } = operation ?? neighbour ?? {}
+  if (quotaHeaders !== 'any-request' || quota === undefined) return undefined
+  const { limit, window } = quota
   return { allowed: true, ...whatIsLeft(currentHits(undefined, { window, start }, now), limit, window) }
 }
 

@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { conform } from '../behaviour/conformity.ts'
-import { untouchedQuota } from '../behaviour/gate.ts'
 import { decide } from '../behaviour/judge.ts'
 import { type Answer, type ConformingRequest, changesAccount, type ServiceContract } from '../behaviour/operation.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type Decision, type Refusal, refuse } from '../domain/errors.ts'
-import type { Allowance } from '../domain/quotas.ts'
 import { type Applied, applyInjection } from '../faults/application.ts'
 import type { Injection, InjectionTarget } from '../faults/injection.ts'
 import { phaseOf } from '../faults/kinds.ts'
@@ -23,7 +21,7 @@ import { createRouter, type Route } from '../http/router.ts'
 import { createQueryReader, splitTarget } from '../http/target.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
 import { readClientId } from './client-request-id.ts'
-import { createGate, type GateDeps, type GateResult, NO_ACCOUNT } from './gate.ts'
+import { createGate, type GateDeps, type GateResult } from './gate.ts'
 import { createRecorder, type RecorderDeps } from './recorder.ts'
 import { createSender } from './sender.ts'
 import {
@@ -72,7 +70,6 @@ export function createPipeline(
     record: createRecorder(deps),
   })
   const clientIdOf = settings.clientRequestIds === 'echoed' ? readClientId : undefined
-  const showsUncharged = settings.quotaHeaders === 'valid-key' || settings.quotaHeaders === 'any-request'
   const chargesAll = settings.chargedRequests === 'authenticated'
   let unauthenticated = 0
   let idSource = { seed: 0, id: '', text: '' }
@@ -149,16 +146,15 @@ export function createPipeline(
 
   /** A preflight request needs no key, costs no quota, and meets no fault. */
   function answerPreflight(routed: Routed): Outcome {
-    const { decision } = NO_ACCOUNT
-    const gated = { ...enter(routed, NO_ACCOUNT, decision.refusal, undefined), unspent: undefined }
+    const gated = { ...enterAsNobody(routed), unspent: undefined }
     return outcomeOf(gated, undefined, { status: 204, headers: {}, body: contentOf(''), foreign: true })
   }
 
   /** Takes the request through the gate: key, plan, quota, and which injection acts on it. */
   function admit(routed: Routed): Awaitable<Admitted | Refused> {
     const { request, operation, refusal, needsNoKey } = routed
-    const asksNobody = needsNoKey && !(showsUncharged && routed.neighbour !== undefined)
-    if (refusal !== undefined && asksNobody) return enter(routed, NO_ACCOUNT, refusal, undefined)
+    const asksNobody = needsNoKey && !(gate.tellsUncharged && routed.neighbour !== undefined)
+    if (refusal !== undefined && asksNobody) return enterAsNobody(routed)
     const preferred = operation && sources.ofHeaders(request.headers, operation)
     return whenReady(gate.admit(routed, preferred === undefined), (result) =>
       enter(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
@@ -172,7 +168,7 @@ export function createPipeline(
     refusal: Refusal<string> | undefined,
     preferred: Injection | undefined,
   ): Admitted | Refused {
-    const { principal, disabled, allowance, fault, ordinal } = decision
+    const { principal, disabled, allowance, unspent, fault, ordinal } = decision
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
     const ownId =
       principal === undefined
@@ -187,7 +183,7 @@ export function createPipeline(
       disabled,
       history,
       allowance,
-      unspent: showsUncharged && allowance === undefined ? (decision.unspent ?? untouched(routed)) : undefined,
+      unspent,
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,
       refusal,
@@ -197,18 +193,16 @@ export function createPipeline(
     return gated as Admitted | Refused
   }
 
-  /** What a response tells of the quota of a path where the key is not one that has used any of it. */
-  function untouched({ operation, neighbour }: Routed): Allowance | undefined {
-    const { quota } = operation ?? neighbour ?? {}
-    if (quota === undefined || settings.quotaHeaders !== 'any-request') return undefined
-    return untouchedQuota(quota, deps.clock(), settings)
-  }
-
-  /** Takes back the charge of a request that the service refuses. A response that an injection replaces is none of it. */
+  /** Takes back the charge of a request that the service itself refuses. */
   function refund(outcome: Outcome): Awaitable<Outcome> {
     const { gated, reply } = outcome
-    if (gated.refusal !== undefined || reply?.code === undefined) return outcome
+    if (gated.refusal !== undefined || reply?.code === undefined || reply.injected) return outcome
     return whenReady(gate.refund(gated), (left) => ({ ...outcome, allowance: left ?? outcome.allowance }))
+  }
+
+  function enterAsNobody(routed: Routed): Admitted | Refused {
+    const result = gate.admitNobody(routed)
+    return enter(routed, result, routed.refusal ?? result.decision.refusal, undefined)
   }
 
   /** The source of an account's request ids; remembered for the account that was asked last. */
@@ -296,11 +290,16 @@ export function createPipeline(
 
   function fail(reached: Stage, error: unknown): Outcome {
     const conforming = 'admitted' in reached ? reached : undefined
-    const gated = gatedOf(reached) ?? enter(reached as Routed, NO_ACCOUNT, NO_ACCOUNT.decision.refusal, undefined)
+    const gated = gatedOf(reached) ?? enterAsNobody(reached as Routed)
     if (error instanceof ClientGone) return outcomeOf(gated, conforming, undefined)
     if (error instanceof StoreError && error.problem === 'unknown-account') {
       // The account was deleted under the request, so the key belongs to nobody any more.
-      const orphan = { ...gated, allowance: undefined, unspent: untouched(gated.routed), injection: undefined }
+      const orphan = {
+        ...gated,
+        allowance: undefined,
+        unspent: gate.admitNobody(gated.routed).decision.unspent,
+        injection: undefined,
+      }
       return refuseWith(orphan, conforming, refuse({ code: 'unauthorized' }), false)
     }
     if (!isReported(error)) log.error({ request_id: gated.requestId, err: error }, 'The request failed.')

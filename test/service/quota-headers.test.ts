@@ -106,6 +106,13 @@ describe('With charges for successes alone', () => {
     expect(quotaOf((await service.get('/domains')).headers).remaining).toBe(29)
   })
 
+  it('what a fault refuses in place of the service is charged', async () => {
+    const service = await startWith('charged-requests-1')
+    const refused = await service.send('GET', '/domains', undefined, { prefer: 'code=rate_limited' })
+    expect([refused.status, quotaOf(refused.headers).remaining]).toEqual([429, 0])
+    expect(quotaOf((await service.get('/domains')).headers).remaining).toBe(28)
+  })
+
   it('a failure of the service is not charged', async () => {
     const { store, fail } = failingStore('update')
     const service = await startWith('charged-requests-1', { store })
