@@ -91,6 +91,17 @@ describe('What an alternative refuses is explained, and the correction is accept
     expect(accepted?.status, accepted?.text).toBe(200)
   })
 
+  it('client-request-ids-1, by the id that the client has chosen, of its last request with this id', async () => {
+    const service = await startObserved({
+      overlays: [writeOverlay(temporaryFolder(), actionsFor('client-request-ids-1'))],
+    })
+    for (const path of ['/dmarc', '/domains']) {
+      await service.send('GET', path, undefined, { 'x-request-id': 'trace/1.2:3@x=y+z_-' })
+    }
+    const explained = await service.explain(encodeURIComponent('trace/1.2:3@x=y+z_-'))
+    expect(explained).toMatchObject({ operation: 'listDomains', summary: 'listDomains succeeded.' })
+  })
+
   it('not-http-1, with the reason why nothing was answered', async () => {
     const service = await startObserved({ overlays: [writeOverlay(temporaryFolder(), actionsFor('not-http-1'))] })
     expect(await service.sendRaw('NONSENSE\r\n\r\n')).toBe('')
