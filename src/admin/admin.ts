@@ -3,7 +3,7 @@ import type { Operation } from '../contract/api.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { reportViolation } from '../ground/schema.ts'
-import { ClientGone, readBody } from '../http/body.ts'
+import { type BodyReader, type BodySettings, ClientGone, createBodyReader } from '../http/body.ts'
 import { errorEnvelope } from '../http/envelope.ts'
 import type { Log } from '../http/log.ts'
 import { createRouter } from '../http/router.ts'
@@ -31,7 +31,21 @@ export interface AdminDeps {
   stopping: AbortSignal
 }
 
-type Router = ReturnType<typeof createRouter>
+/** What requests need that are routed. */
+interface Routing {
+  control: Control
+  bodies: BodyReader
+  route: ReturnType<typeof createRouter>
+}
+
+/** How the control plane reads bodies; its document says how large they may be. */
+const BODIES: Omit<BodySettings, 'bodyLimit'> = {
+  contentType: 'required',
+  requestCharset: 'utf-8',
+  byteOrderMark: 'refused',
+  duplicateFields: 'last',
+  unreadBodies: 'ignored',
+}
 
 /** A response with the envelope. */
 interface Answer {
@@ -49,11 +63,12 @@ const FAILED = JSON.stringify(errorEnvelope({ ...failure, problems: [{ ...failur
 /** A request handler for the control plane: it checks who asks, routes, validates, and answers. */
 export function createAdmin(deps: AdminDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
-  let routing: Promise<{ control: Control; route: Router }> | undefined
+  let routing: Promise<Routing> | undefined
 
   async function load() {
     const control = await deps.control()
-    return { control, route: createRouter(control.api, { pathMatching: 'exact', head: 'get' }) }
+    const bodies = createBodyReader({ ...BODIES, bodyLimit: control.limits.bodyLimit })
+    return { control, bodies, route: createRouter(control.api, { pathMatching: 'exact', head: 'get' }) }
   }
 
   return async function serveAdmin(request, response) {
@@ -72,8 +87,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
         routing = undefined
         throw error
       })
-      const { control, route } = await routing
-      await serve(request, response, control, route)
+      await serve(request, response, await routing)
     } catch (error) {
       if (error instanceof ClientGone) return
       if (!isReported(error))
@@ -86,8 +100,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
   async function serve(
     request: IncomingMessage,
     response: ServerResponse,
-    control: Control,
-    route: Router,
+    { control, bodies, route }: Routing,
   ): Promise<void> {
     const { path, query } = readTarget(request.url ?? '')
     const rejected = isOpen(path, deps.token !== undefined) ? undefined : guard(request)
@@ -100,7 +113,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     const { operation, parameters } = routed
     const repeated = findRepeated(request.url ?? '')
     if (repeated !== undefined) return sendAnswer(request, response, answerRefusal(control, operation, repeated))
-    const body = await readBody(request, operation, { bodyLimit: control.limits.bodyLimit, contentType: 'required' })
+    const body = await bodies.read(request, operation)
     const conforming = control.conform({ operation, query, body })
     if (!conforming.ok) return sendAnswer(request, response, answerRefusal(control, operation, conforming))
     const page = PAGES[operation.id]

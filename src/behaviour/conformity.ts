@@ -3,12 +3,13 @@ import type { Catalogue } from '../contract/catalogue.ts'
 import { type Problem, type Problems, type Refusal, refusalOf } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json } from '../ground/json.ts'
+import type { Query } from '../http/target.ts'
 import type { ConformingRequest } from './operation.ts'
 
 /** A request to an operation, read as far as HTTP goes. */
 export interface ReceivedRequest {
   operation: Operation
-  query: Readonly<Record<string, string>>
+  query: Query
   /** A JSON value, or why there is none. Absent where no body is read. */
   body: { ok: true; value: unknown } | Refusal | undefined
 }
@@ -35,14 +36,14 @@ export function conform(
   const unknown = settings.unknownQueryParameters === 'refused' ? unknownParameters(query, operation) : NO_PROBLEMS
   const inQuery = joined(wrong, unknown)
   if (body === undefined) {
-    return refusalFor(inQuery, catalogue) ?? { ok: true, operation, query, body: NO_BODY }
+    return refusalFor(inQuery, catalogue) ?? { ok: true, operation, query: singleValues(query), body: NO_BODY }
   }
   if (!body.ok) return refusalFor(joined(inQuery, body.problems), catalogue) ?? body
   const value = settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
   const refusal = refusalFor(joined(inQuery, operation.checkBody(value)), catalogue)
   if (refusal !== undefined) return { ...refusal, value }
   // The check of the body has just shown that it is an object.
-  return { ok: true, operation, query, body: value as Json }
+  return { ok: true, operation, query: singleValues(query), body: value as Json }
 }
 
 /** A refusal for the problems, if there are any. The one that the catalogue ranks highest comes first. */
@@ -63,6 +64,11 @@ function unknownParameters(query: Readonly<Record<string, unknown>>, { parameter
 /** Both lists in one; most often there is nothing in the first. */
 function joined<Item>(some: readonly Item[], others: readonly Item[]): readonly Item[] {
   return some.length === 0 ? others : [...some, ...others]
+}
+
+/** The check of the query has just shown that each parameter of the operation has one value. */
+function singleValues(query: Query): Readonly<Record<string, string>> {
+  return query as Readonly<Record<string, string>>
 }
 
 function withoutNulls(value: unknown): unknown {

@@ -6,7 +6,7 @@ import { type FaultTarget, type TriggeredFault, triggerFault } from '../domain/f
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
-import { type Allowance, chargeQuota, limitOf, type Quota } from '../domain/quotas.ts'
+import { type Allowance, chargeQuota, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import { fraction, type Words, wordsOf } from '../ground/chance.ts'
 
@@ -25,6 +25,8 @@ export interface GateRequest {
   method: string
   /** Absent for a path or a method that the service does not have. */
   operation: Operation | undefined
+  /** Some operation of the path, where the path does not have the method. */
+  neighbour: Operation | undefined
   /** Whether the fault rules of the account may act on it. */
   meetsFaults: boolean
 }
@@ -38,7 +40,7 @@ export interface GateTerms {
   bucketOf(key: ApiKey, path: string): string
 }
 
-type GateSettings = Pick<Settings, 'gateOrder' | 'plans' | 'quotaWindow' | 'gracePeriod'>
+type GateSettings = Pick<Settings, 'gateOrder' | 'plans' | 'quotaWindow' | 'gracePeriod' | 'quotaHeaders'>
 
 /** Whether a request is admitted, what acts on it from here on, and what it changes in the counters of its account. */
 export interface GateDecision extends Counted {
@@ -47,7 +49,10 @@ export interface GateDecision extends Counted {
   principal: Principal | undefined
   /** Whose disabled key it carries. */
   disabled: Principal | undefined
+  /** The quota that it was charged to, or that refuses it. */
   allowance: Allowance | undefined
+  /** What is left of a quota that it was not charged to, where its response tells that. */
+  unspent: Allowance | undefined
   fault: TriggeredFault | undefined
 }
 
@@ -57,6 +62,7 @@ export const UNKNOWN_KEY: GateDecision = {
   principal: undefined,
   disabled: undefined,
   allowance: undefined,
+  unspent: undefined,
   fault: undefined,
   ordinal: 0,
   bucket: undefined,
@@ -79,7 +85,9 @@ export function decideAdmission(
   const key = account.keys.find(({ hash }) => hash === request.keyHash)
   if (key === undefined) return UNKNOWN_KEY
   const principal = { account, key, now }
-  if (key.disabled) return { ...UNKNOWN_KEY, disabled: principal }
+  if (key.disabled) {
+    return { ...UNKNOWN_KEY, disabled: principal, unspent: untouchedQuota(request, now, terms.settings) }
+  }
   const quota = operation?.quota
   let refusal: Refusal | undefined
   let bucket: string | undefined
@@ -105,12 +113,65 @@ export function decideAdmission(
     principal,
     disabled: undefined,
     allowance: charged?.allowance,
+    unspent: charged === undefined ? unspentOf(request, key, counting, now, terms) : undefined,
     fault: faults?.triggered,
     ordinal: counting.requests + 1,
     bucket,
     hits: charged?.hits,
     tallies: faults?.counted,
   }
+}
+
+function unspentOf(
+  { operation, neighbour }: GateRequest,
+  key: ApiKey,
+  { quotas }: Readonly<Counting>,
+  now: number,
+  terms: GateTerms,
+): Allowance | undefined {
+  const { quotaHeaders } = terms.settings
+  const { path, quota } = operation ?? neighbour ?? {}
+  if (quota === undefined || path === undefined) return undefined
+  if (quotaHeaders !== 'valid-key' && quotaHeaders !== 'any-request') return undefined
+  const { limit, window, start } = chargeFor(quota, key, now, terms)
+  const hits = currentHits(quotas.get(terms.bucketOf(key, path)), { window, start }, now)
+  return { allowed: true, ...whatIsLeft(hits, limit, window) }
+}
+
+/**
+ * Takes back what one request was charged, and says what is left then. Nothing is taken back from a later window than
+ * that of `charged`, which the response would have told.
+ */
+export function refundQuota(
+  counting: Counting,
+  { path, quota }: Pick<Operation, 'path' | 'quota'>,
+  key: ApiKey,
+  charged: Allowance,
+  { bucketOf }: GateTerms,
+): Allowance {
+  const bucket = bucketOf(key, path)
+  const hits = counting.quotas.get(bucket)
+  if (quota === undefined || hits === undefined || hits.used === 0) return charged
+  const after = { ...hits, used: hits.used - 1 }
+  const left = whatIsLeft(after, charged.limit, quota.window)
+  if (left.resetAt !== charged.resetAt) return charged
+  counting.quotas.set(bucket, after)
+  return { allowed: true, ...left }
+}
+
+/**
+ * What the response to a request without a valid key tells of the quota of its path: all of it is left. `undefined` where
+ * such a response tells nothing.
+ */
+export function untouchedQuota(
+  { operation, neighbour }: Pick<GateRequest, 'operation' | 'neighbour'>,
+  now: number,
+  { quotaHeaders, quotaWindow: start }: GateSettings,
+): Allowance | undefined {
+  const { quota } = operation ?? neighbour ?? {}
+  if (quotaHeaders !== 'any-request' || quota === undefined) return undefined
+  const { limit, window } = quota
+  return { allowed: true, ...whatIsLeft(currentHits(undefined, { window, start }, now), limit, window) }
 }
 
 /** Source: "API access is limited to the plan tier named Stone and higher tiers." */

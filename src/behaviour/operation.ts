@@ -4,6 +4,7 @@ import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/accou
 import type { Decision } from '../domain/errors.ts'
 import type { Json } from '../ground/json.ts'
 import type { Reading } from '../http/reply.ts'
+import type { Query } from '../http/target.ts'
 
 /** A contract with the behaviour of each of its operations: everything that decides what the service answers. */
 export interface ServiceContract extends Contract {
@@ -25,7 +26,8 @@ export type Answer = { data: Json; source?: undefined } | Reading
 
 /** What a request to an operation consists of, beside its method, its path and its key. */
 export interface SampleRequest {
-  query?: Readonly<Record<string, string>>
+  /** A parameter with several values is sent several times. */
+  query?: Query
   /** Sent as JSON; a string is sent as it is. */
   body?: unknown
   headers?: Readonly<Record<string, string>>

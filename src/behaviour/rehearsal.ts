@@ -70,7 +70,7 @@ export class Rehearsal implements SampleAccount {
   enter(operation: Operation, keyHash: string): GateDecision {
     const { settings } = this.contract
     const counting = { quotas: this.#quotas, tallies: new Map(), requests: 0 }
-    const request = { keyHash, method: operation.method, operation, meetsFaults: false }
+    const request = { keyHash, method: operation.method, operation, neighbour: undefined, meetsFaults: false }
     const bucket = (key: ApiKey, path: string) => bucketOf(key.hash, path, settings.quotaScope)
     const terms = { settings, enforceQuotas: true, bucketOf: bucket }
     return decideAdmission(request, this.#state, counting, this.now, terms)

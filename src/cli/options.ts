@@ -71,7 +71,7 @@ function readArguments(
 ): { texts: ReadonlyMap<string, string[]>; positionals: string[] } {
   const names = new Map(Object.entries(table).map(([name, option]) => [flagOf(name, option), name]))
   const { tokens, positionals } = parseArgs({
-    args: [...args],
+    args: args.map((argument, index) => withValue(argument, args[index + 1], table)),
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -133,6 +133,14 @@ export async function refuseUnknownVariables(
 
 function variablesOf(table: Options): string[] {
   return Object.entries(table).map(([name, option]) => variableOf(name, option))
+}
+
+/** A flag that may stand alone, with the value that it has then. */
+function withValue(argument: string, next: string | undefined, table: Options): string {
+  if (next !== undefined && !next.startsWith('-')) return argument
+  const row = Object.entries(table).find(([name, option]) => argument === `--${flagOf(name, option)}`)
+  const bare = row?.[1].kind.bare
+  return bare === undefined ? argument : `${argument}=${bare}`
 }
 
 function split(variable: string | undefined, { kind }: Option<unknown>): string[] | undefined {

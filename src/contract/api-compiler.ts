@@ -10,12 +10,16 @@ import { compileBodyCheck, compileQueryCheck, type Parameter } from './request-c
 import { compileResponse } from './response-compiler.ts'
 import { compileRules, type Rule, type RulesText } from './rules.ts'
 import type { SchemaCompiler } from './schema-compiler.ts'
+import { compileWriter as compileFixedWriter, type WriterCompiler } from './writer.ts'
 
-/** Compiles a document, its schemas with `compile`. @throws ContractError for anything that would not work later. */
-export function compileApi(document: ApiDocument, compile: SchemaCompiler): Api {
+/**
+ * Compiles a document, its schemas with `compile`, and what writes its responses with `compileWriter`.
+ * @throws ContractError for anything that would not work later.
+ */
+export function compileApi(document: ApiDocument, compile: SchemaCompiler, compileWriter = compileFixedWriter): Api {
   const { resolved, catalogue, file } = document
   const validators = new DocumentValidators(document, compile)
-  const compiler = new OperationCompiler(document, validators)
+  const compiler = new OperationCompiler(document, validators, compileWriter)
   const operations: Operation[] = []
   const routes = new Map<string, Map<string, Operation>>()
   for (const [path, item] of Object.entries(resolved.paths ?? {})) {
@@ -48,13 +52,15 @@ export function compileApi(document: ApiDocument, compile: SchemaCompiler): Api 
 class OperationCompiler {
   readonly #document: ApiDocument
   readonly #validators: DocumentValidators
+  readonly #compileWriter: WriterCompiler
   readonly #responses = new Map<Json, ResponseContract>()
   /** By JSON pointer to the object that has them. */
   readonly #rules = new Map<string, readonly Rule[]>()
 
-  constructor(document: ApiDocument, validators: DocumentValidators) {
+  constructor(document: ApiDocument, validators: DocumentValidators, compileWriter: WriterCompiler) {
     this.#document = document
     this.#validators = validators
+    this.#compileWriter = compileWriter
   }
 
   compile(path: string, method: string, item: Json, operation: OpenAPIV3_1.OperationObject): Operation {
@@ -95,7 +101,7 @@ class OperationCompiler {
   #response(status: string, response: Json, pointer: string): ResponseContract {
     const known = this.#responses.get(response)
     if (known?.status === Number(status)) return known
-    const compiled = compileResponse(status, response, pointer, this.#validators)
+    const compiled = compileResponse(status, response, pointer, this.#validators, this.#compileWriter)
     this.#responses.set(response, compiled)
     return compiled
   }

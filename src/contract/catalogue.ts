@@ -1,5 +1,5 @@
 import type { Problem, Problems } from '../domain/errors.ts'
-import { isObject, type Json, pointTo, stepsOf } from '../ground/json.ts'
+import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import { shorten, show } from '../ground/show.ts'
 import { ContractError } from './contract-error.ts'
 
@@ -8,6 +8,8 @@ interface Reason {
   message: string
   /** Whether it occurs before the operation is known, so that no operation declares it. */
   outside?: boolean
+  /** The code that is answered in place of that which has the reason. Only a reason outside can have one. */
+  code?: string
 }
 
 interface Entry extends Reason {
@@ -31,8 +33,8 @@ export class Catalogue {
   readonly #entries: ReadonlyMap<string, Entry>
   readonly #ranks: ReadonlyMap<string, number>
 
-  private constructor(entries: ReadonlyMap<string, Entry>) {
-    this.codes = [...entries.keys()]
+  private constructor(entries: ReadonlyMap<string, Entry>, first: readonly string[]) {
+    this.codes = [...new Set([...first, ...entries.keys()])]
     this.#entries = entries
     this.#ranks = new Map(this.codes.map((code, rank) => [code, rank]))
   }
@@ -47,11 +49,17 @@ export class Catalogue {
       if (code.startsWith('x-')) continue
       if (!expected.includes(code))
         throw new ContractError(file, pointTo(pointer, code), `No behaviour answers with the code ${code}.`)
-      entries.set(code, { reasons: {}, ...(entry as Omit<Entry, 'reasons'>) })
+      const complete: Entry = { reasons: {}, ...(entry as Omit<Entry, 'reasons'>) }
+      const [moved] = Object.entries(complete.reasons).find(([, reason]) => reason.code && !reason.outside) ?? []
+      if (moved !== undefined) {
+        const place = pointTo(pointTo(`${pointTo(pointer, code)}/reasons`, moved), 'code')
+        throw new ContractError(file, place, 'Only a reason that is outside of every operation can have another code.')
+      }
+      entries.set(code, complete)
     }
     const missing = expected.find((code) => !entries.has(code))
     if (missing) throw new ContractError(file, pointer, `The catalogue needs an entry for the code ${missing}.`)
-    return new Catalogue(entries)
+    return new Catalogue(entries, foremostCodes(document, entries, file))
   }
 
   has(code: string): boolean {
@@ -95,7 +103,7 @@ export class Catalogue {
     const reason = Object.hasOwn(entry.reasons, problem.reason ?? '') ? entry.reasons[problem.reason ?? ''] : undefined
     return {
       status: reason?.status ?? entry.status,
-      code: problem.code,
+      code: reason?.code ?? problem.code,
       message: fillIn((reason ?? entry).message, problem),
     }
   }
@@ -105,6 +113,19 @@ export class Catalogue {
     if (entry === undefined) throw new Error(`The catalogue has no entry for the code ${code}.`)
     return entry
   }
+}
+
+/** The codes that the settings put before all others. What is no list of them is refused with the other settings. */
+function foremostCodes(document: Json, entries: ReadonlyMap<string, Entry>, file: string): string[] {
+  const pointer = '/x-settings/precedence/value'
+  const given = valueAt(document, pointer)
+  const codes = Array.isArray(given) ? given.filter((code) => typeof code === 'string') : []
+  const unknown = codes.findIndex((code) => !entries.has(code))
+  if (unknown >= 0) {
+    const reason = `The code ${codes[unknown]} is not in the catalogue /components/x-errors.`
+    throw new ContractError(file, pointTo(pointer, unknown), reason)
+  }
+  return codes
 }
 
 function fillIn(template: string, { field, value, about }: Problem<string>): string {

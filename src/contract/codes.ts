@@ -3,6 +3,8 @@ import type { Catalogue } from './catalogue.ts'
 import { ASSERTIONS, withConstraints } from './constraints.ts'
 import { ContractError } from './contract-error.ts'
 import { type CodeByKeyword, codeFor } from './problems.ts'
+import { follow } from './references.ts'
+import { optionalHeader } from './response-headers.ts'
 
 /** The methods that an operation can have. HEAD is answered by GET, and OPTIONS by nothing. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
@@ -105,15 +107,15 @@ function joinResponses(one: Json, other: Json): Json {
   const [first, second] = [one['headers'], other['headers']].map((headers) => (isObject(headers) ? headers : {}))
   const headers = Object.entries({ ...first, ...second }).map(([name, header]) => {
     const inBoth = Object.hasOwn(first ?? {}, name) && Object.hasOwn(second ?? {}, name)
-    return [name, inBoth ? header : { ...optional(header), required: false }]
+    return [name, inBoth ? header : optional(header)]
   })
   return { ...one, ...other, headers: Object.fromEntries(headers) }
 }
 
 function optional(header: unknown): Json {
-  if (!isObject(header) || typeof header['$ref'] !== 'string') return isObject(header) ? header : {}
-  // A reference cannot have `required` beside it.
-  return { description: `See ${stepsOf(header['$ref']).at(-1)}.`, schema: { $ref: `${header['$ref']}/schema` } }
+  const reference = isObject(header) ? header['$ref'] : undefined
+  if (typeof reference === 'string') return optionalHeader(stepsOf(reference).at(-1) ?? '')
+  return isObject(header) ? { ...header, required: false } : {}
 }
 
 /** The codes of the operation's parameters and body. */
@@ -170,14 +172,6 @@ function schemaCodes(
 function asserts(keyword: string, value: unknown): boolean {
   if (keyword === 'additionalProperties') return value === false
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
-}
-
-/** What a local reference refers to. Any other value is returned as it is. */
-export function follow(document: Json, value: unknown): unknown {
-  const reference = isObject(value) ? value['$ref'] : undefined
-  return typeof reference === 'string' && reference.startsWith('#/')
-    ? follow(document, valueAt(document, reference.slice(1)))
-    : value
 }
 
 function codesOf(response: unknown): string[] {

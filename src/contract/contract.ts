@@ -12,6 +12,7 @@ import { type DocumentOptions, readDocument, resolveDocument } from './document.
 import { canonicalHostname } from './hostname.ts'
 import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
+import { compileShortWriter, compileWriter } from './writer.ts'
 
 /** The compiled openapi.yaml, with what behaviour reads from it. */
 export interface Contract extends Api {
@@ -43,7 +44,9 @@ export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
 export async function compileContract(options: DocumentOptions, compilerFor = usualCompiler): Promise<Contract> {
   const text = await readDocument({ ...options, codes: ERROR_CODES })
   const settings = await readSettings(text)
-  const document = await resolveDocument(text)
+  // Of the service's own ids. The response may have one of the client's.
+  const requestId = valueAt(text.source, REQUEST_ID_SCHEMA)
+  const document = await resolveDocument(text, settings)
   // One request asks for the same name several times, and so do later requests. The remembered text also takes the
   // place of the many equal ones that accounts would otherwise store.
   const canonical = memoize((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
@@ -54,11 +57,11 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
   })
   const schemas = (document.resolved.components?.schemas ?? {}) as Record<string, Json>
   return {
-    ...compileApi(document, compiler),
+    ...compileApi(document, compiler, settings.decimals === 'kept' ? compileWriter : compileShortWriter),
     settings,
     canonicalHostname: canonical,
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
-    requestIds: requestIdFormat(valueAt(document.resolved, REQUEST_ID_SCHEMA), document.file),
+    requestIds: requestIdFormat(requestId, document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
     recordForm: recordForm(schemas),
   }

@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
-import { type Json, pointTo, valueAt } from '../ground/json.ts'
+import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { violationOf } from '../ground/schema.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { CodesBySetting } from './codes.ts'
@@ -39,6 +39,14 @@ function namedCodes(key: string, value: unknown): { step: string; code: string }
     case 'x-error':
     case 'x-error-defaults':
       return Object.entries(value as Record<string, string>).map(([step, code]) => ({ step, code }))
+    case 'x-errors':
+      return Object.entries(value as Json).flatMap(([entry, content]) => {
+        const reasons = isObject(content) && isObject(content['reasons']) ? content['reasons'] : {}
+        return Object.entries(reasons).flatMap(([name, reason]) => {
+          const code = isObject(reason) ? reason['code'] : undefined
+          return typeof code === 'string' ? [{ step: `${entry}/reasons/${name}/code`, code }] : []
+        })
+      })
     case 'x-codes-by-setting':
       return Object.entries(value as CodesBySetting).flatMap(([setting, codes]) =>
         Object.entries(codes).map(([given, code]) => ({ step: pointTo(setting, given), code })),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../domain/errors.ts'
+import type { Settings } from '../domain/settings.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { Catalogue } from './catalogue.ts'
 import { placeCodes } from './codes.ts'
@@ -11,6 +12,7 @@ import { checkCodes, checkConstraints, checkIds, checkOpenApi, checkReferences }
 import { checkExtensions, type Extension, extensionsOf } from './extensions.ts'
 import { applyOverlay, type Overlay } from './overlay.ts'
 import { type PreparedDocument, readPrepared } from './prepared.ts'
+import { placeHeaders } from './response-headers.ts'
 import { type RulesText, readRules } from './rules.ts'
 import { parseYaml } from './yaml.ts'
 
@@ -83,10 +85,14 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
   }
 }
 
-/** Places the codes, validates the result as OpenAPI, and follows its references. @throws ContractError */
-export async function resolveDocument(text: DocumentText): Promise<ApiDocument> {
+/**
+ * Places the codes and the headers that the settings ask for, validates the result as OpenAPI, and follows its
+ * references. A document without settings has its headers where they are written. @throws ContractError
+ */
+export async function resolveDocument(text: DocumentText, settings?: Settings): Promise<ApiDocument> {
   const { prepared, catalogue, file, validated } = text
   const source = prepared?.source ?? placeCodes(text.source, catalogue, file)
+  if (prepared === undefined && settings !== undefined) placeHeaders(source, settings)
   if (!validated) await checkOpenApi(source, file)
   const resolved = followReferences(source) as OpenAPIV3_1.Document
   // The same object, because a copy would read the property `extensions`.

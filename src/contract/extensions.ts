@@ -49,7 +49,7 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
             type: 'object',
             additionalProperties: false,
             required: ['message'],
-            properties: { status, message: text, outside: { type: 'boolean' }, 'x-assumption': {} },
+            properties: { status, code: text, message: text, outside: { type: 'boolean' }, 'x-assumption': {} },
           },
         },
       },

@@ -3,7 +3,7 @@ import type { Violation } from '../ground/schema.ts'
 import { show } from '../ground/show.ts'
 import type { ResponseContract } from './api.ts'
 import type { DocumentValidators } from './document-validators.ts'
-import { compileWriter } from './writer.ts'
+import type { WriterCompiler } from './writer.ts'
 
 type Headers = Readonly<Record<string, { required?: boolean; schema: Json }>>
 
@@ -13,6 +13,7 @@ export function compileResponse(
   response: Json,
   pointer: string,
   validators: DocumentValidators,
+  compileWriter: WriterCompiler,
 ): ResponseContract {
   if (!/^[2-5][0-9]{2}$/.test(status)) throw validators.error(pointer, 'A response has an explicit status.')
   const [anyType] = Object.keys((response['content'] ?? {}) as Json)

@@ -1,8 +1,9 @@
 import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
-import { follow, METHODS } from './codes.ts'
+import { METHODS } from './codes.ts'
 import { ASSERTIONS } from './constraints.ts'
 import { DATA, NAMES } from './extensions.ts'
 import { type CodeByKeyword, codeFor } from './problems.ts'
+import { follow } from './references.ts'
 import { isRefusedBy, type RulesText, readRules } from './rules.ts'
 
 /** What a schema says of the shape of a value. Everything else limits the values. */

@@ -2,6 +2,7 @@ import type { OperationBehaviour, SampleRequest } from '../behaviour/operation.t
 import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import { define, isObject, type Json } from '../ground/json.ts'
+import type { Query } from '../http/target.ts'
 
 const UNSUPPORTED = 'unsupported'
 
@@ -14,9 +15,13 @@ export function* deviationsOf(
   const all = accepted.map((sample) => sample(rehearsal))
   const [plain = {}] = all
   yield* inQuery(operation, plain)
-  if (!operation.readsBody) return
+  if (!operation.readsBody) {
+    yield { ...plain, body: {} }
+    return
+  }
   yield { ...plain, body: '' }
   yield { ...plain, body: '{' }
+  yield { ...plain, body: '{"a":1,"a":1}' }
   yield { ...plain, headers: { 'Content-Type': 'text/plain' } }
   yield { ...plain, headers: { 'Content-Encoding': 'gzip' } }
   const samples: Json = Object.assign({}, ...all.map(({ body }) => (isObject(body) ? body : {})))
@@ -28,8 +33,9 @@ export function* deviationsOf(
 function* inQuery({ parameterSchemas }: Operation, plain: SampleRequest): Generator<SampleRequest> {
   const query = plain.query ?? {}
   for (const name of parameterSchemas.keys()) {
-    yield { ...plain, query: without(query, name) as Record<string, string> }
+    yield { ...plain, query: without(query, name) as Query }
     yield { ...plain, query: { ...query, [name]: '' } }
+    yield { ...plain, query: { ...query, [name]: ['one', 'two'] } }
   }
   yield { ...plain, query: { ...query, [UNSUPPORTED]: '1' } }
 }

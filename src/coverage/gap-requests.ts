@@ -6,8 +6,8 @@ import type { Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
 import { includesApiAccess } from '../domain/plans.ts'
 import { deriveKey, hashKey, identityOf } from '../ground/secrets.ts'
-import { type MediaFields, readText } from '../http/body.ts'
-import { writeQuery } from '../http/target.ts'
+import { createBodyReader, type MediaFields } from '../http/body.ts'
+import { type Parameters, type Query, queryMeaning, writeQuery } from '../http/target.ts'
 import { keyEvidenceOf } from '../journal/entry.ts'
 import { Coverage } from './coverage.ts'
 import { deviationsOf } from './deviations.ts'
@@ -173,14 +173,15 @@ function usualCredentials({ keys }: AccountState): Credentials {
 function perform(
   { contract, operation }: Scene,
   rehearsal: Rehearsal,
-  { query = {}, body, padTo, times, headers: own }: SampleRequest,
+  { query: sent = {}, body, padTo, times, headers: own }: SampleRequest,
   { hash, request: credentials }: Credentials = usualCredentials(rehearsal.state),
 ): Candidate {
   const headers = { ...own, ...credentials.headers }
+  const parameters = parametersOf(sent)
   rehearsal.plan({
     plane: 'service',
     method: operation.method,
-    path: operation.path + writeQuery(Object.entries(query)),
+    path: operation.path + writeQuery(parameters),
     ...(credentials.key !== undefined && { key: credentials.key }),
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),
@@ -191,7 +192,8 @@ function perform(
   const { settings, catalogue } = contract
   const text = typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
   const bodyBytes = padTo ?? Buffer.byteLength(text)
-  const read = operation.readsBody ? readText(text, bodyBytes, mediaFields(headers), settings) : undefined
+  const query = queryMeaning(settings)(parameters)
+  const read = createBodyReader(settings).readText(text, bodyBytes, mediaFields(headers), operation)
   const gate = rehearsal.enter(operation, hash)
   const judgement = gate.refusal ?? judge({ operation, query, body: read }, state, contract, now)
   const problem = judgement.ok ? undefined : judgement.problems[0]
@@ -210,9 +212,13 @@ function perform(
       allowance: gate.allowance,
       now,
       key: keyEvidenceOf(gate.principal ?? gate.disabled, settings.gracePeriod),
-      group: query['id'] === undefined ? undefined : state.groups.get(query['id']),
+      group: typeof query['id'] === 'string' ? state.groups.get(query['id']) : undefined,
     },
   }
+}
+
+function parametersOf(query: Query): Parameters {
+  return Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
 }
 
 function mediaFields(headers: Readonly<Record<string, string>>): MediaFields {

@@ -42,18 +42,20 @@ const BESIDE_SCHEMAS = ['unauthorized', 'rate_limited', 'internal_error']
 
 /** Every limit edge of the contract, in the order of its operations. */
 export function limitEdgesOf(contract: Contract): LimitEdge[] {
-  const { operations } = contract
+  const { operations, settings } = contract
   const defaults = (contract.document.source['x-error-defaults'] ?? {}) as CodeByKeyword
   const edges = operations.flatMap((operation) => [
     ...[...operation.parameterSchemas].flatMap(([name, schema]) =>
       limitsIn(schema, name, 'query', operation, defaults),
     ),
     ...limitsIn(operation.bodySchema, '', 'body', operation, defaults),
-    ...(operation.readsBody ? bodyLimit(operation, contract.settings.bodyLimit) : []),
+    ...(operation.readsBody ? bodyLimit(operation, settings.bodyLimit) : []),
   ])
   const paths = new Map(operations.map((operation) => [operation.path, operation.quota]))
+  // A parameter without a value has no size where it counts as not sent.
+  const isSent = ({ of, size }: LimitEdge) => of !== 'query' || size > 0 || settings.emptyParameters === 'empty'
   return [
-    ...edges,
+    ...edges.filter(isSent),
     ...[...paths].flatMap(([path, quota]) => (quota === undefined ? [] : quotaLimit(path, quota.limit))),
   ]
 }

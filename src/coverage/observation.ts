@@ -1,6 +1,7 @@
 import type { Operation } from '../contract/api.ts'
 import type { DomainGroup } from '../domain/account.ts'
 import type { Allowance } from '../domain/quotas.ts'
+import type { Query } from '../http/target.ts'
 import type { KeyEvidence } from '../journal/entry.ts'
 
 /** What is known of one request once it is answered. */
@@ -13,7 +14,7 @@ export interface Observation {
   reason: string | undefined
   /** Whether a fault or a simulation answered, which says nothing about the service. */
   injected: boolean
-  query: Readonly<Record<string, string>>
+  query: Query
   /** The JSON value; `undefined` if no body was read, or if it was not JSON. */
   body: unknown
   bodyBytes: number

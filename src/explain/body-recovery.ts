@@ -1,6 +1,9 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Operation } from '../contract/api.ts'
+import type { Settings } from '../domain/settings.ts'
+import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { acceptsType, BYTE_ORDER_MARK } from '../http/charset.ts'
 import { parseNearlyJson } from './lenient-json.ts'
 import { spelt } from './wording.ts'
 
@@ -15,11 +18,22 @@ interface ReceivedBody {
   headers: Readonly<Record<string, string>>
 }
 
+/** Settings that decide what has to be corrected. */
+type RecoverySettings = Pick<
+  Settings,
+  'bodyLimit' | 'contentType' | 'requestCharset' | 'byteOrderMark' | 'duplicateFields'
+>
+
 /** The JSON object that the client probably meant with the bytes of a body. */
-export function recoverBody({ body, headers }: ReceivedBody, operation: Operation, bodyLimit: number): RecoveredBody {
+export function recoverBody(
+  { body, headers }: ReceivedBody,
+  operation: Operation,
+  settings: RecoverySettings,
+): RecoveredBody {
+  const { bodyLimit } = settings
   const { 'content-type': type, 'content-encoding': coding } = headers
   const changes: string[] = []
-  if (!isJsonType(type)) {
+  if (!acceptsType(type, settings)) {
     changes.push(
       `The header \`Content-Type\` is application/json${type === undefined ? '' : ` instead of ${spelt(type)}`}.`,
     )
@@ -32,7 +46,7 @@ export function recoverBody({ body, headers }: ReceivedBody, operation: Operatio
   if (body.length === 0) return { body: undefined, changes: [...changes, 'The body, which was empty, is an example.'] }
   if (body.length > bodyLimit) changes.push(`The body is written in no more than ${bodyLimit} bytes.`)
 
-  const { text, change } = decode(decompress(body, coding, bodyLimit))
+  const { text, change } = decode(decompress(body, coding, bodyLimit), settings)
   if (change !== undefined) changes.push(change)
   const { value, valid } = parse(text)
   const object = asObject(value, operation)
@@ -40,11 +54,9 @@ export function recoverBody({ body, headers }: ReceivedBody, operation: Operatio
     changes.push(`The body is an example, because what was sent is no JSON${valid ? ' object' : ''}.`)
   else if (!valid) changes.push('The body is valid JSON, which it nearly was.')
   else if (object !== value) changes.push('The body is a JSON object.')
+  else if (settings.duplicateFields === 'refused' && findDuplicateField(text) !== undefined)
+    changes.push('The body has each field once, with the last of its values.')
   return { body: object, changes }
-}
-
-function isJsonType(type: string | undefined): boolean {
-  return type !== undefined && /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type)
 }
 
 function decompress(body: Buffer, coding: string | undefined, limit: number): Buffer {
@@ -66,9 +78,7 @@ function decompress(body: Buffer, coding: string | undefined, limit: number): Bu
   }
 }
 
-const BYTE_ORDER_MARK = '\ufeff'
-
-function decode(bytes: Buffer): { text: string; change?: string } {
+function decode(bytes: Buffer, { byteOrderMark }: RecoverySettings): { text: string; change?: string } {
   for (const [encoding, mark] of [
     ['utf-16le', 'fffe'],
     ['utf-16be', 'feff'],
@@ -90,7 +100,7 @@ function decode(bytes: Buffer): { text: string; change?: string } {
     }
   }
   return text.startsWith(BYTE_ORDER_MARK)
-    ? { text: text.slice(1), change: 'The body has no byte order mark.' }
+    ? { text: text.slice(1), ...(byteOrderMark === 'refused' && { change: 'The body has no byte order mark.' }) }
     : { text }
 }
 

@@ -5,10 +5,11 @@ import { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
+import type { Settings } from '../domain/settings.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import type { Json } from '../ground/json.ts'
 import { tooLarge } from '../http/body.ts'
-import { firstOfEach, type Parameters } from '../http/target.ts'
+import { type Parameters, queryMeaning } from '../http/target.ts'
 import { correctBody } from './body-correction.ts'
 import { BodyDraft } from './body-draft.ts'
 import { type RecoveredBody, recoverBody } from './body-recovery.ts'
@@ -43,10 +44,11 @@ export function correctContent(
 ): Content | undefined {
   const { operation, parameters: given, rest } = sent
   const rehearsal = new Rehearsal(contract, account)
-  const recovered = bodyIn(sent, contract.settings.bodyLimit)
+  const recovered = bodyIn(sent, contract.settings)
   const clues = [rest, recovered.body?.['id']].filter((clue): clue is string => typeof clue === 'string')
   const { parameters, changes } = correctQuery({ parameters: given, clues }, operation, rehearsal)
-  const query = firstOfEach(parameters)
+  // What was corrected has no parameter of the operation twice, where that is refused.
+  const query = queryMeaning(contract.settings)(parameters) as Readonly<Record<string, string>>
   const draft = new BodyDraft(recovered.body ?? {})
   if (contract.settings.nullFields === 'absent') dropNulls(draft)
 
@@ -94,14 +96,14 @@ export function exampleContent(operation: Operation, account: AccountState, cont
   return { ...example, changes: ['The request is an example, because too little of what was sent could be kept.'] }
 }
 
-function bodyIn({ operation, parameters, rest, headers, body }: RoutedRequest, limit: number): RecoveredBody {
+function bodyIn({ operation, parameters, rest, headers, body }: RoutedRequest, settings: Settings): RecoveredBody {
   const hasBytes = body !== undefined && body.length > 0
   if (!operation.readsBody) {
     return { body: undefined, changes: hasBytes ? ['The body was left out, because none is read.'] : [] }
   }
   const domains = hasBytes ? [] : domainsIn(parameters, rest, operation)
   if (domains.length > 0) return { body: { domains }, changes: ['The body names what stood in the target.'] }
-  return recoverBody({ headers, body }, operation, limit)
+  return recoverBody({ headers, body }, operation, settings)
 }
 
 /** Domains in the query or in the path, where clients put them that cannot send a body with DELETE. */

@@ -10,12 +10,13 @@ import type { Settings } from '../domain/settings.ts'
 import { pointTo, readJson, valueAt } from '../ground/json.ts'
 import { findPublicKey } from '../ground/secrets.ts'
 import { bytesOf, textOf } from '../http/content.ts'
-import { queryOf, readQuery } from '../http/target.ts'
+import { createQueryReader, queryOf } from '../http/target.ts'
 import {
   describeEntry,
   describeInjection,
   describeProblem,
   describeQuota,
+  isUnread,
   type ProblemReport,
   type RequestReport,
 } from '../journal/description.ts'
@@ -114,7 +115,7 @@ function received({ method, target, headers, body }: Entry): ReceivedRequest {
     const name = (headers[index] ?? '').toLowerCase()
     if (name !== 'authorization' && name !== '__proto__') fields[name] = headers[index + 1] ?? ''
   }
-  return { method, target, headers: fields, body: body && bytesOf(body) }
+  return { method, target, headers: fields, body: body === undefined || isUnread(body) ? undefined : bytesOf(body) }
 }
 
 /** What happened, in one or two sentences. */
@@ -123,10 +124,15 @@ function summarise(entry: Entry, problems: readonly { message: string }[], setti
   if (injected) return summariseInjected(entry)
   if (failure !== undefined) return 'The stand-in itself failed, so the response says nothing about the request.'
   if (status === undefined) {
+    const [problem] = problems
+    if (decided === undefined && problem !== undefined)
+      return `The connection was closed without a response: ${problem.message}`
     if (decided === undefined) return 'The client left before its request was complete, so no response was sent.'
     return `${describeDecision(entry)} The client left before the response was sent.`
   }
-  if (code === undefined) return `${operation?.id ?? 'The request'} succeeded.`
+  if (code === undefined && operation === undefined)
+    return 'A browser asked what pages of another origin may send. That needs no key and costs no quota.'
+  if (code === undefined) return `${operation?.id} succeeded.`
   const [first, ...others] = problems
   const more = others.length === 0 ? '' : others.length === 1 ? ' One more problem' : ` ${others.length} more problems`
   const then = more === '' ? '' : `${more} would remain after this one.`
@@ -177,7 +183,7 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
     code,
     reason: problems[0]?.reason,
     injected,
-    query: readQuery(queryOf(entry.target)),
+    query: createQueryReader(contract.settings)(queryOf(entry.target)),
     body: operation.readsBody && body !== undefined ? readJson(textOf(body)) : undefined,
     bodyBytes: body?.size ?? 0,
     allowance,
@@ -192,7 +198,10 @@ function evidenceOf(entry: Entry, operation: Operation, status: number, contract
 const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   path: ['routing', 'path-matching'],
   method: ['routing'],
-  'content-type': ['content-type'],
+  'content-type': ['content-type', 'request-charset'],
+  'duplicate-field': ['duplicate-fields'],
+  unread: ['unread-bodies'],
+  malformed: ['not-http'],
   bytes: ['body-limit'],
   query: ['unknown-query-parameters'],
   repeated: ['repeated-domains'],
@@ -207,12 +216,14 @@ function assumptionsBehind(
   { document }: Contract,
 ): { id: string; spec: string }[] {
   if (injected || status === undefined) return []
-  const entry = `/components/x-errors/${code}`
+  // The catalogue may answer another code than that which has the reason.
+  const entry = `/components/x-errors/${problems[0]?.code ?? code}`
   const reason = problems[0]?.reason
   const place = operation && `${pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())}/responses`
   const reasonHasStatus =
     reason !== undefined && valueAt(document.source, `${entry}/reasons/${reason}/status`) !== undefined
-  const holders = code === undefined ? [place] : [reasonHasStatus ? `${entry}/reasons/${reason}` : entry]
+  const ofSuccess = place ?? '/x-settings/cors'
+  const holders = code === undefined ? [ofSuccess] : [reasonHasStatus ? `${entry}/reasons/${reason}` : entry]
   for (const setting of DECISIVE[reason ?? ''] ?? []) holders.push(`/x-settings/${setting}`)
   return document.extensions
     .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))

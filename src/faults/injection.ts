@@ -4,6 +4,7 @@ import type { Operation } from '../contract/api.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { fraction, scramble } from '../ground/chance.ts'
+import type { Query } from '../http/target.ts'
 
 /** What is injected into one exchange, and who asked for it. Every source yields the same kind of value. */
 export interface Injection {
@@ -38,7 +39,7 @@ export interface NamedDomain {
 export interface InjectionTarget {
   request: IncomingMessage
   operation: Operation
-  query: Readonly<Record<string, string>>
+  query: Query
   principal: Principal
   allowance: Allowance | undefined
 }

@@ -27,7 +27,7 @@ export function sampleProblem(
     code,
     ...(reason !== undefined && { reason }),
     field: sampleField(operation, code, reason) ?? field,
-    value: sampleValue(code, reason, query['id'], named) ?? domain,
+    value: sampleValue(code, reason, [query['id']].flat()[0], named) ?? domain,
     about: {
       ...{ domain, features: 'a monitoring feature', type: 'array', given: 'string', limit, count: limit + 1 },
       ...{ path: operation.path, method: request.method ?? '', allowed: [...(methods?.keys() ?? [])].join(', ') },

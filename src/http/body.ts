@@ -3,13 +3,19 @@ import type { Operation } from '../contract/api.ts'
 import { type Problem, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
+import { findDuplicateField } from '../ground/duplicate-fields.ts'
+import { pointTo } from '../ground/json.ts'
+import { acceptsType, BYTE_ORDER_MARK, createDecoder } from './charset.ts'
 import type { Content } from './content.ts'
 
 /** A body that was read: a JSON value, or why it is none. `content` is what was received, acceptable or not. */
-export type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
+type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
 
 /** Settings of an API that decide how bodies are read. */
-export type BodySettings = Pick<Settings, 'bodyLimit' | 'contentType'>
+export type BodySettings = Pick<
+  Settings,
+  'bodyLimit' | 'contentType' | 'requestCharset' | 'byteOrderMark' | 'duplicateFields' | 'unreadBodies'
+>
 
 /** The header fields that say what a body is. */
 export interface MediaFields {
@@ -18,8 +24,6 @@ export interface MediaFields {
 }
 
 const NOTHING = Buffer.alloc(0)
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
 /** A request whose body may have arrived before anybody asks for it. */
 export interface Arrival {
@@ -29,37 +33,71 @@ export interface Arrival {
   arrived: Buffer | undefined
 }
 
-/**
- * Reads the body that the operation asks for; `undefined` where it asks for none. A body that has already arrived is
- * read at once. The checks follow the order of the specification's codes: type, size, presence, syntax.
- */
-export function readBody(
-  request: IncomingMessage,
-  { readsBody, bodyOptional }: Pick<Operation, 'readsBody' | 'bodyOptional'>,
-  settings: BodySettings,
-): Awaitable<ReadBody | undefined> {
-  if (!readsBody || (bodyOptional && !hasBody(request))) return undefined
-  const problem = findMediaProblem(request.headers, settings)
-  if (problem !== undefined) return refuse(problem)
-  const { bodyLimit } = settings
-  return whenReady(readBytes(request, bodyLimit), (bytes) =>
-    bytes === undefined ? refuse(tooLarge(bodyLimit)) : parseBytes(bytes),
-  )
+/** Reads bodies by the settings of an API. */
+export interface BodyReader {
+  /**
+   * Reads the body that the operation asks for; `undefined` where it asks for none. A body that has already arrived is
+   * read at once. The checks follow the order of the specification's codes: type, size, presence, syntax.
+   */
+  read(
+    request: IncomingMessage,
+    operation: Pick<Operation, 'readsBody' | 'bodyOptional'>,
+  ): Awaitable<ReadBody | undefined>
+  /** Reads a body that is a text in memory, as `read` reads one from a connection. `size` is in bytes. */
+  readText(
+    text: string,
+    size: number,
+    fields: MediaFields,
+    operation: Pick<Operation, 'readsBody'>,
+  ): ReadBody | undefined
 }
 
-/** Reads a body that is a text in memory, as `readBody` reads one from a connection. `size` is in bytes. */
-export function readText(text: string, size: number, fields: MediaFields, settings: BodySettings): ReadBody {
-  const problem = findMediaProblem(fields, settings)
-  if (problem !== undefined) return refuse(problem)
-  if (size > settings.bodyLimit) return refuse(tooLarge(settings.bodyLimit))
-  return parseText(text, { held: text, size })
+export function createBodyReader(settings: BodySettings): BodyReader {
+  const { bodyLimit, unreadBodies, duplicateFields, byteOrderMark } = settings
+  const decode = createDecoder(settings)
+  const parse = duplicateFields === 'last' ? parseLast : parseUnique
+
+  function parseBytes(bytes: Buffer, type: string | undefined): ReadBody {
+    const text = decode(bytes, type)
+    return parseText(text, { held: text ?? bytes, size: bytes.length })
+  }
+
+  /** `text` is `undefined` if the bytes are not in their charset. */
+  function parseText(text: string | undefined, content: Content): ReadBody {
+    if (content.size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
+    return text === undefined ? { ...refuse({ code: 'invalid_json' }), content } : parse(text, content)
+  }
+
+  return {
+    read(request, { readsBody, bodyOptional }) {
+      if (!readsBody) return unreadBodies === 'refused' && hasBody(request) ? UNREAD : undefined
+      if (bodyOptional && !hasBody(request)) return undefined
+      const { headers } = request
+      const problem = findMediaProblem(headers, settings)
+      if (problem !== undefined) return refuse(problem)
+      return whenReady(readBytes(request, bodyLimit), (bytes) =>
+        bytes === undefined ? refuse(tooLarge(bodyLimit)) : parseBytes(bytes, headers['content-type']),
+      )
+    },
+
+    readText(text, size, fields, { readsBody }) {
+      if (!readsBody) return unreadBodies === 'refused' && size > 0 ? UNREAD : undefined
+      const problem = findMediaProblem(fields, settings)
+      if (problem !== undefined) return refuse(problem)
+      if (size > bodyLimit) return refuse(tooLarge(bodyLimit))
+      const isMarked = byteOrderMark === 'ignored' && text.startsWith(BYTE_ORDER_MARK)
+      return parseText(isMarked ? text.slice(1) : text, { held: text, size })
+    },
+  }
 }
+
+const UNREAD = refuse({ code: 'invalid_request_body', reason: 'unread' })
 
 function findMediaProblem(
   { 'content-type': type, 'content-encoding': coding }: MediaFields,
-  { contentType }: BodySettings,
+  settings: Pick<Settings, 'contentType' | 'requestCharset'>,
 ): Problem | undefined {
-  if (contentType === 'required' && !JSON_TYPE.test(type ?? '')) {
+  if (!acceptsType(type, settings)) {
     return { code: 'invalid_request_body', reason: 'content-type', value: type ?? null }
   }
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
@@ -68,27 +106,20 @@ function findMediaProblem(
   return undefined
 }
 
-function parseBytes(bytes: Buffer): ReadBody {
-  // RFC 8259 §8.1: JSON is UTF-8 without a byte order mark.
-  const text = decode(bytes)
-  return parseText(text, { held: text ?? bytes, size: bytes.length })
-}
-
-/** `text` is `undefined` if the bytes are not UTF-8. */
-function parseText(text: string | undefined, content: Content): ReadBody {
-  if (content.size === 0) return { ...refuse({ code: 'invalid_request_body', reason: 'absent' }), content }
+/** Of several fields with one name, `JSON.parse` keeps the last. */
+function parseLast(text: string, content: Content): ReadBody {
   try {
-    if (text !== undefined) return { ok: true, value: JSON.parse(text), content }
+    return { ok: true, value: JSON.parse(text), content }
   } catch {}
   return { ...refuse({ code: 'invalid_json' }), content }
 }
 
-function decode(bytes: Buffer): string | undefined {
-  try {
-    return UTF8.decode(bytes)
-  } catch {
-    return undefined
-  }
+function parseUnique(text: string, content: Content): ReadBody {
+  const body = parseLast(text, content)
+  const repeated = body.ok ? findDuplicateField(text) : undefined
+  if (repeated === undefined) return body
+  const field = pointTo('', repeated)
+  return { ...refuse({ code: 'invalid_json', reason: 'duplicate-field', field }), content }
 }
 
 /** The problem of a body of more than `limit` bytes. */

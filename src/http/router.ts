@@ -2,9 +2,10 @@ import type { Api, Operation } from '../contract/api.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 
+/** A refusal of a method has the methods that are allowed, and one of the operations of the path. */
 export type Route =
   | { ok: true; operation: Operation; parameters: Readonly<Record<string, string>> }
-  | (Refusal & { allow?: string })
+  | (Refusal & { allow?: string; neighbour?: Operation | undefined })
 
 type Methods = ReadonlyMap<string, Operation>
 
@@ -40,9 +41,11 @@ export function createRouter(
     if (operation !== undefined) return { ok: true, operation, parameters }
     const allowed = [...methods.keys()].flatMap((name) => (name === 'GET' && head === 'get' ? ['GET', 'HEAD'] : [name]))
     const allow = allowed.join(', ')
+    const [neighbour] = methods.values()
     return {
       ...refuse({ code: 'not_found', reason: 'method', value: method, about: { method, path, allowed: allow } }),
       allow,
+      neighbour,
     }
   }
 }

@@ -1,3 +1,5 @@
+import type { Settings } from '../domain/settings.ts'
+
 /** A request target (RFC 9112 §3.2) taken apart. Scheme and authority of the absolute form are left out. */
 export interface Target {
   path: string
@@ -8,9 +10,41 @@ export interface Target {
 /** The parameters of a query in their order, decoded. A name can occur more than once. */
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
+/** The values of parameters by name. There are several values only where an API refuses a parameter that is repeated. */
+export type Query = Readonly<Record<string, string | readonly string[]>>
+
+/** What the parameters of a query mean to an API. */
+export type QueryMeaning = (parameters: Parameters) => Query
+
 export function readTarget(target: string): Target {
   const { path, query } = splitTarget(target)
   return { path, query: query === undefined ? {} : readQuery(query) }
+}
+
+/** A function that reads the query of a target, where there is one, by the settings of an API. */
+export function createQueryReader(settings: QuerySettings): (text: string | undefined) => Query {
+  const { emptyParameters, repeatedParameters } = settings
+  if (emptyParameters === 'empty' && repeatedParameters === 'first') {
+    return (text) => (text === undefined ? {} : readQuery(text))
+  }
+  const meaning = queryMeaning(settings)
+  return (text) => (text === undefined ? {} : meaning(readParameters(text)))
+}
+
+export type QuerySettings = Pick<Settings, 'emptyParameters' | 'repeatedParameters'>
+
+/** The object that the function makes has no prototype, so a parameter can have any name. */
+export function queryMeaning({ emptyParameters, repeatedParameters }: QuerySettings): QueryMeaning {
+  return (parameters) => {
+    const query: Record<string, string | readonly string[]> = Object.create(null)
+    for (const [name, value] of parameters) {
+      if (value === '' && emptyParameters === 'absent') continue
+      const former = query[name]
+      if (former === undefined || repeatedParameters === 'last') query[name] = value
+      else if (repeatedParameters === 'refused') query[name] = [former, value].flat()
+    }
+    return query
+  }
 }
 
 /** The path and the query as they were sent. The query is `undefined` when there is no question mark. */
@@ -41,7 +75,7 @@ export function readParameters(query: string): Parameters {
 }
 
 /** The first value of each parameter. The object has no prototype, so a parameter can have any name. */
-export function firstOfEach(parameters: Parameters): Record<string, string> {
+function firstOfEach(parameters: Parameters): Record<string, string> {
   const query: Record<string, string> = Object.create(null)
   for (const [name, value] of parameters) query[name] ??= value
   return query

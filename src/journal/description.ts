@@ -78,9 +78,10 @@ export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact
 }
 
 export function describeProblem(problem: Problem<string>, catalogue: Catalogue, redact: Redact): ProblemReport {
-  const { code, field, value } = problem
+  const { field, value } = problem
+  const { code, message } = catalogue.answer(problem)
   const received = value === undefined ? undefined : shorten(redact(writeJson(value) ?? outline(value)), RECEIVED)
-  return { code, field: field ?? null, message: redact(catalogue.answer(problem).message), received: received ?? null }
+  return { code, field: field ?? null, message: redact(message), received: received ?? null }
 }
 
 export function describeQuota(allowance: Allowance | undefined): RequestReport['quota'] {

@@ -88,7 +88,7 @@ export class Verdict<Explanation> {
   #addViolation(entry: Entry, account: AccountState | undefined): void {
     this.#violations++
     // If a fault changed the response, the service's own code is what the client violated.
-    const code = (entry.decided ?? entry).code ?? ''
+    const code = (entry.decided ?? entry).code ?? entry.problems[0]?.code ?? ''
     this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
     if (this.#examples.length < EXAMPLES) this.#examples.push(this.#explain(entry, account))
   }

@@ -1,17 +1,25 @@
 import type { History, Worlds } from '../accounts/worlds.ts'
-import { decideAdmission, type GateDecision, type GateRequest, type GateTerms, UNKNOWN_KEY } from '../behaviour/gate.ts'
+import {
+  decideAdmission,
+  type GateDecision,
+  type GateRequest,
+  type GateTerms,
+  refundQuota,
+  UNKNOWN_KEY,
+  untouchedQuota,
+} from '../behaviour/gate.ts'
 import type { Contract } from '../contract/contract.ts'
 import { timeOn } from '../domain/clock.ts'
 import { countRequest } from '../domain/counting.ts'
 import type { ApiKey } from '../domain/keys.ts'
-import { bucketOf } from '../domain/quotas.ts'
+import { type Allowance, bucketOf } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import type { Store, Visitor } from '../store/store.ts'
-import type { Routed } from './stages.ts'
+import type { Admitted, Routed } from './stages.ts'
 
 export interface GateDeps {
   contract: Contract
@@ -39,16 +47,26 @@ export interface GateResult {
 }
 
 /** The result of a request whose key belongs to no account. */
-export const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined }
+const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined }
 
-/** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
-export type Gate = (routed: Routed, meetsFaults: boolean) => Awaitable<GateResult>
+export interface Gate {
+  /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
+  admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult>
+  /** The decision about a request of nobody in particular; nothing is asked and nothing counted. */
+  admitNobody(routed: Routed): GateResult
+  /** Whether responses tell of quotas that were not charged, so that a key matters even to a wrong method. */
+  tellsUncharged: boolean
+  /** Takes back the charge of a request that was admitted; what is left then, if the request was charged. */
+  refund(admitted: Admitted): Awaitable<Allowance | undefined>
+}
 
 /** Source: "Every request carries the header `Authorization: Bearer <API_KEY>`." */
 export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps): Gate {
   const { settings } = contract
   const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }
   const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
+  const tellsUncharged = settings.quotaHeaders === 'valid-key' || settings.quotaHeaders === 'any-request'
+  const admitNobody = settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
   // Clients send the same few keys again and again. A guess of a megabyte is not worth remembering.
   const readKey = memoize(
     (authorization): PresentedKey | undefined => {
@@ -58,24 +76,41 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     { limit: 10_000, longest: 200 },
   )
 
-  return function admit({ request: { headers, method = '' }, operation }, meetsFaults) {
+  function admit(routed: Routed, meetsFaults: boolean): Awaitable<GateResult> {
+    const {
+      request: { headers, method = '' },
+      operation,
+      neighbour,
+    } = routed
     const { authorization } = headers
     const presented = authorization === undefined ? undefined : readKey(authorization)
-    if (presented === undefined) return NO_ACCOUNT
+    if (presented === undefined) return admitNobody(routed)
     const { hash } = presented
-    const request: GateRequest = { keyHash: hash, method, operation, meetsFaults }
+    const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
     // One visit to the store for everything: nothing can come in between, and a request waits at most once.
-    const enter = visitorOf(request)
+    const enter = visitorOf(request, routed)
     const result = store.enter(hash, enter)
     if (result !== undefined && !(result instanceof Promise)) return result
-    return admitLater(result, presented, enter)
+    return admitLater(result, presented, enter, routed)
   }
 
-  function visitorOf(request: GateRequest): Visitor<GateResult> {
+  function tellUntouched(routed: Routed): GateResult {
+    return { ...NO_ACCOUNT, decision: { ...UNKNOWN_KEY, unspent: untouchedQuota(routed, clock(), settings) } }
+  }
+
+  function refund({ operation, principal: { key }, allowance }: Admitted): Awaitable<Allowance | undefined> {
+    if (allowance === undefined) return undefined
+    return store.enter(key.hash, (_, counting) => refundQuota(counting, operation, key, allowance, terms))
+  }
+
+  return { admit, admitNobody, tellsUncharged, refund }
+
+  function visitorOf(request: GateRequest, routed: Routed): Visitor<GateResult> {
     return (account, counting, incarnation) => {
       const decision = decideAdmission(request, account, counting, timeOn(account.clock, clock()), terms)
       countRequest(counting, decision, account.faults)
-      return decision === UNKNOWN_KEY ? NO_ACCOUNT : { decision, history: worlds.historyOf(account.id, incarnation) }
+      if (decision === UNKNOWN_KEY) return admitNobody(routed)
+      return { decision, history: worlds.historyOf(account.id, incarnation) }
     }
   }
 
@@ -84,11 +119,13 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     first: Promise<GateResult | undefined> | undefined,
     { secret, hash }: PresentedKey,
     enter: Visitor<GateResult>,
+    routed: Routed,
   ): Promise<GateResult> {
     const result = await first
     if (result !== undefined) return result
     const sandbox = await worlds.openSandbox(secret)
-    return sandbox === undefined ? NO_ACCOUNT : ((await store.enter(hash, enter)) ?? NO_ACCOUNT)
+    const opened = sandbox === undefined ? undefined : await store.enter(hash, enter)
+    return opened ?? admitNobody(routed)
   }
 }
 

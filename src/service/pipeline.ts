@@ -11,14 +11,17 @@ import { phaseOf } from '../faults/kinds.ts'
 import { createInjectionSources, type InjectionOptions } from '../faults/sources.ts'
 import { type Awaitable, attempt, whenReady } from '../ground/awaitable.ts'
 import { elapsed } from '../ground/clock.ts'
-import { ClientGone, readBody } from '../http/body.ts'
+import { ClientGone, createBodyReader } from '../http/body.ts'
+import { contentOf } from '../http/content.ts'
+import { type Cors, isPreflight } from '../http/cors.ts'
 import type { Log } from '../http/log.ts'
 import { Replier, type ResponseValidation } from '../http/reply.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { createRouter, type Route } from '../http/router.ts'
-import { readTarget } from '../http/target.ts'
+import { createQueryReader, splitTarget } from '../http/target.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
-import { createGate, type GateDeps, type GateResult, NO_ACCOUNT } from './gate.ts'
+import { readClientId } from './client-request-id.ts'
+import { createGate, type GateDeps, type GateResult } from './gate.ts'
 import { createRecorder, type RecorderDeps } from './recorder.ts'
 import { createSender } from './sender.ts'
 import {
@@ -37,6 +40,8 @@ export interface PipelineDeps extends GateDeps, InjectionOptions, RecorderDeps {
   seed: number
   log: Log
   responseValidation: ResponseValidation
+  /** Absent where pages of other origins may not use the service. */
+  cors: Cors | undefined
   /** Aborted when the server stops; nothing waits any longer then. */
   stopping: AbortSignal
 }
@@ -48,13 +53,24 @@ export function createPipeline(
   const { contract, store, log, stopping } = deps
   const { settings, catalogue } = contract
   const findRoute = createRouter(contract, settings)
-  const askGate = createGate(deps)
+  const readQuery = createQueryReader(settings)
+  const bodies = createBodyReader(settings)
+  const gate = createGate(deps)
   const sources = createInjectionSources(deps)
   const replier = new Replier(contract, deps.responseValidation)
   /** Connections that a fault has ended. */
   const ended = new WeakSet<Socket>()
   const application = { contract, replier, stopping }
-  const send = createSender({ contract, clock: deps.clock, stopping, ended, record: createRecorder(deps) })
+  const send = createSender({
+    contract,
+    clock: deps.clock,
+    cors: deps.cors,
+    stopping,
+    ended,
+    record: createRecorder(deps),
+  })
+  const clientIdOf = settings.clientRequestIds === 'echoed' ? readClientId : undefined
+  const chargesAll = settings.chargedRequests === 'authenticated'
   let unauthenticated = 0
   let idSource = { seed: 0, id: '', text: '' }
 
@@ -71,6 +87,7 @@ export function createPipeline(
     let reached: Stage = routed
 
     function followStages(): Awaitable<Outcome> {
+      if (routed.isPreflight) return answerPreflight(routed)
       return whenReady(admit(routed), (admitted) => {
         reached = admitted
         if (admitted.refusal !== undefined)
@@ -94,7 +111,8 @@ export function createPipeline(
 
     return attempt(
       () => {
-        const outcome = attempt(followStages, (error) => fail(reached, error))
+        const decided = attempt(followStages, (error) => fail(reached, error))
+        const outcome = chargesAll ? decided : whenReady(decided, refund)
         // The second place of faults: the change is stored, and the response is made but not sent.
         return whenReady(whenReady(outcome, injectAfter), send)
       },
@@ -105,26 +123,41 @@ export function createPipeline(
   /** Finds the operation, or why there is none. */
   function route(request: IncomingMessage, response: ServerResponse): Routed {
     const started = elapsed()
-    const { path, query } = readTarget(request.url ?? '')
+    const { path, query: text } = splitTarget(request.url ?? '')
+    const query = readQuery(text)
     // RFC 9112 §3.2. Node would refuse it as well, but without the envelope.
     const isMalformed = request.headers.host === undefined && request.httpVersion === '1.1'
     const found = isMalformed ? MALFORMED : findRoute(request.method ?? '', path)
     const needsNoKey = isMalformed || settings.routing === 'before-key'
-    if (found.ok) {
-      const { operation } = found
-      return { request, response, started, path, query, operation, refusal: undefined, needsNoKey, allow: undefined }
+    return {
+      request,
+      response,
+      started,
+      path,
+      query,
+      operation: found.ok ? found.operation : undefined,
+      refusal: found.ok ? undefined : found,
+      needsNoKey,
+      allow: found.ok ? undefined : found.allow,
+      neighbour: found.ok ? undefined : found.neighbour,
+      isPreflight: !found.ok && found.allow !== undefined && deps.cors !== undefined && isPreflight(request),
     }
-    const { allow } = found
-    return { request, response, started, path, query, operation: undefined, refusal: found, needsNoKey, allow }
+  }
+
+  /** A preflight request needs no key, costs no quota, and meets no fault. */
+  function answerPreflight(routed: Routed): Outcome {
+    const gated = { ...enterAsNobody(routed), unspent: undefined }
+    return outcomeOf(gated, undefined, { status: 204, headers: {}, body: contentOf(''), foreign: true })
   }
 
   /** Takes the request through the gate: key, plan, quota, and which injection acts on it. */
   function admit(routed: Routed): Awaitable<Admitted | Refused> {
     const { request, operation, refusal, needsNoKey } = routed
-    if (refusal !== undefined && needsNoKey) return enter(routed, NO_ACCOUNT, refusal, undefined)
+    const asksNobody = needsNoKey && !(gate.tellsUncharged && routed.neighbour !== undefined)
+    if (refusal !== undefined && asksNobody) return enterAsNobody(routed)
     const preferred = operation && sources.ofHeaders(request.headers, operation)
-    return whenReady(askGate(routed, preferred === undefined), (result) =>
-      enter(routed, result, result.decision.refusal ?? refusal, preferred),
+    return whenReady(gate.admit(routed, preferred === undefined), (result) =>
+      enter(routed, result, (needsNoKey ? refusal : undefined) ?? result.decision.refusal ?? refusal, preferred),
     )
   }
 
@@ -135,12 +168,13 @@ export function createPipeline(
     refusal: Refusal<string> | undefined,
     preferred: Injection | undefined,
   ): Admitted | Refused {
-    const { principal, disabled, allowance, fault, ordinal } = decision
+    const { principal, disabled, allowance, unspent, fault, ordinal } = decision
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
-    const requestId =
+    const ownId =
       principal === undefined
         ? requestIdOf(`${deps.seed}`, ++unauthenticated, contract.requestIds)
         : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
+    const requestId = clientIdOf?.(routed.request.headers) ?? ownId
     const gated = {
       routed,
       requestId,
@@ -149,6 +183,7 @@ export function createPipeline(
       disabled,
       history,
       allowance,
+      unspent,
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,
       refusal,
@@ -156,6 +191,18 @@ export function createPipeline(
     }
     // Without a refusal, there are an operation and a principal.
     return gated as Admitted | Refused
+  }
+
+  /** Takes back the charge of a request that the service itself refuses. */
+  function refund(outcome: Outcome): Awaitable<Outcome> {
+    const { gated, reply } = outcome
+    if (gated.refusal !== undefined || reply?.code === undefined || reply.injected) return outcome
+    return whenReady(gate.refund(gated), (left) => ({ ...outcome, allowance: left ?? outcome.allowance }))
+  }
+
+  function enterAsNobody(routed: Routed): Admitted | Refused {
+    const result = gate.admitNobody(routed)
+    return enter(routed, result, routed.refusal ?? result.decision.refusal, undefined)
   }
 
   /** The source of an account's request ids; remembered for the account that was asked last. */
@@ -168,7 +215,7 @@ export function createPipeline(
   function readAndConform(admitted: Admitted): Awaitable<Conforming> {
     const { routed, operation, principal } = admitted
     const { request, query } = routed
-    return whenReady(readBody(request, operation, settings), (body) => {
+    return whenReady(bodies.read(request, operation), (body) => {
       const conformity = conform({ operation, query, body }, settings, catalogue)
       const id = query['id']
       return {
@@ -176,7 +223,7 @@ export function createPipeline(
         conformity,
         content: body?.content,
         value: conformity.ok ? body && conformity.body : conformity.value,
-        group: id !== undefined && conformity.ok ? principal.account.groups.get(id) : undefined,
+        group: typeof id === 'string' && conformity.ok ? principal.account.groups.get(id) : undefined,
       }
     })
   }
@@ -243,11 +290,16 @@ export function createPipeline(
 
   function fail(reached: Stage, error: unknown): Outcome {
     const conforming = 'admitted' in reached ? reached : undefined
-    const gated = gatedOf(reached) ?? enter(reached as Routed, NO_ACCOUNT, NO_ACCOUNT.decision.refusal, undefined)
+    const gated = gatedOf(reached) ?? enterAsNobody(reached as Routed)
     if (error instanceof ClientGone) return outcomeOf(gated, conforming, undefined)
     if (error instanceof StoreError && error.problem === 'unknown-account') {
       // The account was deleted under the request, so the key belongs to nobody any more.
-      const orphan = { ...gated, allowance: undefined, injection: undefined }
+      const orphan = {
+        ...gated,
+        allowance: undefined,
+        unspent: gate.admitNobody(gated.routed).decision.unspent,
+        injection: undefined,
+      }
       return refuseWith(orphan, conforming, refuse({ code: 'unauthorized' }), false)
     }
     if (!isReported(error)) log.error({ request_id: gated.requestId, err: error }, 'The request failed.')

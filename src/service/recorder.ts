@@ -108,7 +108,8 @@ export function createMalformedRecorder({
   verdict,
   clock,
 }: Pick<RecorderDeps, 'worlds' | 'verdict' | 'clock'>): (exchange: MalformedExchange) => void {
-  return function record({ requestId, method, target, problem, status, headers, body }) {
+  return function record({ requestId, method, target, problem, response }) {
+    const { status, code, headers = {}, body } = response ?? {}
     const entry: NewEntry = {
       requestId,
       at: clock(),
@@ -123,12 +124,12 @@ export function createMalformedRecorder({
       operation: undefined,
       allowance: undefined,
       status,
-      code: problem.code,
+      code,
       problems: [problem],
       violatesContract: true,
       decided: undefined,
       responseHeaders: Object.entries(headers).flat(),
-      responseBody: worlds.journal.keepBody({ held: body, size: body.length }),
+      responseBody: body && worlds.journal.keepBody({ held: body, size: body.length }),
       violations: [],
       injection: undefined,
       injected: false,

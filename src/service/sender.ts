@@ -1,17 +1,22 @@
 import type { Socket } from 'node:net'
+import type { ResponseContract } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { Allowance } from '../domain/quotas.ts'
+import type { Settings } from '../domain/settings.ts'
 import { appliedPreference } from '../faults/preference.ts'
 import type { Clock } from '../ground/clock.ts'
+import type { Cors } from '../http/cors.ts'
 import { writeDate } from '../http/date.ts'
 import { type Delivery, type Headers, post } from '../http/engine/outbox.ts'
 import type { Reply } from '../http/reply.ts'
-import { usualFields } from '../http/usual-fields.ts'
+import { createUsualFields, type UsualFields } from '../http/usual-fields.ts'
 import type { Recorder } from './recorder.ts'
-import type { Outcome } from './stages.ts'
+import type { Outcome, Routed } from './stages.ts'
 
 export interface SenderDeps {
   contract: Contract
   clock: Clock
+  cors: Cors | undefined
   record: Recorder
   /** Aborted when the server stops; nothing waits any longer then. */
   stopping: AbortSignal
@@ -27,7 +32,9 @@ const WITHOUT_LENGTH = new Set([204, 304])
  * promise only where a fault takes its time with that.
  */
 export function createSender(deps: SenderDeps): (outcome: Outcome) => void | Promise<void> {
-  const { contract, clock, record, stopping, ended } = deps
+  const { contract, clock, cors, record, stopping, ended } = deps
+  const usualFields = createUsualFields(contract.settings.responseType)
+  const limitsOf = createLimitsChoice(contract.settings)
 
   return function send(outcome) {
     const { reply, cut, gated, send: transmission } = outcome
@@ -56,16 +63,17 @@ export function createSender(deps: SenderDeps): (outcome: Outcome) => void | Pro
 
   /** The response with its header. */
   function deliveryOf(outcome: Outcome, reply: Reply): Delivery {
-    const { gated, allowance, injection } = outcome
+    const { gated, injection } = outcome
     const { operation, principal, requestId, routed } = gated
     const { foreign, status, body } = reply
     const documented = operation?.responses.get(status)
-    const limits = reply.injected && (foreign || !documented?.showsQuota) ? undefined : allowance
+    const limits = limitsOf(outcome, reply, documented)
     // The time of the account, like everything else that tells a time; Node would send the machine's.
     const date = writeDate(principal?.now ?? clock())
-    const secondsLeft = limits && principal ? Math.max(1, Math.ceil(limits.resetAt - principal.now / 1000)) : 0
+    const secondsLeft = limits ? Math.max(1, Math.ceil(limits.resetAt - (principal?.now ?? clock()) / 1000)) : 0
     const reset = contract.settings.rateLimitReset === 'unix-time' ? (limits?.resetAt ?? 0) : secondsLeft
     const usual = usualFields(body.size, date, requestId, limits && { ...limits, reset })
+    if (cors !== undefined) addCors(usual, cors, routed)
     const headers = foreign ? replaceFields(usual.headers, reply) : usual.headers
     const written = foreign ? undefined : usual.written
     if (!foreign) for (const name in reply.headers) headers.push(name, reply.headers[name] ?? '')
@@ -75,6 +83,27 @@ export function createSender(deps: SenderDeps): (outcome: Outcome) => void | Pro
     if (applied) headers.push('Preference-Applied', applied)
     return { status, headers, written, body }
   }
+}
+
+/** Adds what lets pages of other origins read the response, or tells them what they may send. */
+function addCors(usual: ReturnType<UsualFields>, cors: Cors, { request, allow, isPreflight }: Routed): void {
+  const { headers, written } = usual
+  const added = isPreflight ? cors.preflightFieldsFor(request.headers, allow ?? '') : cors.fieldsFor(request.headers)
+  headers.push(...added.headers)
+  if (written !== undefined) usual.written = { entries: headers.length, text: written.text + added.text }
+}
+
+/** The quota that a response shows. An injected response shows it where the contract says so. */
+type LimitsOf = (outcome: Outcome, reply: Reply, documented: ResponseContract | undefined) => Allowance | undefined
+
+function createLimitsChoice({ quotaHeaders }: Settings): LimitsOf {
+  function ofCharged({ allowance, gated }: Outcome, reply: Reply, documented: ResponseContract | undefined) {
+    if (reply.injected && (reply.foreign || !documented?.showsQuota)) return undefined
+    return allowance ?? gated.unspent
+  }
+  if (quotaHeaders !== 'success-or-limited') return ofCharged
+  return (outcome, reply, documented) =>
+    reply.code === undefined || reply.code === 'rate_limited' ? ofCharged(outcome, reply, documented) : undefined
 }
 
 /** The header of a response that is not the service's: its own fields take the place of the `usual` ones. */

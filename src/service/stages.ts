@@ -11,6 +11,7 @@ import type { Cut } from '../faults/delivery.ts'
 import type { Injection } from '../faults/injection.ts'
 import type { Content } from '../http/content.ts'
 import type { Reply } from '../http/reply.ts'
+import type { Query } from '../http/target.ts'
 import type { Decided } from '../journal/entry.ts'
 
 // What each stage of a request returns and the next one takes. Nobody changes a value that a stage has returned. All
@@ -23,7 +24,7 @@ export interface Routed {
   /** When it arrived, by `elapsed`. */
   started: number
   path: string
-  query: Record<string, string>
+  query: Query
   operation: Operation | undefined
   /** Why it has no operation. */
   refusal: Refusal<string> | undefined
@@ -31,6 +32,10 @@ export interface Routed {
   needsNoKey: boolean
   /** The methods of the path, where that of the request is none of them. */
   allow: string | undefined
+  /** Some operation of that path. */
+  neighbour: Operation | undefined
+  /** Whether a browser asks with it what a page may send, and gets an answer to that. */
+  isPreflight: boolean
 }
 
 /** A request that has passed the gate, or was refused there. */
@@ -42,6 +47,8 @@ interface Gated {
   /** Where it is recorded, if its key belongs to an account. */
   history: History | undefined
   allowance: Allowance | undefined
+  /** What is left of a quota that it was not charged to, where its response tells that. */
+  unspent: Allowance | undefined
   injection: Injection | undefined
   /** What the injection has done so far. */
   effect: string | undefined

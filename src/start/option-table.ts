@@ -15,6 +15,7 @@ import {
   type Options,
   objectWith,
   oneOf,
+  origins,
   secret,
   text,
   texts,
@@ -167,6 +168,13 @@ export const SERVER_OPTIONS = {
     help: 'Serve the control plane.',
     default: true,
     flagHelp: 'Do not serve the control plane.',
+  },
+  cors: {
+    kind: origins,
+    help: 'Origins whose pages may use the service from a browser; * stands for any. The control plane stays closed to them.',
+    default: [],
+    flagHelp:
+      'Origin whose pages may use the service from a browser; without an origin, any. The control plane stays closed to them.',
   },
   enforceQuotas: {
     kind: toggle,

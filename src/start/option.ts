@@ -1,5 +1,6 @@
 import { isInstant } from '../domain/iso-8601.ts'
 import { kebab } from '../domain/settings.ts'
+import { ANY_ORIGIN } from '../http/cors.ts'
 
 /** The values that an option takes, given by a program or written by a person. */
 export interface Kind<Value> {
@@ -11,6 +12,8 @@ export interface Kind<Value> {
   readonly placeholder?: string
   /** Whether a person may give it several times, so that the value is a list. */
   readonly repeatable?: boolean
+  /** The text that the flag without a value stands for. Most flags need a value. */
+  readonly bare?: string
   /** Whether a value is of this kind; a program that is not written in TypeScript may give anything. */
   fits(value: unknown): value is Value
   /** What a text means, whether it fits or not. Only a program can give a value of a kind without it. */
@@ -98,6 +101,28 @@ export const texts: Kind<readonly string[]> = {
   repeatable: true,
   fits: (value): value is readonly string[] => Array.isArray(value) && value.every(text.fits),
   read: asWritten,
+}
+
+/** Origins of pages in a browser, as the header field Origin spells them. */
+export const origins: Kind<readonly string[]> = {
+  type: 'readonly string[]',
+  remedy: 'must be an origin such as http://localhost:5173, or * for any',
+  placeholder: '[ORIGIN]',
+  repeatable: true,
+  bare: ANY_ORIGIN,
+  fits: (value): value is readonly string[] => Array.isArray(value) && value.every(isOrigin),
+  read: asWritten,
+}
+
+/** A longer text is no origin: a hostname has at most 253 characters. */
+const LONGEST_ORIGIN = 300
+
+function isOrigin(value: unknown): boolean {
+  if (value === ANY_ORIGIN) return true
+  if (typeof value !== 'string' || value.length > LONGEST_ORIGIN || !URL.canParse(value)) return false
+  const { origin, protocol, host } = new URL(value)
+  // Those of browser extensions and of packaged apps have no `origin` here.
+  return value === (origin === 'null' ? `${protocol}//${host}` : origin) && host !== ''
 }
 
 /** What can be sent in a header field. */

@@ -57,6 +57,10 @@ export interface ServerOptions {
   simulator?: boolean | undefined
   /** Serve the control plane. Default: true. */
   admin?: boolean | undefined
+  /**
+   * Origins whose pages may use the service from a browser; * stands for any. The control plane stays closed to them.
+   */
+  cors?: readonly string[] | undefined
   /** Refuse a request that is over its quota. Default: true. */
   enforceQuotas?: boolean | undefined
   /** Paths of OpenAPI Overlays, which change assumptions. The command assumptions lists all assumptions. */

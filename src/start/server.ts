@@ -30,6 +30,7 @@ import { createPipeline } from '../service/pipeline.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
+import { corsFor } from './allowed-origins.ts'
 import { OptionError } from './option-error.ts'
 import { type CompleteOptions, checkPlan, completeOptions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
@@ -127,6 +128,7 @@ export async function startServer(
       simulator,
       enforceQuotas: options.enforceQuotas,
       responseValidation: options.responseValidation,
+      cors: corsFor(options, contract),
     })
     const beside = admin
       ? createAdmin({

@@ -17,7 +17,7 @@ const TERMS: GateTerms = {
   bucketOf: (key, path) => bucketOf(key.hash, path, settings.quotaScope),
 }
 const [LIST, ADD] = ['listDomains', 'addDomains'].map((id) => contract.operations.find((each) => each.id === id))
-const REQUEST: GateRequest = { keyHash: 'k1', method: 'GET', operation: LIST, meetsFaults: true }
+const REQUEST: GateRequest = { keyHash: 'k1', method: 'GET', operation: LIST, neighbour: undefined, meetsFaults: true }
 const LIMITED: FaultRule = { respond: { error: 'rate_limited' } }
 const OTHER_ORDER: GateTerms = { ...TERMS, settings: { ...settings, gateOrder: ['key', 'quota', 'plan'] } }
 

@@ -20,6 +20,7 @@ export const OPTIONS_OF_SERVE = [
   'no-prefer',
   'no-simulator',
   'no-admin',
+  'cors',
   'no-quotas',
   'overlay',
   'response-validation',

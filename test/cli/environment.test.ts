@@ -34,6 +34,7 @@ describe('the environment', () => {
       DMARC_UNDERSTUDY_NO_PREFER: 'true',
       DMARC_UNDERSTUDY_NO_SIMULATOR: 'true',
       DMARC_UNDERSTUDY_NO_ADMIN: 'true',
+      DMARC_UNDERSTUDY_CORS: 'http://one.example,http://two.example',
       DMARC_UNDERSTUDY_NO_QUOTAS: '1',
       DMARC_UNDERSTUDY_OVERLAY: `${withBodyLimit(10)},${withLowestPlan('above-stone')}`,
       DMARC_UNDERSTUDY_RESPONSE_VALIDATION: 'warn',
@@ -60,6 +61,9 @@ describe('the environment', () => {
     const { headers, body } = await service.request('/domains')
     expect(headers.get('x-ratelimit-reset')).toBe(`${Date.parse('2026-01-15T10:00:00Z') / 1000}`)
     expect(body).toEqual({ success: true, data: { domains: [] } })
+    const page = { headers: { origin: 'http://two.example' } }
+    const read = await service.request('/domains', page)
+    expect(read.headers.get('access-control-allow-origin')).toBe('http://two.example')
     const tooLong = { method: 'POST', body: JSON.stringify({ name: 'Marketing' }) }
     expect((await service.request('/domaingroups', tooLong)).status).toBe(413)
     expect((await fetch(`${service.origin}/__admin/health`)).status).toBe(404)

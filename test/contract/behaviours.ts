@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { ErrorCode } from '../../src/domain/errors.ts'
-import { valueAt } from '../../src/ground/json.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { actionsFor } from '../support/alternatives.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { API_KEY, openService, type TestResponse, type TestService } from '../support/service.ts'
+import { HTTP_BEHAVIOURS } from './http-behaviours.ts'
+import { outcome } from './outcome.ts'
 
 /** Starts a stand-in that makes an alternative choice; whoever starts it stops it. */
 export async function openWithAlternative(
@@ -36,12 +37,6 @@ export interface Behaviour {
 const NEW_KEY = 'key_NewKey01.111111111111111111111111111111111111111111111111'
 const monitoring = (...domains: string[]): ServerOptions => ({ fixture: { domains } })
 const SHOP = { fixture: { domains: ['a.example'], groups: [{ name: 'Shop', domains: ['a.example'] }] } }
-
-/** Status, and the code of a refusal: `400 missing_id`. */
-function outcome({ status, body }: { status: number; body?: unknown }): string {
-  const code = valueAt(body, '/error/code')
-  return code === undefined ? `${status}` : `${status} ${code}`
-}
 
 async function firstGroup(service: TestService): Promise<string> {
   return (await service.get('/domaingroups')).body.data.groups[0].id
@@ -162,6 +157,7 @@ function statusOf(code: ErrorCode, chosen: number, ...others: number[]): Behavio
 }
 
 export const BEHAVIOURS: readonly Behaviour[] = [
+  ...HTTP_BEHAVIOURS,
   {
     id: 'body-limit',
     async observe(service) {
@@ -723,15 +719,6 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     chosen: ['404 not_found', '405 not_found'],
     alternatives: [['400 not_found', '405 not_found']],
   },
-  {
-    id: 'status-wrong-method',
-    async observe(service) {
-      const { status, headers, body } = await service.send('PUT', '/domains')
-      return [outcome({ status, body }), headers['allow']]
-    },
-    chosen: ['405 not_found', 'GET, HEAD, POST, DELETE'],
-    alternatives: [['404 not_found', undefined]],
-  },
   statusOf('domain_delete_failed', 409, 400, 422),
   statusOf('not_monitored', 400, 404, 409, 422),
   statusOf('duplicate_name', 409, 400, 422),
@@ -743,13 +730,7 @@ export const UNSEEN: Readonly<Record<string, string>> = {
   policies: 'has no alternative; other values would be invented',
   'test-modes': 'has no alternative; other values would be invented',
   'message-texts': 'has no alternative; any other words are as good',
-  'internal-error': 'has no alternative; the service itself never answers so',
-  'charged-requests': 'has no alternative; what is charged is a matter of code',
-  'ignored-body': 'has no alternative; other operations would need a schema',
   'name-length-unit': 'has no alternative; JSON Schema counts code points',
-  'not-http': 'has no alternative; it is outside of every operation',
-  precedence: 'has no alternative; an overlay cannot order keys',
-  'repeated-id': 'has no alternative; which value counts is a matter of code',
 }
 
 function resetOf({ headers }: TestResponse): string {

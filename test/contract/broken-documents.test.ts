@@ -21,8 +21,7 @@ const change = (pointer: string, fields: Json) => (document: Json) => {
 
 const KNOWN_EXTENSIONS =
   'x-assumption, x-codes, x-codes-by-setting, x-constraints, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
-const SETTINGS =
-  'body-limit, plans, authorization-scheme, gate-order, routing, path-matching, head, content-type, null-fields, unknown-query-parameters, final-dot, international-names, underscores, already-monitored, repeated-domains, unmonitored-deletion, deletion-of-members, repeated-members, name-comparison, grace-period, quota-scope, quota-window, rate-limit-reset, refresh, processing-time, unprocessed-domains, policy-before-refresh, count-period'
+const SETTINGS = Object.keys(objectAt(ownDocument(), '/x-settings')).join(', ')
 const CODES_OF_POST = ['invalid_request_body', 'no_such_code']
 
 interface Breakage {
@@ -193,7 +192,7 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-errors with a misspelt field of a reason',
     break: change(`${ERRORS}/not_found/reasons/path`, { outsde: true }),
     place: '#/components/x-errors/not_found/reasons/path/outsde',
-    reason: 'The value is not allowed here; allowed fields are status, message, outside, x-assumption.',
+    reason: 'The value is not allowed here; allowed fields are status, code, message, outside, x-assumption.',
   },
   {
     how: 'an x-rule that is a list',
@@ -283,6 +282,24 @@ const CODES: Breakage[] = [
     how: 'an x-rule that is shown by a code that no catalogue has',
     break: change(`${GET}/x-rule`, { 'all-domains-listed': { says: 'All.', refuses: ['/plan', 'no_such_code/plan'] } }),
     place: '#/paths/~1domains/get/x-rule/all-domains-listed/refuses/1',
+    reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
+  },
+  {
+    how: 'a reason that is answered with a code that no catalogue has',
+    break: change(`${ERRORS}/not_found/reasons/method`, { code: 'no_such_code' }),
+    place: '#/components/x-errors/not_found/reasons/method/code',
+    reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
+  },
+  {
+    how: 'a reason within operations that is answered with another code',
+    break: change(`${ERRORS}/invalid_request_body/reasons/absent`, { code: 'invalid_json' }),
+    place: '#/components/x-errors/invalid_request_body/reasons/absent/code',
+    reason: 'Only a reason that is outside of every operation can have another code.',
+  },
+  {
+    how: 'a precedence of a code that no catalogue has',
+    break: change('/x-settings/precedence', { value: ['missing_id', 'no_such_code'] }),
+    place: '#/x-settings/precedence/value/1',
     reason: 'The code no_such_code is not in the catalogue /components/x-errors.',
   },
   {

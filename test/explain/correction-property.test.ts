@@ -101,13 +101,14 @@ describe(`of ${RUNS} requests, however they were spoilt, each that is refused ha
 
 /** Alternatives that decide which requests are accepted. */
 const DECISIVE =
-  /^(body-limit|plan-names|routing|path-matching|head|content-type|null-fields|unknown-query|final-dot|international|underscores|already|repeated|unmonitored|deletion|name-comparison|too-many|deletions|empty|removal|blank|group-id)/
+  /^(body-limit|plan-names|routing|path-matching|head|content-type|request-charset|byte-order|duplicate-fields|ignored-body|null-fields|unknown-query|final-dot|international|underscores|already|repeated|unmonitored|deletion|name-comparison|too-many|deletions|empty|removal|blank|group-id)/
 
 /** Those that refuse the most; they do not exclude each other. */
 const STRICT = [
   ...['unknown-query-parameters-1', 'final-dot-1', 'international-names-1', 'head-1', 'deletion-of-members-1'],
   ...['repeated-members-1', 'deletions-per-request-1', 'empty-members-1', 'empty-additions-1', 'removal-entries-1'],
   ...['empty-id-on-read-1', 'body-limit-2', 'routing-1', 'gate-order-1'],
+  ...['ignored-body-1', 'repeated-id-2', 'duplicate-fields-1', 'precedence-1'],
 ]
 
 function withAlternatives(names: readonly string[]): Promise<ObservedService> {

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
-import { type Limits, usualFields } from '../../src/http/usual-fields.ts'
+import { createUsualFields, type Limits } from '../../src/http/usual-fields.ts'
 
 it.each<[what: string, limits: Limits | undefined]>([
   ['without a quota', undefined],
   ['with a quota', { limit: 60, remaining: 0, reset: 1_768_471_200 }],
 ])('The usual fields of an answer %s are the same one by one and as text', (_, limits) => {
+  const usualFields = createUsualFields('application/json')
   for (const date of ['Thu, 15 Jan 2026 09:00:00 GMT', 'Thu, 15 Jan 2026 09:00:01 GMT']) {
     const { headers, written } = usualFields(170, date, '2b1c', limits)
     expect(written?.entries).toBe(headers.length)

@@ -81,6 +81,7 @@ describe('an option that is not given', () => {
       prefer: true,
       simulator: true,
       admin: true,
+      cors: [],
       enforceQuotas: true,
       overlays: [],
       responseValidation: 'error',

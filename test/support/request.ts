@@ -38,7 +38,7 @@ export function sendRequest(method: string, url: string, body?: unknown, headers
       response.once('end', () => {
         const text = Buffer.concat(chunks).toString()
         const given = response.headers as Record<string, string>
-        const isJson = given['content-type'] === 'application/json' && text !== ''
+        const isJson = given['content-type']?.startsWith('application/json') && text !== ''
         try {
           const parsed = isJson ? JSON.parse(text) : undefined
           resolve({ status: response.statusCode ?? 0, headers: { ...given }, text, body: parsed })

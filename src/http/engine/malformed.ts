@@ -18,14 +18,15 @@ export interface MalformedExchange {
   method: string
   target: string
   problem: Problem
-  status: number
-  headers: Readonly<Record<string, string | number>>
-  body: Buffer
+  /** Absent where the connection was closed without a response. */
+  response:
+    | { status: number; code: string; headers: Readonly<Record<string, string | number>>; body: Buffer }
+    | undefined
 }
 
 /** Answers what is not HTTP with the envelope of every other refusal, and closes the connection. */
 export function createMalformedReply(
-  { catalogue, requestIds }: Contract,
+  { catalogue, requestIds, settings }: Contract,
   seed: number,
   log: Log,
   record: (exchange: MalformedExchange) => void = () => {},
@@ -67,17 +68,23 @@ export function createMalformedReply(
       return
     }
     const problem = problemOf(error)
-    const { status, code, message } = catalogue.answer(problem)
     const requestId = requestIdOf(`${seed}\nmalformed`, ++ordinal, requestIds)
+    if (settings.notHttp === 'closed') {
+      log.info({ request_id: requestId, cause: error.code }, 'malformed request')
+      record({ requestId, ...firstLineOf(error), problem, response: undefined })
+      connection.end()
+      return
+    }
+    const { status, code, message } = catalogue.answer(problem)
     log.info({ request_id: requestId, status, code, cause: error.code }, 'malformed request')
     const body = Buffer.from(JSON.stringify(errorEnvelope({ code, message })))
     const headers = {
-      'Content-Type': 'application/json',
+      'Content-Type': settings.responseType,
       'Content-Length': body.length,
       'X-Request-Id': requestId,
       Connection: 'close',
     }
-    record({ requestId, ...firstLineOf(error), problem, status, headers, body })
+    record({ requestId, ...firstLineOf(error), problem, response: { status, code, headers, body } })
     const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
     connection.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields, '', body.toString()].join('\r\n'))
   }
@@ -94,7 +101,7 @@ function firstLineOf({ rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer
 }
 
 function problemOf({ code }: NodeJS.ErrnoException): Problem {
-  if (code === 'HPE_HEADER_OVERFLOW') return { code: 'request_too_large', reason: 'headers' }
+  if (code === 'HPE_HEADER_OVERFLOW') return { code: 'request_too_large', reason: 'large-header' }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { code: 'invalid_request_body', reason: 'timeout' }
   return { code: 'invalid_request_body', reason: 'malformed' }
 }

@@ -1,0 +1,69 @@
+import type { Settings } from '../domain/settings.ts'
+import { isObject, type Json, valueAt } from '../ground/json.ts'
+import { follow } from './references.ts'
+
+/** A request id of a client that may be echoed. Everything in it can be sent in a header field. */
+export const CLIENT_REQUEST_ID = '^[A-Za-z0-9._:@=+/-]{1,128}$'
+
+const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
+
+type HeaderSettings = Pick<Settings, 'quotaHeaders' | 'clientRequestIds'>
+
+/**
+ * Changes a document so that each response declares the headers that it has with these settings. The document as it is
+ * written declares those of the first value of each setting.
+ */
+export function placeHeaders(document: Json, { quotaHeaders, clientRequestIds }: HeaderSettings): void {
+  if (clientRequestIds === 'echoed') {
+    const header = valueAt(document, '/components/headers/X-Request-Id')
+    const echoed = { type: 'string', pattern: CLIENT_REQUEST_ID }
+    if (isObject(header)) header['schema'] = { anyOf: [header['schema'], echoed] }
+  }
+  if (quotaHeaders === 'charged') return
+  for (const item of Object.values((document['paths'] ?? {}) as Json)) {
+    if (!isObject(item) || item['x-quota'] === undefined) continue
+    for (const operation of Object.values(item)) {
+      const responses = isObject(operation) ? operation['responses'] : undefined
+      if (!isObject(responses)) continue
+      for (const [status, reference] of Object.entries(responses)) {
+        const response = follow(document, reference)
+        if (!status.startsWith('x-') && isObject(response)) responses[status] = withQuota(response, quotaHeaders)
+      }
+    }
+  }
+}
+
+/** The response with the headers about the quota that it always has, may have, or never has. */
+function withQuota(response: Json, shown: Settings['quotaHeaders']): Json {
+  const headers = isObject(response['headers']) ? response['headers'] : {}
+  const codes = (response['x-codes'] ?? []) as string[]
+  const declared = Object.hasOwn(headers, QUOTA_HEADERS[0])
+  switch (shown) {
+    case 'charged':
+      return response
+    case 'valid-key':
+      return declared ? response : { ...response, headers: { ...headers, ...quotaHeaders(optionalHeader) } }
+    case 'any-request':
+      return { ...response, headers: { ...headers, ...quotaHeaders(referenceTo) } }
+    case 'success-or-limited': {
+      if (codes.length === 0 || (codes.length === 1 && codes[0] === 'rate_limited')) return response
+      const others = Object.entries(headers).filter(([name]) => !QUOTA_HEADERS.some((header) => header === name))
+      const limited = codes.includes('rate_limited') ? quotaHeaders(optionalHeader) : {}
+      return { ...response, headers: { ...Object.fromEntries(others), ...limited } }
+    }
+  }
+}
+
+function quotaHeaders(make: (name: string) => Json): Json {
+  return Object.fromEntries(QUOTA_HEADERS.map((name) => [name, make(name)]))
+}
+
+function referenceTo(name: string): Json {
+  return { $ref: `#/components/headers/${name}` }
+}
+
+/** A header of the components that a response may have. A reference cannot have `required` beside it. */
+export function optionalHeader(name: string): Json {
+  const schema = { $ref: `#/components/headers/${name}/schema` }
+  return { description: `See ${name}.`, schema, required: false }
+}
