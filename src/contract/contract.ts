@@ -1,4 +1,4 @@
-import type { RecordForm } from '../domain/dmarc.ts'
+import type { Policy, PolicyTags, RecordForm } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -53,6 +53,8 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     uuid: UUID,
   })
   const schemas = (document.resolved.components?.schemas ?? {}) as Record<string, Json>
+  requireValues(schemas, 'Policy', POLICIES, document.file)
+  requireValues(schemas, 'TestMode', TEST_MODES, document.file)
   return {
     ...compileApi(document, compiler),
     settings,
@@ -71,6 +73,23 @@ function requestIdFormat(schema: unknown, file: string): Contract['requestIds'] 
   if (format === 'uuid') return 'uuid'
   if (pattern === '^[0-9a-f]{32}$') return 'hex'
   throw new ContractError(file, REQUEST_ID_SCHEMA, 'Request ids are made as format uuid or as pattern ^[0-9a-f]{32}$.')
+}
+
+const POLICIES = Object.keys({ none: true, quarantine: true, reject: true } satisfies Record<Policy, true>)
+const TEST_MODES = Object.keys({ y: true, n: true } satisfies Record<NonNullable<PolicyTags['testing']>, true>)
+
+/**
+ * Records have these values and no others. Without one of them in the schema, responses would violate it; another one
+ * would never be shown. What stands for no value at all, null or empty, is no further value.
+ */
+function requireValues(schemas: Record<string, Json>, name: string, values: readonly string[], file: string): void {
+  const listed = schemas[name]?.['enum']
+  // Without a list, any value is allowed.
+  if (!Array.isArray(listed)) return
+  const given = listed.filter((value) => value !== null && value !== '')
+  if (given.length === values.length && values.every((value) => given.includes(value))) return
+  const reason = `The DMARC figures have the values ${values.join(', ')}, so the enum must list exactly these.`
+  throw new ContractError(file, `/components/schemas/${name}/enum`, reason)
 }
 
 /** Percentages are rounded to the `multipleOf` of their schema. It must divide 1, so that 100 is a multiple too. */

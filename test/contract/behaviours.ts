@@ -737,21 +737,6 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   statusOf('duplicate_name', 409, 400, 422),
 ]
 
-/** Assumptions that no request shows, with the reason. */
-export const UNSEEN: Readonly<Record<string, string>> = {
-  'canonical-form': 'has no alternative; the form is a matter of code',
-  policies: 'has no alternative; other values would be invented',
-  'test-modes': 'has no alternative; other values would be invented',
-  'message-texts': 'has no alternative; any other words are as good',
-  'internal-error': 'has no alternative; the service itself never answers so',
-  'charged-requests': 'has no alternative; what is charged is a matter of code',
-  'ignored-body': 'has no alternative; other operations would need a schema',
-  'name-length-unit': 'has no alternative; JSON Schema counts code points',
-  'not-http': 'has no alternative; it is outside of every operation',
-  precedence: 'has no alternative; an overlay cannot order keys',
-  'repeated-id': 'has no alternative; which value counts is a matter of code',
-}
-
 function resetOf({ headers }: TestResponse): string {
   return new Date(Number(headers['x-ratelimit-reset']) * 1000).toISOString()
 }

@@ -21,8 +21,7 @@ const change = (pointer: string, fields: Json) => (document: Json) => {
 
 const KNOWN_EXTENSIONS =
   'x-assumption, x-codes, x-codes-by-setting, x-constraints, x-error, x-error-defaults, x-errors, x-quota, x-retry-after, x-rule, x-settings'
-const SETTINGS =
-  'body-limit, plans, authorization-scheme, gate-order, routing, path-matching, head, content-type, null-fields, unknown-query-parameters, final-dot, international-names, underscores, already-monitored, repeated-domains, unmonitored-deletion, deletion-of-members, repeated-members, name-comparison, grace-period, quota-scope, quota-window, rate-limit-reset, refresh, processing-time, unprocessed-domains, policy-before-refresh, count-period'
+const SETTINGS = Object.keys(objectAt(ownDocument(), '/x-settings')).join(', ')
 const CODES_OF_POST = ['invalid_request_body', 'no_such_code']
 
 interface Breakage {
@@ -91,7 +90,13 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-assumption with a field too many',
     break: change('/x-settings/head/x-assumption', { why: 'Because.' }),
     place: '#/x-settings/head/x-assumption/why',
-    reason: 'The value is not allowed here; allowed fields are id, spec, alternatives.',
+    reason: 'The value is not allowed here; allowed fields are id, spec, alternatives, reason.',
+  },
+  {
+    how: 'an x-assumption that does not say why it has no alternative',
+    break: change('/x-settings/head/x-assumption', { alternatives: [] }),
+    place: '#/x-settings/head/x-assumption/reason',
+    reason: 'The value is missing.',
   },
   {
     how: 'an x-assumption whose id is not in kebab-case',
@@ -607,6 +612,24 @@ const SCHEMAS: Breakage[] = [
     break: change('/components/schemas/DomainGroupId', { minLength: 5, maxLength: 5, pattern: '^[0-9]+$' }),
     place: '#/components/schemas/DomainGroupId',
     reason: 'The schema admits fewer than a million ids.',
+  },
+  {
+    how: 'a policy that no domain has',
+    break: change('/components/schemas/Policy', { enum: ['none', 'quarantine', 'reject', 'monitor'] }),
+    place: '#/components/schemas/Policy/enum',
+    reason: 'The DMARC figures have the values none, quarantine, reject, so the enum must list exactly these.',
+  },
+  {
+    how: 'policies without one that domains have',
+    break: change('/components/schemas/Policy', { enum: ['none', 'reject'] }),
+    place: '#/components/schemas/Policy/enum',
+    reason: 'The DMARC figures have the values none, quarantine, reject, so the enum must list exactly these.',
+  },
+  {
+    how: 'test modes of other names',
+    break: change('/components/schemas/TestMode', { enum: ['yes', 'no'] }),
+    place: '#/components/schemas/TestMode/enum',
+    reason: 'The DMARC figures have the values y, n, so the enum must list exactly these.',
   },
 ]
 
