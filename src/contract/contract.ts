@@ -1,7 +1,7 @@
 import type { Policy, PolicyTags, RecordForm } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
-import type { Settings } from '../domain/settings.ts'
+import { kebab, type Settings } from '../domain/settings.ts'
 import { wordsOf } from '../ground/chance.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
@@ -9,7 +9,7 @@ import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
-import { canonicalHostname } from './hostname.ts'
+import { canonicalHostname, type IsPublicSuffix, settingsAgainst } from './hostname.ts'
 import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 
@@ -18,6 +18,8 @@ export interface Contract extends Api {
   settings: Settings
   /** The form in which a hostname is stored and compared; `undefined` if the text is no hostname. */
   canonicalHostname(text: string): string | undefined
+  /** The names of the settings of which each alone, with another value, would accept a text that is no hostname. */
+  settingsAgainst(text: string): string[]
   groupIds: GroupIds
   requestIds: 'uuid' | 'hex'
   /** The smallest difference between two percentages. */
@@ -46,7 +48,11 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
   const document = await resolveDocument(text)
   // One request asks for the same name several times, and so do later requests. The remembered text also takes the
   // place of the many equal ones that accounts would otherwise store.
-  const canonical = memoize((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
+  const isPublicSuffix = settings.publicSuffixes === 'refused' ? await loadPublicSuffixes() : undefined
+  const canonical = memoize((name) => canonicalHostname(name, settings, isPublicSuffix), {
+    limit: 20_000,
+    longest: 253,
+  })
   const compiler = await compilerFor(document, {
     hostname: (name: string) => canonical(name) === name,
     'idn-hostname': (name: string) => canonical(name) !== undefined,
@@ -59,10 +65,20 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     ...compileApi(document, compiler),
     settings,
     canonicalHostname: canonical,
+    settingsAgainst: (text) => settingsAgainst(text, settings, isPublicSuffix).map(kebab),
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
     requestIds: requestIdFormat(valueAt(document.resolved, REQUEST_ID_SCHEMA), document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
     recordForm: recordForm(schemas),
+  }
+}
+
+/** To load the list takes 30 ms, so it is loaded only if it decides anything. */
+async function loadPublicSuffixes(): Promise<IsPublicSuffix> {
+  const { parse } = await import('tldts')
+  return (name) => {
+    const { publicSuffix, isIcann } = parse(name)
+    return publicSuffix === name && isIcann === true
   }
 }
 

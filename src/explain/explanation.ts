@@ -201,11 +201,16 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   member: ['deletion-of-members'],
 }
 
+/** Those settings, and for a text that is no hostname those that would accept it with another value. */
+function settingsBehind({ problems }: Entry, contract: Contract): readonly string[] {
+  const { reason = '', value } = problems[0] ?? {}
+  return reason === 'format' && typeof value === 'string' ? contract.settingsAgainst(value) : (DECISIVE[reason] ?? [])
+}
+
 /** The assumptions behind the response: those at its code in the catalogue, or at the responses of the operation. */
-function assumptionsBehind(
-  { operation, code, problems, injected, status }: Entry,
-  { document }: Contract,
-): { id: string; spec: string }[] {
+function assumptionsBehind(request: Entry, contract: Contract): { id: string; spec: string }[] {
+  const { operation, code, problems, injected, status } = request
+  const { document } = contract
   if (injected || status === undefined) return []
   const entry = `/components/x-errors/${code}`
   const reason = problems[0]?.reason
@@ -213,7 +218,7 @@ function assumptionsBehind(
   const reasonHasStatus =
     reason !== undefined && valueAt(document.source, `${entry}/reasons/${reason}/status`) !== undefined
   const holders = code === undefined ? [place] : [reasonHasStatus ? `${entry}/reasons/${reason}` : entry]
-  for (const setting of DECISIVE[reason ?? ''] ?? []) holders.push(`/x-settings/${setting}`)
+  for (const setting of settingsBehind(request, contract)) holders.push(`/x-settings/${setting}`)
   return document.extensions
     .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))
     .map(({ value }) => value as { id: string; spec: string })

@@ -161,6 +161,26 @@ function statusOf(code: ErrorCode, chosen: number, ...others: number[]): Behavio
   }
 }
 
+/** What is no hostname, and a domain with the alternative: it can be added, listed, grouped and removed. */
+function hostname(id: string, text: string, canonical: string): Behaviour {
+  return {
+    id,
+    async observe(service) {
+      const added = await service.send('POST', '/domains', { domains: [text] })
+      const listed = (await service.get('/domains')).body.data.domains
+      const figures: { domain: string }[] = (await service.get('/dmarc')).body.data
+      const group = await service.send('POST', '/domaingroups', { name: 'X', domains: [text] })
+      const removed = await service.send('DELETE', '/domains', { domains: [text] })
+      return [
+        ...[outcome(added), listed, figures.map(({ domain }) => domain)],
+        ...[outcome(group), group.body.data?.group.domains, outcome(removed)],
+      ]
+    },
+    chosen: ['400 invalid_domain', [], [], '400 invalid_domain', undefined, '400 invalid_domain'],
+    alternatives: [['200', [canonical], [canonical], '200', [canonical], '200']],
+  }
+}
+
 export const BEHAVIOURS: readonly Behaviour[] = [
   {
     id: 'body-limit',
@@ -280,9 +300,26 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     id: 'international-names',
-    observe: post('/domains', { domains: ['münchen.example'] }),
-    chosen: '200',
-    alternatives: ['400 invalid_domain'],
+    async observe(service) {
+      const added = await service.send('POST', '/domains', { domains: ['MÜNCHEN.example'] })
+      const again = outcome(await service.send('POST', '/domains', { domains: ['xn--mnchen-3ya.example'] }))
+      const group = await service.send('POST', '/domaingroups', { name: 'X', domains: ['münchen.example'] })
+      return [
+        outcome(added),
+        again,
+        (await service.get('/domains')).body.data.domains,
+        (await service.get('/dmarc')).body.data[0]?.domain,
+        group.body.data?.group.domains,
+      ]
+    },
+    chosen: [
+      ...['200', '400 invalid_domain', ['xn--mnchen-3ya.example'], 'xn--mnchen-3ya.example'],
+      ['xn--mnchen-3ya.example'],
+    ],
+    alternatives: [
+      ['400 invalid_domain', '200', ['xn--mnchen-3ya.example'], 'xn--mnchen-3ya.example', undefined],
+      ['200', '400 invalid_domain', ['münchen.example'], 'münchen.example', ['münchen.example']],
+    ],
   },
   {
     id: 'underscores',
@@ -290,6 +327,21 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     chosen: '400 invalid_domain',
     alternatives: ['200'],
   },
+  hostname('single-labels', 'LOCALHOST', 'localhost'),
+  hostname('ipv4-addresses', '192.0.2.1', '192.0.2.1'),
+  hostname('numeric-last-labels', 'example.123', 'example.123'),
+  hostname('wildcards', '*.b.example', '*.b.example'),
+  {
+    id: 'public-suffixes',
+    observe: (service) =>
+      Promise.all(
+        ['co.uk', 'com.br', 'b.co.uk', 'b.example'].map((name) => post('/domains', { domains: [name] })(service)),
+      ),
+    chosen: ['200', '200', '200', '200'],
+    alternatives: [['400 invalid_domain', '400 invalid_domain', '200', '200']],
+  },
+  hostname('space-around-hostnames', ' b.example\n', 'b.example'),
+  hostname('invisible-in-hostnames', 'b\u200b.exam\u00adple', 'b.example'),
   {
     id: 'already-monitored',
     options: monitoring('a.example'),
