@@ -9,7 +9,7 @@ import { clockAt } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { faultId } from '../domain/faults.ts'
-import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
+import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import type { GroupIds, IdFormat } from '../domain/group-ids.ts'
 import { createGroup } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
@@ -121,9 +121,14 @@ function originOf({ seed, now, frozen, plan, faults }: AccountParameters): Omit<
   }
 }
 
-function createDomain(domain: FixtureDomain, now: number, settings: Settings): MonitoredDomain {
+function createDomain(
+  domain: FixtureContents['domains'][number],
+  now: number,
+  settings: Settings,
+): MonitoredDomain {
   const { name, features = [], added_at = DOMAIN_AGE, record } = domain
   const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, now), features }
+  if (settings.spelling === 'as-sent' && domain.spelling !== name) monitored.spelling = domain.spelling
   Object.assign(monitored, createNature(domain, now, settings))
   if (record !== undefined) monitored.pin = record
   return monitored

@@ -7,7 +7,7 @@ import { withoutSecret } from './fixture-keys.ts'
 
 /** What a fixture says about every account that is made of it. All domains are in canonical form, and none is twice. */
 export interface FixtureContents {
-  domains: readonly FixtureDomain[]
+  domains: readonly (FixtureDomain & { spelling: string })[]
   formerDomains: readonly FixtureNature[]
   groups: readonly { id?: string; name: string; domains: readonly string[] }[]
   /** What accounts remember of the fixture: its name, or everything except the secrets. */
@@ -46,7 +46,7 @@ function originOf({ file: _, origin, ...document }: LoadedFixture): AccountOrigi
   return origin ?? { ...document, ...(document.keys && { keys: document.keys.map(withoutSecret) }) }
 }
 
-function readDomains(fixture: LoadedFixture, canonicalHostname: CanonicalHostname): FixtureDomain[] {
+function readDomains(fixture: LoadedFixture, canonicalHostname: CanonicalHostname): FixtureContents['domains'] {
   const names = new Set<string>()
   return (fixture.domains ?? []).map((entry, index) => {
     const domain: FixtureDomain = typeof entry === 'string' ? { name: entry } : entry
@@ -55,7 +55,7 @@ function readDomains(fixture: LoadedFixture, canonicalHostname: CanonicalHostnam
     const name = readName(fixture, namePointer, domain.name, canonicalHostname, names)
     const contradiction = contradictionIn(domain.record ?? {})
     if (contradiction) throw errorIn(fixture, `${pointer}/record`, `The record ${contradiction}.`)
-    return { ...domain, name }
+    return { ...domain, name, spelling: domain.name }
   })
 }
 

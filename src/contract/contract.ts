@@ -54,7 +54,8 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     longest: 253,
   })
   const compiler = await compilerFor(document, {
-    hostname: (name: string) => canonical(name) === name,
+    hostname: (name: string) =>
+      settings.spelling === 'canonical' ? canonical(name) === name : canonical(name) !== undefined,
     'idn-hostname': (name: string) => canonical(name) !== undefined,
     uuid: UUID,
   })

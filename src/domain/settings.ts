@@ -1,4 +1,5 @@
 import type { ErrorCode } from './errors.ts'
+import type { ListOrder } from './order.ts'
 
 /** The `x-settings` of openapi.yaml, which say what each one means. */
 export interface Settings {
@@ -22,6 +23,12 @@ export interface Settings {
   publicSuffixes: 'accepted' | 'refused'
   spaceAroundHostnames: 'refused' | 'trimmed'
   invisibleInHostnames: 'refused' | 'dropped'
+  spelling: 'canonical' | 'echoed' | 'as-sent'
+  domainOrder: ListOrder
+  recordOrder: ListOrder
+  groupOrder: ListOrder
+  memberOrder: Exclude<ListOrder, 'newest-first'>
+  echoOrder: 'request' | 'alphabetical'
   alreadyMonitored: 'refused' | 'skipped'
   repeatedDomains: 'refused' | 'once'
   unmonitoredDeletion: Extract<ErrorCode, 'domain_delete_failed' | 'not_monitored'> | 'ignored'

@@ -343,6 +343,101 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   hostname('space-around-hostnames', ' b.example\n', 'b.example'),
   hostname('invisible-in-hostnames', 'b\u200b.exam\u00adple', 'b.example'),
   {
+    id: 'canonical-form',
+    options: monitoring('Old.Example'),
+    async observe(service) {
+      const added = await service.send('POST', '/domains', { domains: ['New.EXAMPLE.', 'a.example'] })
+      const again = await service.send('POST', '/domains', { domains: ['NEW.example'] })
+      const group = await service.send('POST', '/domaingroups', { name: 'X', domains: ['new.example'] })
+      const shown = [
+        (await service.get('/domains')).body.data.domains,
+        (await service.get('/dmarc')).body.data.map(({ domain }: { domain: string }) => domain),
+        group.body.data.group.domains,
+        (await service.get('/domaingroups')).body.data.groups[0].domains,
+      ]
+      const removed = await service.send('DELETE', '/domains', { domains: ['NEW.example'] })
+      return [added.body.data.domains, outcome(again), ...shown, removed.body.data.domains]
+    },
+    chosen: [
+      ...[['new.example', 'a.example'], '400 invalid_domain'],
+      ...[
+        ['old.example', 'new.example', 'a.example'],
+        ['old.example', 'new.example', 'a.example'],
+      ],
+      ...[['new.example'], ['new.example'], ['new.example']],
+    ],
+    alternatives: [
+      [
+        ...[['New.EXAMPLE.', 'a.example'], '400 invalid_domain'],
+        ...[
+          ['old.example', 'new.example', 'a.example'],
+          ['old.example', 'new.example', 'a.example'],
+        ],
+        ...[['new.example'], ['new.example'], ['NEW.example']],
+      ],
+      [
+        ...[['New.EXAMPLE.', 'a.example'], '400 invalid_domain'],
+        ...[
+          ['Old.Example', 'New.EXAMPLE.', 'a.example'],
+          ['Old.Example', 'New.EXAMPLE.', 'a.example'],
+        ],
+        ...[['New.EXAMPLE.'], ['New.EXAMPLE.'], ['NEW.example']],
+      ],
+    ],
+  },
+  {
+    id: 'domain-order',
+    options: monitoring('b.example', 'c.example', 'a.example'),
+    observe: async (service) => (await service.get('/domains')).body.data.domains.join(' '),
+    chosen: 'b.example c.example a.example',
+    alternatives: ['a.example b.example c.example', 'a.example c.example b.example'],
+  },
+  {
+    id: 'record-order',
+    options: monitoring('b.example', 'c.example', 'a.example'),
+    async observe(service) {
+      const records: { domain: string }[] = (await service.get('/dmarc')).body.data
+      return records.map(({ domain }) => domain).join(' ')
+    },
+    chosen: 'b.example c.example a.example',
+    alternatives: ['a.example b.example c.example', 'a.example c.example b.example'],
+  },
+  {
+    id: 'group-order',
+    options: { fixture: { groups: [{ name: 'b' }, { name: 'C' }, { name: 'a' }] } },
+    async observe(service) {
+      const groups: { name: string }[] = (await service.get('/domaingroups')).body.data.groups
+      return groups.map(({ name }) => name).join(' ')
+    },
+    chosen: 'b C a',
+    alternatives: ['a b C', 'a C b'],
+  },
+  {
+    id: 'member-order',
+    options: monitoring('a.example', 'b.example', 'c.example'),
+    async observe(service) {
+      const sent = { name: 'X', domains: ['c.example', 'a.example'] }
+      const { group } = (await service.send('POST', '/domaingroups', sent)).body.data
+      const path = `/domaingroups?id=${group.id}`
+      const changed = await service.send('PATCH', path, { add_domains: ['b.example'] })
+      const read = [await service.get(path), await service.get('/domaingroups')].map(({ body }) => body.data)
+      return [group, changed.body.data.group, read[0].group, read[1].groups[0]].map(({ domains }) => domains.join(' '))
+    },
+    chosen: ['c.example a.example', ...Array(3).fill('c.example a.example b.example')],
+    alternatives: [['a.example c.example', ...Array(3).fill('a.example b.example c.example')]],
+  },
+  {
+    id: 'echo-order',
+    async observe(service) {
+      const domains = ['b.example', 'c.example', 'a.example']
+      const added = await service.send('POST', '/domains', { domains })
+      const removed = await service.send('DELETE', '/domains', { domains: ['c.example', 'b.example'] })
+      return [added, removed].map(({ body }) => body.data.domains.join(' '))
+    },
+    chosen: ['b.example c.example a.example', 'c.example b.example'],
+    alternatives: [['a.example b.example c.example', 'b.example c.example']],
+  },
+  {
     id: 'already-monitored',
     options: monitoring('a.example'),
     async observe(service) {
