@@ -4,7 +4,7 @@ import { accept, type Decision, type Problem, refusalOf, refuse } from './errors
 import type { GroupIds } from './group-ids.ts'
 import type { Settings } from './settings.ts'
 
-type GroupSettings = Pick<Settings, 'nameComparison' | 'repeatedMembers'>
+type GroupSettings = Pick<Settings, 'nameComparison' | 'repeatedMembers' | 'mixedMembers' | 'ownName'>
 
 export interface GroupToCreate {
   /** Its id, where it was created elsewhere. */
@@ -79,21 +79,25 @@ export function updateGroup(
   settings: GroupSettings,
 ): Decision<AccountState, DomainGroup> {
   const group = state.groups.get(id)
+  const isPartial = settings.mixedMembers === 'partial'
   const problems = [
     ...(group === undefined ? [unknownGroup(id)] : []),
-    ...membershipProblems(state, changes.domains ?? [], '/domains', settings),
-    ...membershipProblems(state, changes.addDomains ?? [], '/add_domains', settings),
+    ...membershipProblems(state, changes.domains ?? [], '/domains', settings, isPartial),
+    ...membershipProblems(state, changes.addDomains ?? [], '/add_domains', settings, isPartial),
   ]
   const compared = changes.name === undefined ? undefined : comparedName(changes.name, settings.nameComparison)
   const holder = compared === undefined ? undefined : state.groupNames.get(compared)
-  if (changes.name !== undefined && holder !== undefined && holder !== id) problems.push(nameTaken(changes.name))
+  const isTaken = holder !== undefined && (holder !== id || settings.ownName === 'refused')
+  if (changes.name !== undefined && isTaken) problems.push(nameTaken(changes.name))
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   if (group === undefined) return refuse(unknownGroup(id))
 
   const removed = new Set(changes.removeDomains)
   const members = [...(changes.domains ?? group.domains), ...(changes.addDomains ?? [])]
-  const domains = [...new Set(members)].filter((member) => !removed.has(member))
+  const domains = [...new Set(members)].filter(
+    (member) => !removed.has(member) && (!isPartial || state.domains.has(member)),
+  )
   const updated = { id, name: changes.name ?? group.name, domains }
   const next = { ...state, groups: state.groups.set(id, updated) }
   if (compared !== undefined && holder === undefined) {
@@ -129,13 +133,17 @@ function nameTaken(name: string): Problem {
   return { code: 'duplicate_name', field: '/name', value: name }
 }
 
+/** Why a list cannot become members. With `isPartial`, it is enough if one of its entries can. */
 function membershipProblems(
   state: AccountState,
   members: readonly string[],
   field: string,
   settings: GroupSettings,
+  isPartial = false,
 ): Problem[] {
-  const problems = settings.repeatedMembers === 'refused' ? repeats(members, field) : []
+  const { repeatedMembers } = settings
+  const problems = repeatedMembers === 'once' ? [] : repeats(members, field, repeatedMembers)
+  if (isPartial && members.some((member) => state.domains.has(member))) return problems
   for (let index = 0; index < members.length; index++) {
     const domain = members[index] ?? ''
     if (!state.domains.has(domain)) {

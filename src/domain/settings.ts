@@ -1,6 +1,8 @@
 import type { ErrorCode } from './errors.ts'
 import type { ListOrder } from './order.ts'
 
+type CodeOfDuplicates = Extract<ErrorCode, 'invalid_domain' | 'invalid_request_body'>
+
 /** The `x-settings` of openapi.yaml, which say what each one means. */
 export interface Settings {
   bodyLimit: number
@@ -29,11 +31,15 @@ export interface Settings {
   groupOrder: ListOrder
   memberOrder: Exclude<ListOrder, 'newest-first'>
   echoOrder: 'request' | 'alphabetical'
-  alreadyMonitored: 'refused' | 'skipped'
-  repeatedDomains: 'refused' | 'once'
+  alreadyMonitored: CodeOfDuplicates | 'skipped'
+  repeatedDomains: CodeOfDuplicates | 'once'
+  mixedAdditions: 'refused' | 'partial'
   unmonitoredDeletion: Extract<ErrorCode, 'domain_delete_failed' | 'not_monitored'> | 'ignored'
+  mixedDeletions: 'refused' | 'partial'
   deletionOfMembers: 'dropped' | 'refused'
-  repeatedMembers: 'once' | 'refused'
+  repeatedMembers: CodeOfDuplicates | 'once'
+  mixedMembers: 'refused' | 'partial'
+  ownName: 'allowed' | 'refused'
   nameComparison: 'unicode' | 'lower-case' | 'ascii'
   gracePeriod: number
   quotaScope: 'key' | 'account'

@@ -33,9 +33,13 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
     (draft) => draft.drop('domains', 'it cannot be combined with changes of single members'),
   ],
   [({ reason }) => reason === 'maxItems', keepFirst],
-  [({ reason }) => reason === 'required' || reason === 'minItems' || reason === 'minProperties', fillIn],
+  [({ reason }) => LACKS.has(reason ?? ''), fillIn],
   [({ reason }) => reason === 'bytes', shrink],
 ]
+
+/** Reasons that something is missing: a certain field or entry, or any field. */
+const LACKS_ANY = new Set(['minProperties', 'anyOf'])
+const LACKS = new Set(['required', 'minItems', ...LACKS_ANY])
 
 /** Applies the first remedy that fits one of the problems. Returns false if none fits. */
 export function correctBody(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): boolean {
@@ -201,7 +205,7 @@ function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose:
   const fields = fieldsOf(purpose)
   const required = (purpose.operation.bodySchema?.['required'] ?? []) as string[]
   for (const problem of problems) {
-    const anyField = problem.reason === 'minProperties'
+    const anyField = LACKS_ANY.has(problem.reason ?? '')
     const name = anyField ? (Object.keys(fields)[0] ?? '') : nameOf(problem)
     const field = anyField || required.includes(name) ? fields[name] : undefined
     const value = field?.make(purpose.rehearsal)

@@ -441,11 +441,14 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     id: 'already-monitored',
     options: monitoring('a.example'),
     async observe(service) {
-      const { status, body } = await service.send('POST', '/domains', { domains: ['a.example', 'b.example'] })
-      return [status, body.data?.domains, body.data?.count]
+      const response = await service.send('POST', '/domains', { domains: ['a.example', 'b.example'] })
+      return [outcome(response), response.body.data?.domains, response.body.data?.count]
     },
-    chosen: [400, undefined, undefined],
-    alternatives: [[200, ['b.example'], 1]],
+    chosen: ['400 invalid_domain', undefined, undefined],
+    alternatives: [
+      ['200', ['b.example'], 1],
+      ['400 invalid_request_body', undefined, undefined],
+    ],
   },
   {
     id: 'repeated-domains',
@@ -456,7 +459,22 @@ export const BEHAVIOURS: readonly Behaviour[] = [
       return [outcome(added), added.body.data?.domains, outcome(removed), removed.body.data?.count]
     },
     chosen: ['400 invalid_domain', undefined, '400 invalid_domain', undefined],
-    alternatives: [['200', ['b.example'], '200', 1]],
+    alternatives: [
+      ['200', ['b.example'], '200', 1],
+      ['400 invalid_request_body', undefined, '400 invalid_request_body', undefined],
+    ],
+  },
+  {
+    id: 'mixed-additions',
+    options: monitoring('a.example'),
+    async observe(service) {
+      const add = (...domains: string[]) => service.send('POST', '/domains', { domains })
+      const mixed = await add('b.example', 'a.example', 'c.example')
+      const others = [await add('a.example'), await add('d.example', 'no host'), await add('d.example', 'd.example')]
+      return [outcome(mixed), mixed.body.data?.domains, mixed.body.data?.count, ...others.map(outcome)]
+    },
+    chosen: ['400 invalid_domain', undefined, undefined, ...Array(3).fill('400 invalid_domain')],
+    alternatives: [['200', ['b.example', 'c.example'], 2, ...Array(3).fill('400 invalid_domain')]],
   },
   {
     id: 'unmonitored-deletion',
@@ -469,6 +487,26 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     alternatives: [
       ['400 not_monitored', undefined],
       ['200', ['a.example']],
+    ],
+  },
+  {
+    id: 'mixed-deletions',
+    options: {
+      fixture: { domains: ['a.example', 'b.example', { name: 'used.example', features: ['mta-sts'] }] },
+    },
+    async observe(service) {
+      const drop = (...domains: string[]) => service.send('DELETE', '/domains', { domains })
+      const mixed = await drop('used.example', 'a.example', 'c.example')
+      const others = [await drop('used.example', 'c.example'), await drop('b.example', 'b.example')]
+      const left = (await service.get('/domains')).body.data.domains
+      return [outcome(mixed), mixed.body.data?.domains, mixed.body.data?.count, ...others.map(outcome), left]
+    },
+    chosen: [
+      ...['409 domain_delete_failed', undefined, undefined, '409 domain_delete_failed', '400 invalid_domain'],
+      ['a.example', 'b.example', 'used.example'],
+    ],
+    alternatives: [
+      ['200', ['a.example'], 1, '409 domain_delete_failed', '400 invalid_domain', ['b.example', 'used.example']],
     ],
   },
   {
@@ -490,7 +528,44 @@ export const BEHAVIOURS: readonly Behaviour[] = [
       return [outcome(created), created.body.data?.group.domains, await firstChanges(service, { domains: members })]
     },
     chosen: ['200', ['a.example'], '200'],
-    alternatives: [['400 invalid_domain', undefined, '400 invalid_domain']],
+    alternatives: [
+      ['400 invalid_domain', undefined, '400 invalid_domain'],
+      ['400 invalid_request_body', undefined, '400 invalid_request_body'],
+    ],
+  },
+  {
+    id: 'mixed-members',
+    options: {
+      fixture: { domains: ['a.example', 'b.example'], groups: [{ name: 'Shop', domains: ['a.example'] }] },
+    },
+    async observe(service) {
+      const mixed = ['no.example', 'b.example']
+      return [
+        await firstChanges(service, { add_domains: mixed }),
+        (await service.get('/domaingroups')).body.data.groups[0].domains,
+        await firstChanges(service, { domains: mixed }),
+        (await service.get('/domaingroups')).body.data.groups[0].domains,
+        await firstChanges(service, { add_domains: ['no.example'] }),
+        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: mixed })),
+      ]
+    },
+    chosen: [
+      ...['400 not_monitored', ['a.example'], '400 not_monitored', ['a.example']],
+      ...['400 not_monitored', '400 not_monitored'],
+    ],
+    alternatives: [['200', ['a.example', 'b.example'], '200', ['b.example'], '400 not_monitored', '400 not_monitored']],
+  },
+  {
+    id: 'own-name',
+    options: { fixture: { groups: [{ name: 'Shop' }, { name: 'Mail' }] } },
+    async observe(service) {
+      const names = ['Shop', 'SHOP', 'mail', 'New', 'new']
+      const outcomes: string[] = []
+      for (const name of names) outcomes.push(await firstChanges(service, { name }))
+      return outcomes
+    },
+    chosen: ['200', '200', '409 duplicate_name', '200', '200'],
+    alternatives: [['409 duplicate_name', '409 duplicate_name', '409 duplicate_name', '200', '409 duplicate_name']],
   },
   {
     id: 'name-comparison',
@@ -750,16 +825,55 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     ],
   },
   {
-    id: 'empty-additions',
+    id: 'empty-lists',
     options: SHOP,
     async observe(service) {
       return [
         await firstChanges(service, { add_domains: [] }),
-        await firstChanges(service, { add_domains: ['a.example'] }),
+        await firstChanges(service, { remove_domains: [] }),
+        await firstChanges(service, { add_domains: [], remove_domains: [] }),
+        await firstChanges(service, { domains: [] }),
+        await firstChanges(service, { name: 'Mall', add_domains: [] }),
+        await firstChanges(service, { name: 'Hall', domains: [] }),
+        await firstChanges(service, { add_domains: ['a.example'], remove_domains: [] }),
+        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: [] })),
       ]
     },
-    chosen: ['200', '200'],
-    alternatives: [['400 no_fields_to_update', '200']],
+    chosen: Array(8).fill('200'),
+    alternatives: [
+      [...Array(3).fill('400 no_fields_to_update'), ...Array(5).fill('200')],
+      [...Array(4).fill('400 no_fields_to_update'), ...Array(4).fill('200')],
+    ],
+  },
+  {
+    id: 'deletion-entries',
+    options: monitoring('a.example'),
+    async observe(service) {
+      return [
+        await remove('/domains', { domains: ['no host'] })(service),
+        await remove('/domains', { domains: [7] })(service),
+        await remove('/domains', { domains: ['A.example.'] })(service),
+      ]
+    },
+    chosen: ['400 invalid_domain', '400 invalid_field_type', '200'],
+    alternatives: [
+      ['409 domain_delete_failed', '400 invalid_field_type', '200'],
+      ['400 not_monitored', '400 invalid_field_type', '200'],
+    ],
+  },
+  {
+    id: 'member-entries',
+    options: SHOP,
+    async observe(service) {
+      return [
+        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: ['no host'] })),
+        await firstChanges(service, { domains: ['no host'] }),
+        await firstChanges(service, { add_domains: ['no host'] }),
+        await firstChanges(service, { add_domains: ['A.example.'] }),
+      ]
+    },
+    chosen: [...Array(3).fill('400 invalid_domain'), '200'],
+    alternatives: [[...Array(3).fill('400 not_monitored'), '200']],
   },
   {
     id: 'removal-entries',
@@ -772,19 +886,6 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     },
     chosen: ['200', '200'],
     alternatives: [['400 invalid_domain', '200']],
-  },
-  {
-    id: 'empty-members',
-    options: SHOP,
-    async observe(service) {
-      return [
-        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: [] })),
-        outcome(await service.send('POST', '/domaingroups', { name: 'Y' })),
-        await firstChanges(service, { domains: [] }),
-      ]
-    },
-    chosen: ['200', '200', '200'],
-    alternatives: [['400 missing_field', '200', '400 missing_field']],
   },
   {
     id: 'blank-names',

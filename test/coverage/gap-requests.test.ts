@@ -105,7 +105,7 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
     ['gate-order-1 content-type-1 already-monitored-1 quota-scope-1 body-limit-2 create-group-status-1'],
     ['routing-1 null-fields-1 repeated-domains-1 unmonitored-deletion-1 quota-window-1 too-many-or-no-domains-1'],
     ['unknown-query-parameters-1 unmonitored-deletion-2 too-many-or-no-domains-4 empty-id-on-read-1'],
-    ['deletion-of-members-1 deletions-per-request-1 repeated-members-1 empty-additions-1 removal-entries-1'],
+    ['deletion-of-members-1 deletions-per-request-1 repeated-members-1 empty-lists-1 removal-entries-1'],
     [
       'empty-id-on-write-1 group-id-format-1 blank-names-1 status-content-type-1 status-plan-too-low-1 status-duplicate-name-1',
     ],

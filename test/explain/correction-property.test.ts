@@ -106,7 +106,7 @@ const DECISIVE =
 /** Those that refuse the most; they do not exclude each other. */
 const STRICT = [
   ...['unknown-query-parameters-1', 'final-dot-1', 'international-names-1', 'head-1', 'deletion-of-members-1'],
-  ...['repeated-members-1', 'deletions-per-request-1', 'empty-members-1', 'empty-additions-1', 'removal-entries-1'],
+  ...['repeated-members-1', 'deletions-per-request-1', 'empty-lists-2', 'removal-entries-1'],
   ...['empty-id-on-read-1', 'body-limit-2', 'routing-1', 'gate-order-1'],
 ]
 
