@@ -11,9 +11,10 @@ import type { ErrorCode } from '../domain/errors.ts'
 import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import type { GroupIds, IdFormat } from '../domain/group-ids.ts'
+import { settingAgainstName } from '../domain/group-names.ts'
 import { createGroup } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
-import type { Settings } from '../domain/settings.ts'
+import { kebab, type Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
@@ -29,6 +30,8 @@ export interface AccountRules {
   settings: Settings
   groupIds: GroupIds
   canonicalHostname: CanonicalHostname
+  /** How long the name of a group may be. */
+  nameLimit: number
 }
 
 /** What is chosen for a new account; each choice takes precedence over the fixture. */
@@ -161,7 +164,7 @@ function addGroups(
   account: AccountState,
   fixture: LoadedFixture,
   { groups }: FixtureContents,
-  { settings, groupIds }: AccountRules,
+  { settings, groupIds, nameLimit }: AccountRules,
 ): AccountState {
   let state = account
   for (const [index, group] of groups.entries()) {
@@ -172,6 +175,11 @@ function addGroups(
     }
     if (id !== undefined && state.groups.has(id)) {
       throw errorIn(fixture, `/groups/${index}/id`, `"${id}" is the id of a group before it.`)
+    }
+    const setting = settingAgainstName(group.name, settings, nameLimit)
+    if (setting !== undefined) {
+      const reason = `${show(group.name)} is no name of a group while the setting ${kebab(setting)} is ${settings[setting]}.`
+      throw errorIn(fixture, `/groups/${index}/name`, reason)
     }
     const decision = createGroup(state, group, groupIds, settings)
     if (!decision.ok) {

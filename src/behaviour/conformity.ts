@@ -1,8 +1,9 @@
 import type { Operation } from '../contract/api.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import { type Problem, type Problems, type Refusal, refusalOf } from '../domain/errors.ts'
+import { type NameSettings, nameProblems, storedName } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
-import { isObject, type Json } from '../ground/json.ts'
+import { isObject, type Json, valueAt } from '../ground/json.ts'
 import type { ConformingRequest } from './operation.ts'
 
 /** A request to an operation, read as far as HTTP goes. */
@@ -14,7 +15,7 @@ export interface ReceivedRequest {
 }
 
 /** Settings of an API that decide which requests conform. */
-export type ConformitySettings = Pick<Settings, 'nullFields' | 'unknownQueryParameters'>
+export type ConformitySettings = Pick<Settings, 'nullFields' | 'unknownQueryParameters'> & NameSettings
 
 /** `value` is the body of a refused request, where it is JSON. */
 export type Conformity = ({ ok: true } & ConformingRequest) | (Refusal<string> & { value?: unknown })
@@ -38,8 +39,9 @@ export function conform(
     return refusalFor(inQuery, catalogue) ?? { ok: true, operation, query, body: NO_BODY }
   }
   if (!body.ok) return refusalFor(joined(inQuery, body.problems), catalogue) ?? body
-  const value = settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
-  const refusal = refusalFor(joined(inQuery, operation.checkBody(value)), catalogue)
+  const sent = settings.nullFields === 'absent' ? withoutNulls(body.value) : body.value
+  const { value, problems } = readName(sent, operation, settings)
+  const refusal = refusalFor(joined(joined(inQuery, operation.checkBody(value)), problems), catalogue)
   if (refusal !== undefined) return { ...refusal, value }
   // The check of the body has just shown that it is an object.
   return { ok: true, operation, query, body: value as Json }
@@ -60,9 +62,31 @@ function unknownParameters(query: Readonly<Record<string, unknown>>, { parameter
   return unknown.map((name) => ({ code: 'unknown_field', reason: 'query', field: name, value: query[name] }))
 }
 
-/** Both lists in one; most often there is nothing in the first. */
+/** Both lists in one; most often there is nothing in either. */
 function joined<Item>(some: readonly Item[], others: readonly Item[]): readonly Item[] {
+  if (others.length === 0) return some
   return some.length === 0 ? others : [...some, ...others]
+}
+
+interface NamedBody {
+  value: unknown
+  problems: readonly Problem<string>[]
+}
+
+/** The body with the name of a group as it is stored, and what of the name no schema can say. */
+function readName(body: unknown, { bodySchema }: Operation, settings: NameSettings): NamedBody {
+  const sent = isObject(body) && Object.hasOwn(body, 'name') ? body['name'] : undefined
+  const schema = valueAt(bodySchema, '/properties/name')
+  // The code for a name with characters that it must not have.
+  const code = valueAt(schema, '/x-error/pattern')
+  if (typeof sent !== 'string' || typeof code !== 'string') return { value: body, problems: NO_PROBLEMS }
+  const name = storedName(sent, settings)
+  const limit = Number(valueAt(schema, '/maxLength') ?? Number.POSITIVE_INFINITY)
+  const problems = nameProblems(name, settings, limit)
+  return {
+    value: name === sent ? body : { ...(body as Json), name },
+    problems: problems.length === 0 ? NO_PROBLEMS : problems.map((problem) => ({ code, field: '/name', ...problem })),
+  }
 }
 
 function withoutNulls(value: unknown): unknown {

@@ -21,6 +21,8 @@ export interface Contract extends Api {
   /** The names of the settings of which each alone, with another value, would accept a text that is no hostname. */
   settingsAgainst(text: string): string[]
   groupIds: GroupIds
+  /** How many characters the name of a group may have. */
+  nameLimit: number
   requestIds: 'uuid' | 'hex'
   /** The smallest difference between two percentages. */
   percentageStep: number
@@ -68,6 +70,7 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
     canonicalHostname: canonical,
     settingsAgainst: (text) => settingsAgainst(text, settings, isPublicSuffix).map(kebab),
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
+    nameLimit: Number(schemas['DomainGroupName']?.['maxLength'] ?? Number.POSITIVE_INFINITY),
     requestIds: requestIdFormat(valueAt(document.resolved, REQUEST_ID_SCHEMA), document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
     recordForm: recordForm(schemas),

@@ -40,6 +40,11 @@ export interface Settings {
   repeatedMembers: CodeOfDuplicates | 'once'
   mixedMembers: 'refused' | 'partial'
   ownName: 'allowed' | 'refused'
+  nameLengthUnit: 'code-points' | 'utf-16' | 'utf-8'
+  spaceAroundNames: 'kept' | 'trimmed' | 'refused'
+  controlCharacters: 'refused' | 'nul-refused' | 'kept'
+  loneSurrogates: 'refused' | 'replaced' | 'kept'
+  invisibleInNames: 'kept' | 'dropped' | 'refused'
   nameComparison: 'unicode' | 'lower-case' | 'ascii'
   gracePeriod: number
   quotaScope: 'key' | 'account'

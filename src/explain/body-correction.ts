@@ -2,6 +2,7 @@ import type { FieldSample } from '../behaviour/operation.ts'
 import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Problem } from '../domain/errors.ts'
+import { cleanName, cutName } from '../domain/group-names.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
 import type { BodyDraft, Verdict } from './body-draft.ts'
@@ -28,6 +29,7 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
   [({ field }) => stepsIn(field).length === 2, correctEntries],
   [({ code }) => code === 'duplicate_name', renameGroup],
   [({ reason }) => reason === 'maxLength' || reason === 'minLength' || reason === 'pattern', correctName],
+  [({ reason }) => CHARACTERS.has(reason ?? ''), cleanGroupName],
   [
     ({ reason }) => reason === 'not',
     (draft) => draft.drop('domains', 'it cannot be combined with changes of single members'),
@@ -37,6 +39,8 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
   [({ reason }) => reason === 'bytes', shrink],
 ]
 
+/** Reasons that a name has characters that it must not have. */
+const CHARACTERS = new Set(['space', 'control', 'surrogate', 'invisible'])
 /** Reasons that something is missing: a certain field or entry, or any field. */
 const LACKS_ANY = new Set(['minProperties', 'anyOf'])
 const LACKS = new Set(['required', 'minItems', ...LACKS_ANY])
@@ -182,14 +186,29 @@ function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { r
     const name = nameOf(problem)
     const { limit } = problem.about ?? {}
     const tooLong = problem.reason === 'maxLength'
-    const corrected = tooLong ? [...String(draft.get(name))].slice(0, Number(limit)).join('') : rehearsal.freshName()
+    const { nameLengthUnit } = rehearsal.contract.settings
+    const corrected = tooLong ? cutName(String(draft.get(name)), Number(limit), nameLengthUnit) : rehearsal.freshName()
     draft.set(
       name,
       corrected,
       tooLong
-        ? `\`${name}\` was cut to ${limit} characters.`
+        ? `\`${name}\` was cut to ${limit} ${UNITS[nameLengthUnit]}.`
         : `\`${name}\` is ${quoted(corrected)}, because ${quoted(draft.get(name))} is no name.`,
     )
+  }
+}
+
+const UNITS = { 'code-points': 'characters', 'utf-16': 'UTF-16 units', 'utf-8': 'bytes' } as const
+
+function cleanGroupName(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: Purpose): void {
+  for (const problem of problems) {
+    const name = nameOf(problem)
+    const given = String(draft.get(name))
+    const cleaned = cleanName(given)
+    // Another remedy may just have been applied to it.
+    if (cleaned === given) continue
+    const corrected = cleaned === '' ? rehearsal.freshName() : cleaned
+    draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)} instead of ${quoted(given)}.`)
   }
 }
 

@@ -195,10 +195,15 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   'content-type': ['content-type'],
   bytes: ['body-limit'],
   query: ['unknown-query-parameters'],
-  repeated: ['repeated-domains'],
-  monitored: ['already-monitored'],
-  unmonitored: ['unmonitored-deletion'],
-  member: ['deletion-of-members'],
+  repeated: ['repeated-domains', 'repeated-members'],
+  monitored: ['already-monitored', 'mixed-additions'],
+  'in-use': ['mixed-deletions'],
+  space: ['space-around-names'],
+  control: ['control-characters'],
+  surrogate: ['lone-surrogates'],
+  invisible: ['invisible-in-names'],
+  unmonitored: ['unmonitored-deletion', 'mixed-deletions'],
+  member: ['deletion-of-members', 'mixed-deletions'],
 }
 
 /** Those settings, and for a text that is no hostname those that would accept it with another value. */

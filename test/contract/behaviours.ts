@@ -161,6 +161,22 @@ function statusOf(code: ErrorCode, chosen: number, ...others: number[]): Behavio
   }
 }
 
+/** What becomes of each name, by a creation and by renaming: the name that the group has then, or the code. */
+async function namesOf(service: TestService, names: readonly string[]): Promise<unknown[]> {
+  const seen: unknown[] = []
+  for (const name of names) {
+    const created = await service.send('POST', '/domaingroups', { name })
+    seen.push(created.body.data?.group.name ?? created.body.error.code)
+  }
+  const { id } = (await service.send('POST', '/domaingroups', { name: 'Other' })).body.data.group
+  for (const [index, name] of names.entries()) {
+    const renamed = await service.send('PATCH', `/domaingroups?id=${id}`, { name })
+    const isRefused = String(seen[index]).includes('_')
+    expect(renamed.body.error?.code, `${name} as a new name`).toBe(isRefused ? seen[index] : 'duplicate_name')
+  }
+  return seen
+}
+
 /** What is no hostname, and a domain with the alternative: it can be added, listed, grouped and removed. */
 function hostname(id: string, text: string, canonical: string): Behaviour {
   return {
@@ -568,6 +584,52 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     alternatives: [['409 duplicate_name', '409 duplicate_name', '409 duplicate_name', '200', '409 duplicate_name']],
   },
   {
+    id: 'name-length-unit',
+    observe: (service) =>
+      namesOf(service, ['a'.repeat(100), '\u00e9'.repeat(51), '\u20ac'.repeat(34), '😀'.repeat(51), '😀'.repeat(101)]),
+    chosen: [...['a'.repeat(100), '\u00e9'.repeat(51), '\u20ac'.repeat(34), '😀'.repeat(51)], 'invalid_name'],
+    alternatives: [
+      ['a'.repeat(100), '\u00e9'.repeat(51), '\u20ac'.repeat(34), 'invalid_name', 'invalid_name'],
+      ['a'.repeat(100), ...Array(4).fill('invalid_name')],
+    ],
+  },
+  {
+    id: 'space-around-names',
+    observe: (service) => namesOf(service, ['Mail', ' Mail ', 'a b', '\u00a0x\u2003', ` ${'y'.repeat(100)} `]),
+    chosen: ['Mail', ' Mail ', 'a b', '\u00a0x\u2003', 'invalid_name'],
+    alternatives: [
+      ['Mail', 'duplicate_name', 'a b', 'x', 'y'.repeat(100)],
+      ['Mail', 'invalid_name', 'a b', 'invalid_name', 'invalid_name'],
+    ],
+  },
+  {
+    id: 'control-characters',
+    observe: (service) => namesOf(service, ['a\u0000b', 'a\nb', 'a\u007fb', 'a\u0085b', 'a b']),
+    chosen: ['invalid_name', 'a\nb', 'a\u007fb', 'a\u0085b', 'a b'],
+    alternatives: [
+      [...Array(4).fill('invalid_name'), 'a b'],
+      ['a\u0000b', 'a\nb', 'a\u007fb', 'a\u0085b', 'a b'],
+    ],
+  },
+  {
+    id: 'lone-surrogates',
+    observe: (service) => namesOf(service, ['a\ud83d', '\ude00b', '\ud83d\ude00', 'a\ufffd']),
+    chosen: ['invalid_name', 'invalid_name', '😀', 'a\ufffd'],
+    alternatives: [
+      ['a\ufffd', '\ufffdb', '😀', 'duplicate_name'],
+      ['a\ud83d', '\ude00b', '😀', 'a\ufffd'],
+    ],
+  },
+  {
+    id: 'invisible-in-names',
+    observe: (service) => namesOf(service, ['Mail', 'Ma\u200bil', 'x\u00ad', 'می\u200cخواهم', '👩\u200d💻', '\u200b']),
+    chosen: ['Mail', 'Ma\u200bil', 'x\u00ad', 'می\u200cخواهم', '👩\u200d💻', 'invalid_name'],
+    alternatives: [
+      ['Mail', 'duplicate_name', 'x', 'می\u200cخواهم', '👩\u200d💻', 'invalid_name'],
+      ['Mail', 'invalid_name', 'invalid_name', 'می\u200cخواهم', '👩\u200d💻', 'invalid_name'],
+    ],
+  },
+  {
     id: 'name-comparison',
     async observe(service) {
       const pairs = [
@@ -890,10 +952,16 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   {
     id: 'blank-names',
     async observe(service) {
-      return [await post('/domaingroups', { name: ' ' })(service), await post('/domaingroups', { name: '' })(service)]
+      const names = [' ', '\u200b\u2060', '', ' \u200bx']
+      const outcomes: string[] = []
+      for (const name of names) outcomes.push(await post('/domaingroups', { name })(service))
+      return outcomes
     },
-    chosen: ['400 invalid_name', '400 invalid_name'],
-    alternatives: [['200', '400 invalid_name']],
+    chosen: [...Array(3).fill('400 invalid_name'), '200'],
+    alternatives: [
+      ['200', '200', '400 invalid_name', '200'],
+      ['400 invalid_name', '200', '400 invalid_name', '200'],
+    ],
   },
   {
     id: 'group-id-format',
