@@ -7,7 +7,6 @@ import {
 } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
-import type { ErrorCode } from '../domain/errors.ts'
 import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import type { GroupIds, IdFormat } from '../domain/group-ids.ts'
@@ -65,6 +64,10 @@ export function createAccount(
     throw errorIn(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
   }
   const contents = readContents(fixture, canonicalHostname)
+  if (settings.domainCap !== 'none' && contents.domains.length > settings.domainCap) {
+    const reason = `${contents.domains.length} domains are more than the setting domain-cap allows.`
+    throw errorIn(fixture, '/domains', reason)
+  }
   const { apiKey = deriveKey(seed, id), faults = [] } = parameters
   const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
   const domains = contents.domains.map((domain) => [domain.name, createDomain(domain, now, settings)] as const)
@@ -154,10 +157,14 @@ function createNature(
   return nature
 }
 
-const GROUP_PROBLEMS: Partial<Record<ErrorCode, string>> = {
+/** By reason or else by code, as the rest of a sentence about the value. */
+const GROUP_PROBLEMS: Readonly<Record<string, string>> = {
   duplicate_name: 'is the name of another group',
   not_monitored: 'is not among the domains of this fixture',
-  invalid_domain: 'is named more than once',
+  repeated: 'is named more than once, which the setting repeated-members refuses',
+  grouped: 'is a member of another group, which the setting shared-domains refuses',
+  'group-cap': 'groups are more than the setting group-cap allows',
+  'member-cap': 'members are more than the setting member-cap allows',
 }
 
 function addGroups(
@@ -167,6 +174,8 @@ function addGroups(
   { settings, groupIds, nameLimit }: AccountRules,
 ): AccountState {
   let state = account
+  // What is written in a fixture is not moved.
+  const strict = settings.sharedDomains === 'moved' ? { ...settings, sharedDomains: 'refused' as const } : settings
   for (const [index, group] of groups.entries()) {
     const { id } = group
     if (id !== undefined && !isGroupId(id, groupIds)) {
@@ -181,10 +190,10 @@ function addGroups(
       const reason = `${show(group.name)} is no name of a group while the setting ${kebab(setting)} is ${settings[setting]}.`
       throw errorIn(fixture, `/groups/${index}/name`, reason)
     }
-    const decision = createGroup(state, group, groupIds, settings)
+    const decision = createGroup(state, group, groupIds, strict)
     if (!decision.ok) {
-      const [{ code, field, value }] = decision.problems
-      throw errorIn(fixture, `/groups/${index}${field}`, `${show(value)} ${GROUP_PROBLEMS[code] ?? code}.`)
+      const [{ code, reason = code, field, value }] = decision.problems
+      throw errorIn(fixture, `/groups/${index}${field}`, `${show(value)} ${GROUP_PROBLEMS[reason] ?? reason}.`)
     }
     state = decision.state
   }

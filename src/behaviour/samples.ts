@@ -66,6 +66,12 @@ export function removableDomains({ domains, groups }: AccountState, count: numbe
   return names
 }
 
+/** The first so many domains that are in no group, or all of these. */
+export function ungroupedDomains({ domains, groups }: AccountState, count: number): string[] {
+  const members = new Set([...groups.values()].flatMap((group) => group.domains))
+  return [...domains.keys()].filter((name) => !members.has(name)).slice(0, count)
+}
+
 export function someGroup({ groups }: AccountState): DomainGroup | undefined {
   for (const group of groups.values()) return group
   return undefined

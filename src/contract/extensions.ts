@@ -54,7 +54,7 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
             type: 'object',
             additionalProperties: false,
             required: ['message'],
-            properties: { status, message: text, outside: { type: 'boolean' }, 'x-assumption': {} },
+            properties: { status, as: text, message: text, outside: { type: 'boolean' }, 'x-assumption': {} },
           },
         },
       },

@@ -5,6 +5,13 @@ import { ContractError } from './contract-error.ts'
 import type { DocumentText } from './document.ts'
 
 const either = (...values: string[]): Json => ({ enum: values })
+/** A number of at least so much, or none. */
+const atMost = (minimum: number): Json => ({
+  if: { type: 'string' },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { const: 'none' },
+  else: { type: 'integer', minimum },
+})
 const seconds: Json = { type: 'integer', minimum: 0 }
 
 /** The schema of each setting of `x-settings`, where its name is in kebab-case. */
@@ -56,6 +63,11 @@ const SCHEMAS = {
   deletionOfMembers: either('dropped', 'refused'),
   repeatedMembers: either('once', 'invalid_domain', 'invalid_request_body'),
   mixedMembers: either('refused', 'partial'),
+  sharedDomains: either('allowed', 'refused', 'moved'),
+  domainCap: atMost(1),
+  // There must be room for a group beside another one.
+  groupCap: atMost(2),
+  memberCap: atMost(1),
   ownName: either('allowed', 'refused'),
   nameLengthUnit: either('code-points', 'utf-16', 'utf-8'),
   spaceAroundNames: either('kept', 'trimmed', 'refused'),

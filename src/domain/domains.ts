@@ -1,4 +1,5 @@
 import type { AccountState, DomainGroup, MonitoredDomain } from './account.ts'
+import { capProblems } from './caps.ts'
 import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
 import { rememberNatures } from './former-domains.ts'
 import type { Settings } from './settings.ts'
@@ -18,7 +19,10 @@ export function addDomains(
   state: AccountState,
   names: readonly string[],
   now: number,
-  settings: Pick<Settings, 'repeatedDomains' | 'alreadyMonitored' | 'mixedAdditions'>,
+  settings: Pick<
+    Settings,
+    'repeatedDomains' | 'alreadyMonitored' | 'mixedAdditions' | 'domainCap' | 'groupCap' | 'memberCap'
+  >,
   traits: (name: string) => Partial<MonitoredDomain> = () => ({}),
 ): Decision<AccountState, ChangedDomains> {
   const { repeatedDomains, alreadyMonitored, mixedAdditions } = settings
@@ -29,9 +33,10 @@ export function addDomains(
       if (state.domains.has(domain)) problems.push(problemWith(domain, index, alreadyMonitored, 'monitored'))
     }
   }
+  const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
+  problems.push(...capProblems(state.domains.size + domains.length, 'domainCap', '/domains', state, settings))
   const refusal = refusalOf(problems)
   if (refusal) return refusal
-  const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
   const added = domains.map((name): [string, MonitoredDomain] => [
     name,
     { name, addedAt: now, features: [], ...state.formerDomains?.get(name), ...traits(name) },

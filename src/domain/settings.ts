@@ -1,6 +1,9 @@
 import type { ErrorCode } from './errors.ts'
 import type { ListOrder } from './order.ts'
 
+/** How many there can be. */
+export type Cap = number | 'none'
+
 type CodeOfDuplicates = Extract<ErrorCode, 'invalid_domain' | 'invalid_request_body'>
 
 /** The `x-settings` of openapi.yaml, which say what each one means. */
@@ -39,6 +42,10 @@ export interface Settings {
   deletionOfMembers: 'dropped' | 'refused'
   repeatedMembers: CodeOfDuplicates | 'once'
   mixedMembers: 'refused' | 'partial'
+  sharedDomains: 'allowed' | 'refused' | 'moved'
+  domainCap: Cap
+  groupCap: Cap
+  memberCap: Cap
   ownName: 'allowed' | 'refused'
   nameLengthUnit: 'code-points' | 'utf-16' | 'utf-8'
   spaceAroundNames: 'kept' | 'trimmed' | 'refused'

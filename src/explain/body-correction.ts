@@ -27,6 +27,7 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
   [({ reason }) => reason === 'additionalProperties', placeFields],
   [({ reason, field }) => reason === 'type' && stepsIn(field).length === 1, convertFields],
   [({ field }) => stepsIn(field).length === 2, correctEntries],
+  [({ reason }) => reason?.endsWith('-cap') === true, makeRoom],
   [({ code }) => code === 'duplicate_name', renameGroup],
   [({ reason }) => reason === 'maxLength' || reason === 'minLength' || reason === 'pattern', correctName],
   [({ reason }) => CHARACTERS.has(reason ?? ''), cleanGroupName],
@@ -152,6 +153,8 @@ function whyNot(entry: unknown, { code, reason, about }: Problem<string>): strin
       return `${said} is monitored already`
     case 'repeated':
       return `${said} is named more than once`
+    case 'grouped':
+      return `${said} is a member of another domain group`
     case 'member':
       return `${said} is a member of a domain group`
     case 'in-use':
@@ -195,6 +198,33 @@ function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { r
         ? `\`${name}\` was cut to ${limit} ${UNITS[nameLengthUnit]}.`
         : `\`${name}\` is ${quoted(corrected)}, because ${quoted(draft.get(name))} is no name.`,
     )
+  }
+}
+
+/** What a plan does not include is left out or, where nothing would be left, something else is removed first. */
+function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
+  const { operation, query, rehearsal } = purpose
+  const { domains, groups } = rehearsal.state
+  const [{ reason, field, about } = { reason: undefined }] = problems as readonly Partial<Problem<string>>[]
+  const limit = Number(about?.['limit'])
+  const name = stepsIn(field)[0] ?? ''
+  const why = `the plan includes ${limit}`
+  if (reason === 'group-cap') {
+    rehearsal.makeRoomForGroup()
+    draft.note(`Another group is deleted first, because ${why}.`)
+  } else if (reason === 'domain-cap') {
+    const fewest = rehearsal.fewest(operation.id, name)
+    const room = limit - domains.size
+    if (room < fewest) {
+      rehearsal.addable(fewest)
+      draft.note(`Another domain is removed first, because ${why}.`)
+    }
+    if ((draft.get(name) as unknown[]).length > Math.max(room, fewest))
+      draft.truncate(name, Math.max(room, fewest), why)
+  } else {
+    const members = name === 'domains' ? 0 : (groups.get(query['id'] ?? '')?.domains.length ?? 0)
+    if (limit > members) draft.truncate(name, limit - members, why)
+    else draft.drop(name, `the group is full, because ${why} members`)
   }
 }
 

@@ -198,6 +198,10 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   repeated: ['repeated-domains', 'repeated-members'],
   monitored: ['already-monitored', 'mixed-additions'],
   'in-use': ['mixed-deletions'],
+  grouped: ['shared-domains'],
+  'domain-cap': ['domain-cap'],
+  'group-cap': ['group-cap'],
+  'member-cap': ['member-cap'],
   space: ['space-around-names'],
   control: ['control-characters'],
   surrogate: ['lone-surrogates'],
@@ -218,7 +222,8 @@ function assumptionsBehind(request: Entry, contract: Contract): { id: string; sp
   const { document } = contract
   if (injected || status === undefined) return []
   const entry = `/components/x-errors/${code}`
-  const reason = problems[0]?.reason
+  const given = problems[0]?.reason
+  const reason = (valueAt(document.source, `${entry}/reasons/${given}/as`) as string | undefined) ?? given
   const place = operation && `${pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())}/responses`
   const reasonHasStatus =
     reason !== undefined && valueAt(document.source, `${entry}/reasons/${reason}/status`) !== undefined

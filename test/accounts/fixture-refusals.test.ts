@@ -408,7 +408,11 @@ describe('a fixture file is refused', () => {
     const strict = await loadContract({ overlays: [overlay] })
     const loaded = await loadFixture(fixture)
     expect(() => createAccount(loaded, birth, strict)).toThrow(
-      new FixtureError('fixture', '/groups/0/domains/1', '"a.example" is named more than once.'),
+      new FixtureError(
+        'fixture',
+        '/groups/0/domains/1',
+        '"a.example" is named more than once, which the setting repeated-members refuses.',
+      ),
     )
   })
 })

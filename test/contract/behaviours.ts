@@ -572,6 +572,81 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     alternatives: [['200', ['a.example', 'b.example'], '200', ['b.example'], '400 not_monitored', '400 not_monitored']],
   },
   {
+    id: 'shared-domains',
+    options: {
+      fixture: {
+        domains: ['a.example', 'b.example'],
+        groups: [{ name: 'Shop' }, { name: 'Mail', domains: ['a.example', 'b.example'] }],
+      },
+    },
+    async observe(service) {
+      const created = await service.send('POST', '/domaingroups', { name: 'X', domains: ['a.example'] })
+      const changes = [{ domains: ['b.example'] }, { add_domains: ['a.example'] }, { name: 'Shops' }]
+      const outcomes = [outcome(created)]
+      for (const body of changes) outcomes.push(await firstChanges(service, body))
+      const groups: { name: string; domains: string[] }[] = (await service.get('/domaingroups')).body.data.groups
+      return [...outcomes, ...groups.map(({ name, domains }) => `${name}: ${domains}`)]
+    },
+    chosen: [
+      ...['200', '200', '200', '200'],
+      ...['Shops: b.example,a.example', 'Mail: a.example,b.example', 'X: a.example'],
+    ],
+    alternatives: [
+      [...Array(3).fill('400 invalid_domain'), '200', 'Shops: ', 'Mail: a.example,b.example'],
+      [...Array(4).fill('200'), 'Shops: b.example,a.example', 'Mail: ', 'X: '],
+    ],
+  },
+  {
+    id: 'domain-cap',
+    options: monitoring(...Array.from({ length: 98 }, (_, index) => `a${index}.example`)),
+    async observe(service) {
+      const add = async (...domains: string[]) => outcome(await service.send('POST', '/domains', { domains }))
+      return [
+        await add('b.example', 'c.example', 'd.example'),
+        await add('b.example', 'c.example'),
+        await add('d.example'),
+        await remove('/domains', { domains: ['b.example'] })(service),
+        await add('d.example'),
+      ]
+    },
+    chosen: ['200', '400 invalid_domain', '400 invalid_domain', '200', '400 invalid_domain'],
+    alternatives: [['403 unauthorized', '200', '403 unauthorized', '200', '200']],
+  },
+  {
+    id: 'group-cap',
+    options: { fixture: { groups: Array.from({ length: 19 }, (_, index) => ({ name: `${index}` })) } },
+    async observe(service) {
+      const outcomes: string[] = []
+      for (const name of ['x', 'y']) outcomes.push(await post('/domaingroups', { name })(service))
+      outcomes.push(await firstChanges(service, { name: 'z' }))
+      return outcomes
+    },
+    chosen: ['200', '200', '200'],
+    alternatives: [['200', '403 unauthorized', '200']],
+  },
+  {
+    id: 'member-cap',
+    options: {
+      fixture: {
+        domains: Array.from({ length: 52 }, (_, index) => `a${index}.example`),
+        groups: [{ name: 'X', domains: Array.from({ length: 49 }, (_, index) => `a${index}.example`) }],
+      },
+    },
+    async observe(service) {
+      const all = (await service.get('/domains')).body.data.domains
+      return [
+        await firstChanges(service, { add_domains: ['a49.example', 'a50.example'] }),
+        await firstChanges(service, { add_domains: ['a49.example', 'a0.example'] }),
+        await firstChanges(service, { add_domains: ['a50.example'], remove_domains: ['a0.example'] }),
+        await firstChanges(service, { domains: all }),
+        await post('/domaingroups', { name: 'Y', domains: all })(service),
+        await post('/domaingroups', { name: 'Z', domains: all.slice(0, 50) })(service),
+      ]
+    },
+    chosen: Array(6).fill('200'),
+    alternatives: [['403 unauthorized', '200', '200', '403 unauthorized', '403 unauthorized', '200']],
+  },
+  {
     id: 'own-name',
     options: { fixture: { groups: [{ name: 'Shop' }, { name: 'Mail' }] } },
     async observe(service) {

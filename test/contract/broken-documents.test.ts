@@ -198,7 +198,7 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-errors with a misspelt field of a reason',
     break: change(`${ERRORS}/not_found/reasons/path`, { outsde: true }),
     place: '#/components/x-errors/not_found/reasons/path/outsde',
-    reason: 'The value is not allowed here; allowed fields are status, message, outside, x-assumption.',
+    reason: 'The value is not allowed here; allowed fields are status, as, message, outside, x-assumption.',
   },
   {
     how: 'an x-rule that is a list',

@@ -109,11 +109,25 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
     [
       'empty-id-on-write-1 group-id-format-1 blank-names-1 status-content-type-1 status-plan-too-low-1 status-duplicate-name-1',
     ],
+    ['domain-cap-1 group-cap-1 member-cap-1 shared-domains-1 mixed-deletions-1 own-name-1 deletion-entries-1'],
+    ['mixed-additions-1 mixed-members-1 space-around-names-1 canonical-form-2 precedence-1 empty-lists-2'],
   ])('of the alternatives %s', async (ids) => {
     const overlays = ids.split(' ').map((name) => overlayFile(actionsFor(name)))
     const service = await startObserved({ fixture: 'demo', overlays })
     expect(hinted(await reportOf(service))).toEqual([])
     expect(await unfilled(service, { of: ids })).toEqual([])
+  })
+
+  it('of caps that the account has reached', async () => {
+    const caps = Object.entries({ 'domain-cap': 51, 'group-cap': 3, 'member-cap': 2 })
+    const actions = caps.map(([name, value]) => ({ target: `$['x-settings']['${name}']`, update: { value } }))
+    const fixture = {
+      domains: Array.from({ length: 51 }, (_, index) => ({ name: `a${index}.example`, features: ['mta-sts'] })),
+      groups: ['X', 'Y', 'Z'].map((name) => ({ name, domains: ['a0.example', 'a1.example'] })),
+    }
+    const service = await startObserved({ fixture, overlays: [overlayFile(actions)] })
+    expect(hinted(await reportOf(service))).toEqual([])
+    expect(await unfilled(service, { of: 'caps' })).toEqual([])
   })
 
   it.each<[account: string, fixture: string | Fixture]>([
@@ -173,6 +187,14 @@ describe('a gap', () => {
       seen: false,
       hint: expect.stringMatching(ONE_SENTENCE),
     })
+  })
+
+  it('has a hint as well where another code takes its place', async () => {
+    const service = await startObserved({ fixture: 'demo', overlays: [overlayFile(actionsFor('member-entries-1'))] })
+    expect(hinted(await reportOf(service))).toEqual([
+      'createDomainGroup 400 invalid_domain',
+      'updateDomainGroup 400 invalid_domain',
+    ])
   })
 
   it('has neither request nor hint where no account is given', async () => {

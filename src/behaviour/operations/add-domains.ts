@@ -20,14 +20,14 @@ export const addDomains: OperationBehaviour = {
   },
   fields: {
     domains: {
-      make: (account, size = fewest(account)) => account.unmonitored(size),
+      make: (account, size = fewest(account)) => account.addable(size),
       because: 'a domain is needed that is not monitored yet',
     },
   },
-  accepted: [(account) => ({ body: { domains: account.unmonitored(fewest(account)) } })],
+  accepted: [(account) => ({ body: { domains: account.addable(fewest(account)) } })],
   refused: [
     (account) => {
-      const domains = account.unmonitored(fewest(account) - 1)
+      const domains = account.addable(fewest(account) - 1) ?? []
       return { body: { domains: [...domains, ...domains.slice(0, 1)] } }
     },
     (account) => ({ body: { domains: account.monitored(fewest(account)) } }),

@@ -15,13 +15,27 @@ export const createDomainGroup: OperationBehaviour = {
   },
   fields: { name: NAME, domains: MEMBERS },
   accepted: [
-    (account) => ({ body: { name: account.freshName() } }),
-    (account) => ({ body: { name: account.freshName(), domains: account.monitored() } }),
+    (account) => {
+      account.makeRoomForGroup()
+      return { body: { name: account.freshName() } }
+    },
+    (account) => {
+      account.makeRoomForGroup()
+      return { body: { name: account.freshName(), domains: account.members() } }
+    },
   ],
   refused: [
-    (account) => ({ body: { name: account.freshName(), domains: account.unmonitored() } }),
-    (account) => ({ body: { name: account.group().name } }),
     (account) => {
+      account.makeRoomForGroup()
+      return { body: { name: account.freshName(), domains: account.unmonitored() } }
+    },
+    (account) => {
+      const { name } = account.group()
+      account.makeRoomForGroup()
+      return { body: { name } }
+    },
+    (account) => {
+      account.makeRoomForGroup()
       const [domain] = account.monitored()
       return { body: { name: account.freshName(), domains: [domain, domain] } }
     },

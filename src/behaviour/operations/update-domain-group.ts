@@ -35,11 +35,11 @@ export const updateDomainGroup: OperationBehaviour = {
   },
   accepted: [
     (account) => ({ ...existing(account), body: { name: account.freshName() } }),
-    (account) => ({ ...existing(account), body: { domains: account.monitored() } }),
-    (account) => ({ ...existing(account), body: { add_domains: account.monitored() } }),
+    (account) => ({ ...existing(account), body: { domains: account.members() } }),
+    (account) => ({ ...existing(account), body: { add_domains: account.members() } }),
     (account) => ({ ...existing(account), body: { remove_domains: account.unmonitored() } }),
     (account) => {
-      const both = account.monitored()
+      const both = account.members()
       return { ...existing(account), body: { add_domains: both, remove_domains: both } }
     },
   ],
