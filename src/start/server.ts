@@ -98,6 +98,7 @@ export async function startServer(
     const urls = { baseUrl: '', adminUrl: '' }
     const verdict = new Verdict(createExplainer({ contract, store, journal, urls, log }), contract.settings)
     const kept = await store.has(DEFAULT_ACCOUNT)
+    if (kept) worlds.checkDefaults()
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')

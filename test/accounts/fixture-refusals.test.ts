@@ -335,7 +335,7 @@ describe('a fixture file is refused', () => {
       'with a named domain that is no hostname',
       { domains: [{ name: '192.0.2.1' }] },
       '#/domains/0/name',
-      '"192.0.2.1" is not a valid hostname.',
+      '"192.0.2.1" is not a valid hostname (setting ipv4-addresses: refused).',
     ],
     [
       'with a domain that stands twice',
@@ -411,7 +411,7 @@ describe('a fixture file is refused', () => {
       new FixtureError(
         'fixture',
         '/groups/0/domains/1',
-        '"a.example" is named more than once, which the setting repeated-members refuses.',
+        '"a.example" is named more than once (setting repeated-members: invalid_domain).',
       ),
     )
   })
