@@ -74,19 +74,38 @@ interface NamedBody {
 }
 
 /** The body with the name of a group as it is stored, and what of the name no schema can say. */
-function readName(body: unknown, { bodySchema }: Operation, settings: NameSettings): NamedBody {
-  const sent = isObject(body) && Object.hasOwn(body, 'name') ? body['name'] : undefined
-  const schema = valueAt(bodySchema, '/properties/name')
-  // The code for a name with characters that it must not have.
-  const code = valueAt(schema, '/x-error/pattern')
-  if (typeof sent !== 'string' || typeof code !== 'string') return { value: body, problems: NO_PROBLEMS }
+function readName(body: unknown, operation: Operation, settings: NameSettings): NamedBody {
+  const rule = nameRuleOf(operation)
+  const sent = rule !== undefined && isObject(body) && Object.hasOwn(body, 'name') ? body['name'] : undefined
+  if (rule === undefined || typeof sent !== 'string') return { value: body, problems: NO_PROBLEMS }
+  const { code, limit } = rule
   const name = storedName(sent, settings)
-  const limit = Number(valueAt(schema, '/maxLength') ?? Number.POSITIVE_INFINITY)
   const problems = nameProblems(name, settings, limit)
   return {
     value: name === sent ? body : { ...(body as Json), name },
     problems: problems.length === 0 ? NO_PROBLEMS : problems.map((problem) => ({ code, field: '/name', ...problem })),
   }
+}
+
+interface NameRule {
+  /** The code for a name with characters that it must not have. */
+  code: string
+  limit: number
+}
+
+const nameRules = new WeakMap<Operation, NameRule | 'none'>()
+
+/** What the schema of the body says about the name of a group; remembered, because each request asks. */
+function nameRuleOf(operation: Operation): NameRule | undefined {
+  let rule = nameRules.get(operation)
+  if (rule === undefined) {
+    const schema = valueAt(operation.bodySchema, '/properties/name')
+    const code = valueAt(schema, '/x-error/pattern')
+    const limit = Number(valueAt(schema, '/maxLength') ?? Number.POSITIVE_INFINITY)
+    rule = typeof code === 'string' ? { code, limit } : 'none'
+    nameRules.set(operation, rule)
+  }
+  return rule === 'none' ? undefined : rule
 }
 
 function withoutNulls(value: unknown): unknown {

@@ -195,7 +195,7 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   'content-type': ['content-type'],
   bytes: ['body-limit'],
   query: ['unknown-query-parameters'],
-  repeated: ['repeated-domains', 'repeated-members'],
+  repeated: ['repeated-domains'],
   monitored: ['already-monitored', 'mixed-additions'],
   'in-use': ['mixed-deletions'],
   grouped: ['shared-domains'],
@@ -210,10 +210,17 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   member: ['deletion-of-members', 'mixed-deletions'],
 }
 
+/** The same for single operations. */
+const DECISIVE_BY_OPERATION: Readonly<Record<string, typeof DECISIVE>> = {
+  createDomainGroup: { repeated: ['repeated-members'] },
+  updateDomainGroup: { repeated: ['repeated-members'], not_monitored: ['mixed-members'] },
+}
+
 /** Those settings, and for a text that is no hostname those that would accept it with another value. */
-function settingsBehind({ problems }: Entry, contract: Contract): readonly string[] {
-  const { reason = '', value } = problems[0] ?? {}
-  return reason === 'format' && typeof value === 'string' ? contract.settingsAgainst(value) : (DECISIVE[reason] ?? [])
+function settingsBehind({ problems, operation }: Entry, contract: Contract): readonly string[] {
+  const { code = '', reason = code, value } = problems[0] ?? {}
+  if (reason === 'format' && typeof value === 'string') return contract.settingsAgainst(value)
+  return (DECISIVE_BY_OPERATION[operation?.id ?? ''] ?? DECISIVE)[reason] ?? DECISIVE[reason] ?? []
 }
 
 /** The assumptions behind the response: those at its code in the catalogue, or at the responses of the operation. */

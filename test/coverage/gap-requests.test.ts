@@ -110,7 +110,7 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
       'empty-id-on-write-1 group-id-format-1 blank-names-1 status-content-type-1 status-plan-too-low-1 status-duplicate-name-1',
     ],
     ['domain-cap-1 group-cap-1 member-cap-1 shared-domains-1 mixed-deletions-1 own-name-1 deletion-entries-1'],
-    ['mixed-additions-1 mixed-members-1 space-around-names-1 canonical-form-2 precedence-1 empty-lists-2'],
+    ['mixed-additions-1 mixed-members-1 space-around-names-1 canonical-form-2 empty-lists-2'],
   ])('of the alternatives %s', async (ids) => {
     const overlays = ids.split(' ').map((name) => overlayFile(actionsFor(name)))
     const service = await startObserved({ fixture: 'demo', overlays })

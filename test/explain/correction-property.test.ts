@@ -105,7 +105,7 @@ const DECISIVE = new RegExp(
     ...['body-limit', 'plan-names', 'routing', 'path-matching', 'head', 'content-type', 'null-fields', 'unknown-query'],
     ...['final-dot', 'international', 'underscores', 'single', 'ipv4', 'numeric', 'wildcards', 'public', 'space'],
     ...['invisible', 'canonical-form', 'already', 'repeated', 'mixed', 'unmonitored', 'deletion', 'member', 'shared'],
-    ...['own-name', 'name-', 'control', 'lone', 'precedence', 'too-many', 'empty', 'removal', 'blank', 'group-id'],
+    ...['own-name', 'name-', 'control', 'lone', 'too-many', 'empty', 'removal', 'blank', 'group-id'],
   ].join('|')})`,
 )
 
