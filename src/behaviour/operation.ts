@@ -48,7 +48,9 @@ export interface SampleAccount {
   removable(count?: number): string[]
   /** So many domains that are not monitored, at least one. */
   unmonitored(count?: number): string[]
-  /** The same, and the account has room for them; `undefined` if it never has room for so many. */
+  /** Whether an account can have so many domains. */
+  canMonitor(count: number): boolean
+  /** Domains like `unmonitored`, and the account has room for them; `undefined` if it never has room for so many. */
   addable(count?: number): string[] | undefined
   /** So many monitored domains that can be members of the group that is created or changed, at least one. */
   members(count?: number): string[] | undefined

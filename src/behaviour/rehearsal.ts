@@ -141,6 +141,11 @@ export class Rehearsal implements SampleAccount {
     return freshDomains(this.#state, Math.max(1, count))
   }
 
+  canMonitor(count: number): boolean {
+    const { domainCap } = this.contract.settings
+    return domainCap === 'none' || count <= domainCap
+  }
+
   addable(count = 1): string[] | undefined {
     const wanted = Math.max(1, count)
     return this.#makeRoom(wanted) ? this.unmonitored(wanted) : undefined
@@ -149,7 +154,7 @@ export class Rehearsal implements SampleAccount {
   members(count = 1): string[] | undefined {
     const { sharedDomains, memberCap } = this.contract.settings
     const wanted = Math.max(1, count)
-    if (memberCap !== 'none' && wanted > memberCap) return undefined
+    if ((memberCap !== 'none' && wanted > memberCap) || !this.canMonitor(wanted)) return undefined
     if (sharedDomains === 'allowed') return this.monitored(wanted)
     const free = ungroupedDomains(this.#state, wanted)
     if (free.length < wanted) this.#add(wanted - free.length)
@@ -245,7 +250,7 @@ export class Rehearsal implements SampleAccount {
   #makeRoom(count: number): boolean {
     const { domainCap } = this.contract.settings
     if (domainCap === 'none') return true
-    if (count > domainCap) return false
+    if (!this.canMonitor(count)) return false
     const excess = this.#state.domains.size + count - domainCap
     if (excess <= 0) return true
     for (const { name, features } of [...this.#state.domains.values()].slice(0, excess)) {

@@ -2,7 +2,7 @@ import type { ErrorCode } from './errors.ts'
 import type { ListOrder } from './order.ts'
 
 /** How many there can be. */
-export type Cap = number | 'none'
+type Cap = number | 'none'
 
 type CodeOfDuplicates = Extract<ErrorCode, 'invalid_domain' | 'invalid_request_body'>
 

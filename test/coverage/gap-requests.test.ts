@@ -202,6 +202,16 @@ describe('a gap', () => {
     expect([...entriesOf(report).values()].filter(({ request, hint }) => request ?? hint)).toEqual([])
   })
 
+  it('has no request where a plan cap leaves no room for one', async () => {
+    const small = { target: "$['x-settings']['domain-cap']", update: { value: 3 } }
+    const overlays = [overlayFile([small, ...actionsFor('deletions-per-request-1')])]
+    const service = await startObserved({ fixture: { domains: ['a.example', 'b.example', 'c.example'] }, overlays })
+    expect(hinted(await reportOf(service))).toEqual([
+      'addDomains domains maxItems 50 at',
+      'deleteDomains domains maxItems 50 at',
+    ])
+  })
+
   it('is planned without a change to the account', async () => {
     const service = await startObserved({ fixture: 'empty' })
     const before = encodeAccount(await service.store.read('default'))

@@ -18,7 +18,7 @@ export const deleteDomains: OperationBehaviour = {
   },
   fields: {
     domains: {
-      make: (account, size = fewest(account)) => account.removable(size),
+      make: (account, size = fewest(account)) => (account.canMonitor(size) ? account.removable(size) : undefined),
       because: 'a domain is needed that can be removed, and the request named none',
       removes: true,
     },
