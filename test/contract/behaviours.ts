@@ -9,7 +9,7 @@ import { writeOverlay } from '../support/overlay-file.ts'
 import { API_KEY, openService, type TestResponse, type TestService } from '../support/service.ts'
 import { DOMAIN_BEHAVIOURS } from './domain-behaviours.ts'
 import { outcome } from './outcome.ts'
-import { firstChanges, firstGroup, monitoring, post, remove, SHOP } from './service-requests.ts'
+import { firstGroup, monitoring, post, SHOP } from './service-requests.ts'
 
 /** Starts a stand-in that makes an alternative choice; whoever starts it stops it. */
 export async function openWithAlternative(

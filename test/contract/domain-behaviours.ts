@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { TestService } from '../support/service.ts'
 import type { Behaviour } from './behaviours.ts'
 import { outcome } from './outcome.ts'
-import { firstChanges, firstGroup, monitoring, post, remove, SHOP } from './service-requests.ts'
+import { firstChanges, monitoring, post, remove, SHOP } from './service-requests.ts'
 
 /** What becomes of each name, by a creation and by renaming: the name that the group has then, or the code. */
 async function namesOf(service: TestService, names: readonly string[]): Promise<unknown[]> {
