@@ -123,7 +123,7 @@ function originOf({ seed, now, frozen, plan, faults }: AccountParameters): Omit<
 function createDomain(domain: FixtureContents['domains'][number], now: number, settings: Settings): MonitoredDomain {
   const { name, features = [], added_at = DOMAIN_AGE, record } = domain
   const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, now), features }
-  if (settings.spelling === 'as-sent' && domain.spelling !== name) monitored.spelling = domain.spelling
+  if (settings.spelling === 'as-sent' && domain.spelling !== undefined) monitored.spelling = domain.spelling
   Object.assign(monitored, createNature(domain, now, settings))
   if (record !== undefined) monitored.pin = record
   return monitored

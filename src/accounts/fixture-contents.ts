@@ -9,7 +9,7 @@ import { because } from './validation.ts'
 
 /** What a fixture says about every account that is made of it. All domains are in canonical form, and none is twice. */
 export interface FixtureContents {
-  domains: readonly (FixtureDomain & { spelling: string })[]
+  domains: readonly (FixtureDomain & { spelling?: string })[]
   formerDomains: readonly FixtureNature[]
   groups: readonly { id?: string; name: string; domains: readonly string[] }[]
   /** What accounts remember of the fixture: its name, or everything except the secrets. */
@@ -57,7 +57,7 @@ function readDomains(fixture: LoadedFixture, rules: HostnameRules): FixtureConte
     const name = readName(fixture, namePointer, domain.name, rules, names)
     const contradiction = contradictionIn(domain.record ?? {})
     if (contradiction) throw errorIn(fixture, `${pointer}/record`, `The record ${contradiction}.`)
-    return { ...domain, name, spelling: domain.name }
+    return name === domain.name ? { ...domain, name } : { ...domain, name, spelling: domain.name }
   })
 }
 
