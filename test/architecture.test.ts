@@ -43,7 +43,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   http: ['node:events', 'node:http', 'node:net', 'node:stream', 'express'],
   contract: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:module', 'node:net', 'node:path', 'node:url'],
-    ...['@apidevtools/swagger-parser', 'ajv', 'js-yaml', 'json-p3', 'openapi-types'],
+    ...['@apidevtools/swagger-parser', 'ajv', 'js-yaml', 'json-p3', 'openapi-types', 'tldts'],
   ],
   store: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
@@ -52,7 +52,16 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   ground: ['node:crypto', 'node:util', 'ajv'],
 }
 /** Packages that cost time at the start and are not needed by every command. */
-const LAZY = ['ajv', 'prom-client', '@faker-js/faker', '@apidevtools/swagger-parser', 'pino', 'js-yaml', 'json-p3']
+const LAZY = [
+  'ajv',
+  'prom-client',
+  '@faker-js/faker',
+  '@apidevtools/swagger-parser',
+  'pino',
+  'js-yaml',
+  'json-p3',
+  'tldts',
+]
 const CLOCK = 'ground/clock.ts'
 /** What shows the time between two answers of the server. */
 const PAGE_CLOCK = 'dashboard/clock.ts'

@@ -1,3 +1,4 @@
+import type { Contract } from '../contract/contract.ts'
 import {
   type AccountOrigin,
   type AccountState,
@@ -7,29 +8,24 @@ import {
 } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
 import { refreshDay } from '../domain/dmarc.ts'
-import type { ErrorCode } from '../domain/errors.ts'
 import { faultId } from '../domain/faults.ts'
-import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
-import type { GroupIds, IdFormat } from '../domain/group-ids.ts'
+import type { Fixture, FixtureNature } from '../domain/fixture.ts'
+import type { IdFormat } from '../domain/group-ids.ts'
+import { settingAgainstName } from '../domain/group-names.ts'
 import { createGroup } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
-import type { Settings } from '../domain/settings.ts'
+import { kebab, type Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
+import { encodeAccount } from '../store/record.ts'
 import { errorIn, type LoadedFixture, loadFixture, readMoment } from './fixture.ts'
-import { type CanonicalHostname, type FixtureContents, readContents } from './fixture-contents.ts'
+import { type FixtureContents, readContents } from './fixture-contents.ts'
 import { createKeys } from './fixture-keys.ts'
+import { because, findContradiction } from './validation.ts'
 
 /** How long before its account a domain was added, unless the fixture says otherwise. */
 const DOMAIN_AGE = 'P400D'
-
-/** The parts of a contract that decide which accounts are valid. */
-export interface AccountRules {
-  settings: Settings
-  groupIds: GroupIds
-  canonicalHostname: CanonicalHostname
-}
 
 /** What is chosen for a new account; each choice takes precedence over the fixture. */
 export interface AccountParameters {
@@ -47,12 +43,8 @@ export interface AccountParameters {
 }
 
 /** The account that a fixture describes, at the moment of its creation. @throws FixtureError for what breaks a rule. */
-export function createAccount(
-  fixture: LoadedFixture,
-  parameters: AccountParameters,
-  rules: AccountRules,
-): AccountState {
-  const { settings, canonicalHostname } = rules
+export function createAccount(fixture: LoadedFixture, parameters: AccountParameters, contract: Contract): AccountState {
+  const { settings } = contract
   const { id, real } = parameters
   const seed = parameters.seed ?? fixture.seed ?? DEFAULT_SEED
   const start = parameters.now ?? fixture.clock?.now
@@ -61,7 +53,11 @@ export function createAccount(
   if (!settings.plans.order.includes(plan)) {
     throw errorIn(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
   }
-  const contents = readContents(fixture, canonicalHostname)
+  const contents = readContents(fixture, contract)
+  if (settings.domainCap !== 'none' && contents.domains.length > settings.domainCap) {
+    const reason = `There are ${contents.domains.length} domains${because('domain-cap', settings)}.`
+    throw errorIn(fixture, '/domains', reason)
+  }
   const { apiKey = deriveKey(seed, id), faults = [] } = parameters
   const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
   const domains = contents.domains.map((domain) => [domain.name, createDomain(domain, now, settings)] as const)
@@ -83,7 +79,10 @@ export function createAccount(
     faults: faults.map((fault, index) => ({ id: faultId(index + 1), createdAt: now, ...fault })),
     faultsCreated: faults.length,
   }
-  return addGroups(ungrouped, fixture, contents, rules)
+  const account = addGroups(ungrouped, fixture, contents, contract)
+  // The contract of the package has been compared with what fixtures can say.
+  if (!contract.document.validated) refuseContradiction(account, fixture, contract, real)
+  return account
 }
 
 /** The account as it was created; `chosen` takes precedence over what was chosen then. */
@@ -92,12 +91,12 @@ export async function recreateAccount(
   chosen: Pick<AccountParameters, 'real' | 'seed' | 'now' | 'frozen' | 'plan'> & {
     fixture?: LoadedFixture | undefined
   },
-  rules: AccountRules,
+  contract: Contract,
 ): Promise<AccountState> {
   const { fixture: first, key, ...rest } = origin
   const { fixture = await reloadFixture(first), ...parameters } = chosen
   const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
-  return createAccount(fixture, { ...rest, real: chosen.real, ...given, id, apiKey: key }, rules)
+  return createAccount(fixture, { ...rest, real: chosen.real, ...given, id, apiKey: key }, contract)
 }
 
 const reloaded = new WeakMap<Fixture, LoadedFixture>()
@@ -121,9 +120,10 @@ function originOf({ seed, now, frozen, plan, faults }: AccountParameters): Omit<
   }
 }
 
-function createDomain(domain: FixtureDomain, now: number, settings: Settings): MonitoredDomain {
+function createDomain(domain: FixtureContents['domains'][number], now: number, settings: Settings): MonitoredDomain {
   const { name, features = [], added_at = DOMAIN_AGE, record } = domain
   const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, now), features }
+  if (settings.spelling === 'as-sent' && domain.spelling !== undefined) monitored.spelling = domain.spelling
   Object.assign(monitored, createNature(domain, now, settings))
   if (record !== undefined) monitored.pin = record
   return monitored
@@ -146,19 +146,36 @@ function createNature(
   return nature
 }
 
-const GROUP_PROBLEMS: Partial<Record<ErrorCode, string>> = {
-  duplicate_name: 'is the name of another group',
-  not_monitored: 'is not among the domains of this fixture',
-  invalid_domain: 'is named more than once',
+/** By reason or else by code: the rest of a sentence about the value, and the setting that decides. */
+const GROUP_PROBLEMS: Readonly<Record<string, [text: string, setting?: string]>> = {
+  duplicate_name: ['is the name of another group'],
+  not_monitored: ['is not among the domains of this fixture'],
+  repeated: ['is named more than once', 'repeated-members'],
+  grouped: ['is a member of another group', 'shared-domains'],
+  'group-cap': ['groups are too many', 'group-cap'],
+  'member-cap': ['members are too many', 'member-cap'],
+}
+
+/** @throws FixtureError for what an overlay does not admit. */
+function refuseContradiction(account: AccountState, fixture: LoadedFixture, contract: Contract, real: number): void {
+  const contradiction = findContradiction(encodeAccount(account), contract, real)
+  if (contradiction === undefined) return
+  const { pointer, reason } = contradiction
+  const [, index = ''] = /^\/domains\/(\d+)/.exec(pointer) ?? []
+  const entry = fixture.domains?.[Number(index)]
+  const place = typeof entry === 'string' ? `/domains/${index}` : pointer.replace(/^(\/domains\/\d+)\/pin/, '$1/record')
+  throw errorIn(fixture, index === '' ? pointer : place, `The value ${reason}.`)
 }
 
 function addGroups(
   account: AccountState,
   fixture: LoadedFixture,
   { groups }: FixtureContents,
-  { settings, groupIds }: AccountRules,
+  { settings, groupIds, nameLimit }: Contract,
 ): AccountState {
   let state = account
+  // What is written in a fixture is not moved.
+  const strict = settings.sharedDomains === 'moved' ? { ...settings, sharedDomains: 'refused' as const } : settings
   for (const [index, group] of groups.entries()) {
     const { id } = group
     if (id !== undefined && !isGroupId(id, groupIds)) {
@@ -168,10 +185,16 @@ function addGroups(
     if (id !== undefined && state.groups.has(id)) {
       throw errorIn(fixture, `/groups/${index}/id`, `"${id}" is the id of a group before it.`)
     }
-    const decision = createGroup(state, group, groupIds, settings)
+    const setting = settingAgainstName(group.name, settings, nameLimit)
+    if (setting !== undefined) {
+      const reason = `${show(group.name)} is no name of a group${because(kebab(setting), settings)}.`
+      throw errorIn(fixture, `/groups/${index}/name`, reason)
+    }
+    const decision = createGroup(state, group, groupIds, strict)
     if (!decision.ok) {
-      const [{ code, field, value }] = decision.problems
-      throw errorIn(fixture, `/groups/${index}${field}`, `${show(value)} ${GROUP_PROBLEMS[code] ?? code}.`)
+      const [{ code, reason = code, field, value }] = decision.problems
+      const [text = reason, setting] = GROUP_PROBLEMS[reason] ?? []
+      throw errorIn(fixture, `/groups/${index}${field}`, `${show(value)} ${text}${because(setting, settings)}.`)
     }
     state = decision.state
   }

@@ -32,9 +32,9 @@ export function exportFixture(account: AccountState, now: number, refresh: strin
 }
 
 function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
-  const { name, addedAt, features, pin } = domain
+  const { name, spelling = name, addedAt, features, pin } = domain
   return {
-    name,
+    name: spelling,
     added_at: writeInstant(addedAt),
     ...(features.length > 0 && { features }),
     ...exportNature(domain, refresh),

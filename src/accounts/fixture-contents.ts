@@ -1,38 +1,40 @@
+import type { Contract } from '../contract/contract.ts'
 import type { AccountOrigin } from '../domain/account.ts'
 import { contradictionIn } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
 import { show } from '../ground/show.ts'
 import { errorIn, type LoadedFixture } from './fixture.ts'
 import { withoutSecret } from './fixture-keys.ts'
+import { because } from './validation.ts'
 
 /** What a fixture says about every account that is made of it. All domains are in canonical form, and none is twice. */
 export interface FixtureContents {
-  domains: readonly FixtureDomain[]
+  domains: readonly (FixtureDomain & { spelling?: string })[]
   formerDomains: readonly FixtureNature[]
   groups: readonly { id?: string; name: string; domains: readonly string[] }[]
   /** What accounts remember of the fixture: its name, or everything except the secrets. */
   origin: AccountOrigin['fixture']
 }
 
-/** `undefined` for a text that is no hostname. */
-export type CanonicalHostname = (text: string) => string | undefined
+type HostnameRules = Pick<Contract, 'canonicalHostname' | 'settingsAgainst' | 'settings'>
 
 interface Prepared {
   contents: FixtureContents
-  canonicalHostname: CanonicalHostname
+  canonicalHostname: HostnameRules['canonicalHostname']
 }
 
 /** Thousands of accounts are made of the same few fixtures. */
 const prepared = new WeakMap<Fixture, Prepared>()
 
 /** Reads and checks the contents of a fixture, once for each fixture and contract. @throws FixtureError */
-export function readContents(fixture: LoadedFixture, canonicalHostname: CanonicalHostname): FixtureContents {
+export function readContents(fixture: LoadedFixture, rules: HostnameRules): FixtureContents {
+  const { canonicalHostname } = rules
   const known = prepared.get(fixture)
   if (known?.canonicalHostname === canonicalHostname) return known.contents
-  const domains = readDomains(fixture, canonicalHostname)
+  const domains = readDomains(fixture, rules)
   const contents = {
     domains,
-    formerDomains: readFormerDomains(fixture, canonicalHostname, new Set(domains.map(({ name }) => name))),
+    formerDomains: readFormerDomains(fixture, rules, new Set(domains.map(({ name }) => name))),
     groups: (fixture.groups ?? []).map((group) => {
       return { ...group, domains: (group.domains ?? []).map((member) => canonicalHostname(member) ?? member) }
     }),
@@ -46,27 +48,23 @@ function originOf({ file: _, origin, ...document }: LoadedFixture): AccountOrigi
   return origin ?? { ...document, ...(document.keys && { keys: document.keys.map(withoutSecret) }) }
 }
 
-function readDomains(fixture: LoadedFixture, canonicalHostname: CanonicalHostname): FixtureDomain[] {
+function readDomains(fixture: LoadedFixture, rules: HostnameRules): FixtureContents['domains'] {
   const names = new Set<string>()
   return (fixture.domains ?? []).map((entry, index) => {
     const domain: FixtureDomain = typeof entry === 'string' ? { name: entry } : entry
     const pointer = `/domains/${index}`
     const namePointer = typeof entry === 'string' ? pointer : `${pointer}/name`
-    const name = readName(fixture, namePointer, domain.name, canonicalHostname, names)
+    const name = readName(fixture, namePointer, domain.name, rules, names)
     const contradiction = contradictionIn(domain.record ?? {})
     if (contradiction) throw errorIn(fixture, `${pointer}/record`, `The record ${contradiction}.`)
-    return { ...domain, name }
+    return name === domain.name ? { ...domain, name } : { ...domain, name, spelling: domain.name }
   })
 }
 
-function readFormerDomains(
-  fixture: LoadedFixture,
-  canonicalHostname: CanonicalHostname,
-  names: Set<string>,
-): FixtureNature[] {
+function readFormerDomains(fixture: LoadedFixture, rules: HostnameRules, names: Set<string>): FixtureNature[] {
   return (fixture.former_domains ?? []).map((domain, index) => {
     const pointer = `/former_domains/${index}/name`
-    return { ...domain, name: readName(fixture, pointer, domain.name, canonicalHostname, names) }
+    return { ...domain, name: readName(fixture, pointer, domain.name, rules, names) }
   })
 }
 
@@ -75,11 +73,14 @@ function readName(
   fixture: LoadedFixture,
   pointer: string,
   given: string,
-  canonicalHostname: CanonicalHostname,
+  rules: HostnameRules,
   names: Set<string>,
 ): string {
-  const name = canonicalHostname(given)
-  if (name === undefined) throw errorIn(fixture, pointer, `${show(given)} is not a valid hostname.`)
+  const name = rules.canonicalHostname(given)
+  if (name === undefined) {
+    const [setting] = rules.settingsAgainst(given)
+    throw errorIn(fixture, pointer, `${show(given)} is not a valid hostname${because(setting, rules.settings)}.`)
+  }
   if (names.has(name)) throw errorIn(fixture, pointer, `${name} is named more than once.`)
   names.add(name)
   return name

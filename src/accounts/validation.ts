@@ -1,14 +1,24 @@
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import type { MonitoredDomain } from '../domain/account.ts'
+import type { DomainGroup, MonitoredDomain } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { contradictionIn, refreshDay } from '../domain/dmarc.ts'
+import { settingAgainstName } from '../domain/group-names.ts'
 import { comparedName } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
+import { kebab, type Settings } from '../domain/settings.ts'
 import { recordOn } from '../figures/figures.ts'
 import type { Violation } from '../ground/schema.ts'
 import { show } from '../ground/show.ts'
 import type { AccountRecord } from '../store/record.ts'
+
+/** Why an account cannot be served. */
+export interface Contradiction {
+  /** JSON pointer into the account. */
+  pointer: string
+  /** The rest of a sentence about the value there. */
+  reason: string
+}
 
 /** The last time that JavaScript can represent, in milliseconds. */
 const LAST_TIME = 8.64e15
@@ -18,69 +28,166 @@ const LAST_TIME = 8.64e15
  * would appear in exactly these responses; the schemas alone would have to be compiled once more.
  */
 const READERS = { domains: 'listDomains', records: 'listDmarc', groups: 'listDomainGroups' } as const
+/** Where the contract says what the fields of a group must be. */
+const SCHEMAS: Readonly<Record<string, string>> = { id: 'DomainGroupId', name: 'DomainGroupName', domains: 'Domain' }
 
 /**
  * Why an account that was read from a file cannot be served, because somebody has edited it or because it was stored
  * under another contract; `undefined` when it can be served. The text begins with a JSON pointer into the file.
  */
 export function validateAccount(account: AccountRecord, contract: Contract, real: number): string | undefined {
+  const contradiction = findContradiction(account, contract, real)
+  return contradiction && `/account${contradiction.pointer} ${contradiction.reason}`
+}
+
+/** The same for any account. */
+export function findContradiction(account: AccountRecord, contract: Contract, real: number): Contradiction | undefined {
   const now = timeOn(account.clock, real)
-  if (!(now >= 0 && now <= LAST_TIME)) return '/account/clock shows a time that does not exist'
+  if (!(now >= 0 && now <= LAST_TIME)) return { pointer: '/clock', reason: 'shows a time that does not exist' }
   const { order } = contract.settings.plans
   if (!order.includes(account.plan)) {
-    return `/account/plan ${show(account.plan)} must be one of ${order.join(', ')}`
+    return { pointer: '/plan', reason: `${show(account.plan)} must be one of ${order.join(', ')} (setting plans)` }
   }
-  return validateDomains(account, contract) ?? validatePins(account, contract, now) ?? validateGroups(account, contract)
+  return (
+    contradictionInDomains(account, contract) ??
+    contradictionInPins(account, contract, now) ??
+    contradictionInGroups(account, contract) ??
+    // All other fields of DMARC records are computed, hence valid unless an overlay has changed their schema.
+    (contract.document.validated ? undefined : contradictionInRecords(account, contract, now))
+  )
 }
 
-function validateDomains({ domains, formerDomains = [] }: AccountRecord, contract: Contract): string | undefined {
+function contradictionInDomains(
+  { domains, formerDomains = [] }: AccountRecord,
+  contract: Contract,
+): Contradiction | undefined {
+  const { canonicalHostname, settings } = contract
   for (const [list, named] of Object.entries({ domains, formerDomains })) {
-    const [violation] = check(contract, READERS.domains, { domains: named.map(({ name }) => name) })
-    if (violation === undefined) continue
-    const pointer = violation.pointer.replace(/^\/data\/domains\/(\d+)/, `/account/${list}/$1/name`)
-    return `${pointer} ${violation.reason}`
+    const names = named.map(({ name }) => name)
+    const [violation] = check(contract, READERS.domains, { domains: names })
+    if (violation !== undefined) {
+      const pointer = violation.pointer.replace(/^\/data\/domains\/(\d+)/, `/${list}/$1/name`)
+      const name = String(violation.value)
+      const [setting] = contract.settingsAgainst(name)
+      const decisive = setting ?? (canonicalHostname(name) === undefined ? undefined : 'international-names')
+      return { pointer, reason: violation.reason + because(decisive, settings) }
+    }
+    // Where responses may have other spellings, the operation does not check this.
+    const index = names.findIndex((name) => canonicalHostname(name) !== name)
+    if (index >= 0)
+      return { pointer: `/${list}/${index}/name`, reason: `${show(names[index])} is not in canonical form` }
   }
-  return undefined
+  return overCap(domains.length, 'domainCap', '/domains', settings)
 }
 
-/** All other fields of DMARC records are computed, hence valid. */
-function validatePins(
-  { domains, formerDomains = [], seed }: AccountRecord,
+/**
+ * Why the fixed fields or the policy of some domain's record cannot be served. `now` in milliseconds on the account's
+ * clock.
+ */
+export function contradictionInPins(
+  { domains, formerDomains = [], seed }: Pick<AccountRecord, 'domains' | 'formerDomains' | 'seed'>,
   contract: Contract,
   now: number,
-): string | undefined {
+): Contradiction | undefined {
   const day = refreshDay(now, contract.settings.refresh)
   // As they are once they have figures: until then, a record does not show what the domain publishes.
   const present = domains.map((domain) => ({ ...domain, addedAt: 0 }))
   const former = formerDomains.map(({ name, nature }) => ({ name, addedAt: 0, features: [], ...nature }))
   const known = PersistentMap.of(present.map((domain) => [domain.name, domain] as const))
   const places = [
-    ...present.map((domain, index) => ({ domain, place: `/account/domains/${index}` })),
-    ...former.map((domain, index) => ({ domain, place: `/account/formerDomains/${index}` })),
+    ...present.map((domain, index) => ({ domain, place: `/domains/${index}` })),
+    ...former.map((domain, index) => ({ domain, place: `/formerDomains/${index}` })),
   ]
   for (const { domain, place } of places) {
     const { pin, policy }: MonitoredDomain = domain
     if (pin === undefined && policy === undefined) continue
     const contradiction = contradictionIn(pin ?? {})
-    if (contradiction !== undefined) return `${place}/pin ${contradiction}`
+    if (contradiction !== undefined) return { pointer: `${place}/pin`, reason: contradiction }
     const [violation] = check(contract, READERS.records, [recordOn({ seed, domains: known }, domain, day, contract)])
     if (violation === undefined) continue
     const field = pin === undefined ? (place.includes('former') ? 'nature/policy' : 'policy') : 'pin'
-    return `${violation.pointer.replace('/data/0', `${place}/${field}`)} ${violation.reason}`
+    return { pointer: violation.pointer.replace('/data/0', `${place}/${field}`), reason: violation.reason }
   }
   return undefined
 }
 
-function validateGroups({ groups }: AccountRecord, contract: Contract): string | undefined {
-  const [violation] = groups.length === 0 ? [] : check(contract, READERS.groups, { groups, count: groups.length })
-  if (violation !== undefined) return `${violation.pointer.replace('/data', '/account')} ${violation.reason}`
-  const names = new Set<string>()
-  for (const [index, { name }] of groups.entries()) {
-    const compared = comparedName(name, contract.settings.nameComparison)
-    if (names.has(compared)) return `/account/groups/${index}/name ${show(name)} is the name of another group`
-    names.add(compared)
+/** Includes the record of a domain that is added now. */
+function contradictionInRecords({ domains, seed }: AccountRecord, contract: Contract, now: number) {
+  const day = refreshDay(now, contract.settings.refresh)
+  const added = { name: 'example.com', addedAt: now, features: [] }
+  const known = PersistentMap.of(domains.map((domain) => [domain.name, domain] as const))
+  for (const [index, domain] of [...domains, added].entries()) {
+    const record = recordOn({ seed, domains: known }, domain, day, contract)
+    const [violation] = record === undefined ? [] : check(contract, READERS.records, [record])
+    if (violation === undefined) continue
+    const field = violation.pointer.replace('/data/0/', '')
+    const reason = `whose ${field} ${violation.reason} (/components/schemas/DmarcRecord)`
+    return domain === added
+      ? { pointer: '/domains', reason: `would get records ${reason}` }
+      : { pointer: `/domains/${index}`, reason: `would have a record ${reason}` }
   }
   return undefined
+}
+
+function contradictionInGroups({ groups }: AccountRecord, contract: Contract): Contradiction | undefined {
+  const { settings, nameLimit } = contract
+  const [violation] = groups.length === 0 ? [] : check(contract, READERS.groups, { groups, count: groups.length })
+  if (violation !== undefined) {
+    const pointer = violation.pointer.replace('/data', '')
+    const schema = SCHEMAS[pointer.split('/')[3] ?? '']
+    const place = schema === undefined ? '' : ` (/components/schemas/${schema})`
+    return { pointer, reason: violation.reason + place }
+  }
+  const names = new Set<string>()
+  for (const [index, { name, domains }] of groups.entries()) {
+    const pointer = `/groups/${index}`
+    const setting = settingAgainstName(name, settings, nameLimit)
+    if (setting !== undefined) {
+      return { pointer: `${pointer}/name`, reason: `${show(name)} is no name${because(kebab(setting), settings)}` }
+    }
+    const compared = comparedName(name, settings.nameComparison)
+    if (names.has(compared)) {
+      const reason = `${show(name)} is the name of another group${because('name-comparison', settings)}`
+      return { pointer: `${pointer}/name`, reason }
+    }
+    names.add(compared)
+    const excess = overCap(domains.length, 'memberCap', `${pointer}/domains`, settings)
+    if (excess !== undefined) return excess
+  }
+  return overCap(groups.length, 'groupCap', '/groups', settings) ?? sharedDomain(groups, settings)
+}
+
+function sharedDomain(groups: readonly DomainGroup[], settings: Settings): Contradiction | undefined {
+  if (settings.sharedDomains === 'allowed') return undefined
+  const members = new Set<string>()
+  for (const [index, { domains }] of groups.entries()) {
+    const place = domains.findIndex((domain) => members.has(domain))
+    if (place >= 0) {
+      const reason = `${show(domains[place])} is a member of another group${because('shared-domains', settings)}`
+      return { pointer: `/groups/${index}/domains/${place}`, reason }
+    }
+    for (const domain of domains) members.add(domain)
+  }
+  return undefined
+}
+
+function overCap(
+  count: number,
+  name: 'domainCap' | 'groupCap' | 'memberCap',
+  pointer: string,
+  settings: Settings,
+): Contradiction | undefined {
+  const limit = settings[name]
+  if (limit === 'none' || count <= limit) return undefined
+  return { pointer, reason: `has ${count} entries${because(kebab(name), settings)}` }
+}
+
+/** The setting that decides, and its value, for the end of a sentence. */
+export function because(setting: string | undefined, settings: Settings): string {
+  const [, value] = Object.entries(settings).find(([name]) => kebab(name) === setting) ?? []
+  return setting === undefined
+    ? ''
+    : ` (setting ${setting}: ${typeof value === 'string' ? value : JSON.stringify(value)})`
 }
 
 function check({ operations }: Api, operationId: string, data: unknown): readonly Violation[] {

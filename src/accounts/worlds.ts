@@ -172,6 +172,18 @@ export class Worlds {
     return this.#deps.sandboxKeys && SANDBOX.test(secret)
   }
 
+  /**
+   * Checks that accounts can be made of the usual fixture, which a kept account of everybody does not show.
+   * @throws FixtureError
+   */
+  checkDefaults(): void {
+    const { contract, clock, defaults } = this.#deps
+    const { fixture, ...rest } = defaults
+    // Tests make accounts of the ready-made fixtures with the contract of the package.
+    if (contract.document.validated && fixture.origin !== undefined) return
+    createAccount(fixture, { ...rest, id: DEFAULT_ACCOUNT, real: clock() }, contract)
+  }
+
   /** The account of a key that opens one on first use; `undefined` for any other key. */
   async openSandbox(secret: string): Promise<string | undefined> {
     const { evictsSandboxes } = this.#deps

@@ -2,6 +2,7 @@ import { FixtureError } from '../accounts/fixture.ts'
 import { type Conformity, type ConformitySettings, conform, type ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Api, Operation } from '../contract/api.ts'
 import { refuse } from '../domain/errors.ts'
+import { ANY_NAME } from '../domain/group-names.ts'
 import type { Json } from '../ground/json.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
@@ -18,7 +19,7 @@ export interface ControlRequest {
   body?: unknown
 }
 
-const CONFORMITY: ConformitySettings = { nullFields: 'wrong-type', unknownQueryParameters: 'refused' }
+const CONFORMITY: ConformitySettings = { ...ANY_NAME, nullFields: 'wrong-type', unknownQueryParameters: 'refused' }
 
 /** The control plane without HTTP. The HTTP server and the library both use it. */
 export class Control {

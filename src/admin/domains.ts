@@ -1,3 +1,4 @@
+import { contradictionInPins } from '../accounts/validation.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
 import { contradictionIn, type RecordPin, refreshDay } from '../domain/dmarc.ts'
 import { accept } from '../domain/errors.ts'
@@ -6,6 +7,7 @@ import type { ProfileName } from '../domain/profile.ts'
 import { explainFigures } from '../figures/causes.ts'
 import { recordOn } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
+import { valueAt } from '../ground/json.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { invalid, notFound } from './refusals.ts'
 import type { DomainReport, MonitoredDomainReport } from './reports.ts'
@@ -89,6 +91,12 @@ async function changeDomain(
     const domain = state.domains.get(name)
     if (domain === undefined) return notFound('domain', given)
     const next = change(domain)
+    const contradiction = contradictionInPins({ domains: [next], seed: account.seed }, contract, now)
+    if (contradiction !== undefined) {
+      const field = contradiction.pointer.replace('/domains/0/pin', '')
+      const expected = field === '' ? contradiction.reason : `has ${field.slice(1)}, which ${contradiction.reason}`
+      return invalid(field, valueAt(call.body, field), 'contradiction', { expected })
+    }
     return accept({ ...state, domains: state.domains.set(name, next) }, next)
   })
   if (!decision.ok) return decision

@@ -50,9 +50,19 @@ export interface SampleAccount {
   removable(count?: number): string[]
   /** So many domains that are not monitored, at least one. */
   unmonitored(count?: number): string[]
+  /** Whether an account can have so many domains. */
+  canMonitor(count: number): boolean
+  /** Domains like `unmonitored`, and the account has room for them; `undefined` if it never has room for so many. */
+  addable(count?: number): string[] | undefined
+  /** So many monitored domains that can be members of the group that is created or changed, at least one. */
+  members(count?: number): string[] | undefined
+  /** Sees to it that a group can be created. */
+  makeRoomForGroup(): void
   /** A domain that a monitoring feature uses, at least until the sample was sent. */
   usedDomain(): string
+  /** One that has room for a member. */
   group(): DomainGroup
+  /** One that has a member, and has room for another one. */
   groupWithMember(): DomainGroup
   /** Some group other than this one. */
   groupBeside(group: DomainGroup): DomainGroup

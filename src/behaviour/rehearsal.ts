@@ -5,12 +5,21 @@ import { includesApiAccess } from '../domain/plans.ts'
 import { bucketOf, currentHits, type Hits, limitOf } from '../domain/quotas.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { identityOf } from '../ground/secrets.ts'
+import { writeQuery } from '../http/target.ts'
 import type { ReceivedRequest } from './conformity.ts'
 import { decideAdmission, type GateDecision } from './gate.ts'
 import { judge } from './judge.ts'
 import type { SampleAccount, ServiceContract } from './operation.ts'
 import type { PlannedRequest } from './planned-request.ts'
-import { freshDomains, freshName, freshNameOfLength, removableDomains, someGroup, unknownGroupId } from './samples.ts'
+import {
+  freshDomains,
+  freshName,
+  freshNameOfLength,
+  removableDomains,
+  someGroup,
+  ungroupedDomains,
+  unknownGroupId,
+} from './samples.ts'
 
 /** A feature that an account's domain is given while a sample needs one in use. */
 const FEATURE = 'mta-sts'
@@ -132,6 +141,33 @@ export class Rehearsal implements SampleAccount {
     return freshDomains(this.#state, Math.max(1, count))
   }
 
+  canMonitor(count: number): boolean {
+    const { domainCap } = this.contract.settings
+    return domainCap === 'none' || count <= domainCap
+  }
+
+  addable(count = 1): string[] | undefined {
+    const wanted = Math.max(1, count)
+    return this.#makeRoom(wanted) ? this.unmonitored(wanted) : undefined
+  }
+
+  members(count = 1): string[] | undefined {
+    const { sharedDomains, memberCap } = this.contract.settings
+    const wanted = Math.max(1, count)
+    if ((memberCap !== 'none' && wanted > memberCap) || !this.canMonitor(wanted)) return undefined
+    if (sharedDomains === 'allowed') return this.monitored(wanted)
+    const free = ungroupedDomains(this.#state, wanted)
+    if (free.length < wanted) this.#add(wanted - free.length)
+    return ungroupedDomains(this.#state, wanted)
+  }
+
+  makeRoomForGroup(): void {
+    const { groupCap } = this.contract.settings
+    if (groupCap === 'none' || this.#state.groups.size < groupCap) return
+    const { id = '' } = someGroup(this.#state) ?? {}
+    this.#send('deleteDomainGroup', undefined, { id })
+  }
+
   usedDomain(): string {
     for (const { name, features } of this.#state.domains.values()) if (features.length > 0) return name
     const [name = ''] = this.monitored()
@@ -141,12 +177,19 @@ export class Rehearsal implements SampleAccount {
   }
 
   group(): DomainGroup {
-    return someGroup(this.#state) ?? this.#createGroup([])
+    const { memberCap } = this.contract.settings
+    if (memberCap === 'none') return someGroup(this.#state) ?? this.#createGroup([])
+    for (const group of this.#state.groups.values()) if (group.domains.length < memberCap) return group
+    return this.#createGroup([])
   }
 
   groupWithMember(): DomainGroup {
-    for (const group of this.#state.groups.values()) if (group.domains.length > 0) return group
-    return this.#createGroup(this.monitored())
+    const { memberCap } = this.contract.settings
+    const most = memberCap === 'none' ? Number.POSITIVE_INFINITY : Math.max(1, memberCap - 1)
+    for (const group of this.#state.groups.values()) {
+      if (group.domains.length > 0 && group.domains.length <= most) return group
+    }
+    return this.#createGroup(this.members() ?? [])
   }
 
   groupBeside({ id }: DomainGroup): DomainGroup {
@@ -197,12 +240,30 @@ export class Rehearsal implements SampleAccount {
   }
 
   #createGroup(domains: readonly string[]): DomainGroup {
+    this.makeRoomForGroup()
     const name = this.freshName()
     const { group } = this.#send('createDomainGroup', domains.length === 0 ? { name } : { name, domains })
     return group as DomainGroup
   }
 
+  /** Removes domains until so many can be added; returns false if there can never be so many. */
+  #makeRoom(count: number): boolean {
+    const { domainCap } = this.contract.settings
+    if (domainCap === 'none') return true
+    if (!this.canMonitor(count)) return false
+    const excess = this.#state.domains.size + count - domainCap
+    if (excess <= 0) return true
+    for (const { name, features } of [...this.#state.domains.values()].slice(0, excess)) {
+      if (features.length > 0) this.#use(name, [])
+    }
+    const fewest = this.fewest('deleteDomains', 'domains')
+    const leaving = removableDomains(this.#state, Math.max(excess, fewest), this.contract.settings)
+    this.#send('deleteDomains', { domains: leaving })
+    return true
+  }
+
   #add(count: number): void {
+    if (count > 0) this.#makeRoom(count)
     const most = this.#limitOf('addDomains', 'domains', 'maxItems') ?? Number.POSITIVE_INFINITY
     const fewest = this.fewest('addDomains', 'domains')
     for (let left = count; left > 0; left -= most) {
@@ -211,13 +272,18 @@ export class Rehearsal implements SampleAccount {
   }
 
   /** Plans a request that changes the account, and the change; the `data` of its answer. */
-  #send(operationId: string, body: Json): Json {
+  #send(operationId: string, body: Json | undefined, query: Readonly<Record<string, string>> = {}): Json {
     const operation = this.#operation(operationId)
-    const request: ReceivedRequest = { operation, query: {}, body: { ok: true, value: body } }
+    const request: ReceivedRequest = { operation, query, body: body && { ok: true, value: body } }
     const judgement = judge(request, this.#state, this.contract, this.now)
     if (!judgement.ok) throw new Error(`${operationId} refuses a sample: ${JSON.stringify(judgement.problems)}.`)
     const { method, path } = operation
-    this.plan({ plane: 'service', method, path, body })
+    this.plan({
+      plane: 'service',
+      method,
+      path: path + writeQuery(Object.entries(query)),
+      ...(body !== undefined && { body }),
+    })
     this.#state = judgement.state
     return judgement.value.source === undefined ? judgement.value.data : {}
   }

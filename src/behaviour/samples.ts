@@ -1,5 +1,6 @@
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
+import { cutName } from '../domain/group-names.ts'
 import { comparedName } from '../domain/groups.ts'
 import type { Settings } from '../domain/settings.ts'
 
@@ -42,13 +43,12 @@ export function unknownGroupId({ groups }: AccountState, { alphabet, length }: I
 export function freshName(
   { groupNames }: AccountState,
   base: string,
-  settings: Pick<Settings, 'nameComparison'>,
+  settings: Pick<Settings, 'nameComparison' | 'nameLengthUnit'>,
   limit = Number.POSITIVE_INFINITY,
 ): string {
-  const characters = [...base]
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : ` ${number}`
-    const name = characters.slice(0, Math.max(0, limit - suffix.length)).join('') + suffix
+    const name = cutName(base, limit - suffix.length, settings.nameLengthUnit) + suffix
     if (!groupNames.has(comparedName(name, settings.nameComparison))) return name
   }
 }
@@ -64,6 +64,12 @@ export function removableDomains({ domains, groups }: AccountState, count: numbe
     if (features.length === 0 && !members.has(name)) names.push(name)
   }
   return names
+}
+
+/** The first so many domains that are in no group, or all of these. */
+export function ungroupedDomains({ domains, groups }: AccountState, count: number): string[] {
+  const members = new Set([...groups.values()].flatMap((group) => group.domains))
+  return [...domains.keys()].filter((name) => !members.has(name)).slice(0, count)
 }
 
 export function someGroup({ groups }: AccountState): DomainGroup | undefined {

@@ -33,9 +33,7 @@ export const assumptions: Command = {
         `assumptions overlay ${shorten(id ?? '')}: must be the id of an assumption; the command assumptions lists them`,
       )
     if (assumption.alternatives.length === 0) {
-      throw new UsageError(
-        `assumptions overlay ${id}: has no listed alternative; any other value is as good, in an overlay of your own`,
-      )
+      throw new UsageError(`assumptions overlay ${id}: has no alternative. ${assumption.reason}`)
     }
     const alternative = /^\d+$/.test(number) ? assumption.alternatives[Number(number) - 1] : undefined
     if (alternative === undefined) {
@@ -51,12 +49,13 @@ export const assumptions: Command = {
   },
 }
 
-function describe({ id, place, spec, choice, alternatives }: Assumption): string {
+function describe({ id, place, spec, choice, alternatives, reason }: Assumption): string {
   const rows = [
     `  stands at    ${place}`,
     `  left open    ${spec}`,
     `  our choice   ${JSON.stringify(choice)}`,
     ...alternatives.map((alternative, index) => `  ${`or ${index + 1}`.padEnd(11)}  ${JSON.stringify(alternative)}`),
+    ...(reason === undefined ? [] : [`  no other     ${reason}`]),
   ]
   return `${id}\n${rows.join('\n')}\n`
 }

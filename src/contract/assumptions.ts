@@ -13,19 +13,24 @@ export interface Assumption {
   choice: Json
   /** Other values that the specification permits. Each is a merge patch of the object at `place`. Can be empty. */
   alternatives: readonly Json[]
+  /** Why there is no alternative, where there is none. */
+  reason?: string
 }
 
 export function assumptionsOf(document: Json, extensions: readonly Extension[]): Assumption[] {
   return extensions
     .filter(({ key }) => key === 'x-assumption')
     .map(({ value, holder }) => {
-      const { id, spec, alternatives } = value as { id: string; spec: string; alternatives: Json[] }
+      const { id, spec, alternatives, reason } = value as Pick<Assumption, 'id' | 'spec' | 'reason'> & {
+        alternatives: Json[]
+      }
       return {
         id,
         place: holder,
         spec,
         alternatives,
         choice: choiceOf(valueAt(document, holder) as Json, alternatives),
+        ...(reason !== undefined && { reason }),
       }
     })
 }

@@ -5,6 +5,8 @@ import { ContractError } from './contract-error.ts'
 
 interface Reason {
   status?: number
+  /** Another reason of the code, whose status it has. */
+  as?: string
   message: string
   /** Whether it occurs before the operation is known, so that no operation declares it. */
   outside?: boolean
@@ -79,16 +81,17 @@ export class Catalogue {
 
   /** The statuses with which operations answer this code. */
   statusesOf(code: string): Set<number> {
-    const { status, reasons } = this.#entry(code)
+    const entry = this.#entry(code)
+    const { status, reasons } = entry
     const inside = Object.values(reasons).filter((reason) => reason.outside !== true)
-    return new Set([status, ...inside.map((reason) => reason.status ?? status)])
+    return new Set([status, ...inside.map((reason) => statusOf(reason, entry))])
   }
 
   /** A problem with this code, and with a reason if it needs one, that is answered with the status. */
   problemWith(code: string, status: number): Problem<string> | undefined {
     const entry = this.#entry(code)
     if (entry.status === status) return { code }
-    const reason = Object.keys(entry.reasons).find((name) => entry.reasons[name]?.status === status)
+    const reason = Object.keys(entry.reasons).find((name) => statusOf(entry.reasons[name], entry) === status)
     return reason === undefined ? undefined : { code, reason }
   }
 
@@ -102,7 +105,7 @@ export class Catalogue {
     const entry = this.#entry(problem.code)
     const reason = Object.hasOwn(entry.reasons, problem.reason ?? '') ? entry.reasons[problem.reason ?? ''] : undefined
     return {
-      status: reason?.status ?? entry.status,
+      status: statusOf(reason, entry),
       code: reason?.code ?? problem.code,
       message: fillIn((reason ?? entry).message, problem),
     }
@@ -126,6 +129,10 @@ function foremostCodes(document: Json, entries: ReadonlyMap<string, Entry>, file
     throw new ContractError(file, pointTo(pointer, unknown), reason)
   }
   return codes
+}
+
+function statusOf(reason: Reason | undefined, { status, reasons }: Entry): number {
+  return reason?.status ?? reasons[reason?.as ?? '']?.status ?? status
 }
 
 function fillIn(template: string, { field, value, about }: Problem<string>): string {

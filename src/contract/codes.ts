@@ -148,7 +148,8 @@ function schemaCodes(
       visit(property, pointTo(pointTo(at, 'properties'), name))
     }
     for (const keyword of ['items', 'additionalProperties']) visit(schema[keyword], pointTo(at, keyword))
-    for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
+    // The error of `anyOf` sums up those of its branches.
+    for (const keyword of ['allOf', 'oneOf']) {
       const branches = Array.isArray(schema[keyword]) ? schema[keyword] : []
       for (const [index, branch] of branches.entries()) visit(branch, pointTo(pointTo(at, keyword), index))
     }

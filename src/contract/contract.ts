@@ -1,7 +1,7 @@
-import type { RecordForm } from '../domain/dmarc.ts'
+import type { Policy, PolicyTags, RecordForm } from '../domain/dmarc.ts'
 import { ERROR_CODES } from '../domain/errors.ts'
 import { type GroupIds, groupIdsOf, type IdFormat } from '../domain/group-ids.ts'
-import type { Settings } from '../domain/settings.ts'
+import { kebab, type Settings } from '../domain/settings.ts'
 import { wordsOf } from '../ground/chance.ts'
 import { isObject, type Json, valueAt } from '../ground/json.ts'
 import { memoize } from '../ground/memo.ts'
@@ -9,7 +9,7 @@ import type { Api } from './api.ts'
 import { compileApi } from './api-compiler.ts'
 import { ContractError } from './contract-error.ts'
 import { type DocumentOptions, readDocument, resolveDocument } from './document.ts'
-import { canonicalHostname } from './hostname.ts'
+import { canonicalHostname, type IsPublicSuffix, settingsAgainst } from './hostname.ts'
 import { compilerFor as usualCompiler } from './schema-compiler.ts'
 import { readSettings } from './settings.ts'
 import { compileShortWriter, compileWriter } from './writer.ts'
@@ -19,7 +19,11 @@ export interface Contract extends Api {
   settings: Settings
   /** The form in which a hostname is stored and compared; `undefined` if the text is no hostname. */
   canonicalHostname(text: string): string | undefined
+  /** The names of the settings of which each alone, with another value, would accept a text that is no hostname. */
+  settingsAgainst(text: string): string[]
   groupIds: GroupIds
+  /** How many characters the name of a group may have. */
+  nameLimit: number
   requestIds: 'uuid' | 'hex'
   /** The smallest difference between two percentages. */
   percentageStep: number
@@ -49,21 +53,39 @@ export async function compileContract(options: DocumentOptions, compilerFor = us
   const document = await resolveDocument(text, settings)
   // One request asks for the same name several times, and so do later requests. The remembered text also takes the
   // place of the many equal ones that accounts would otherwise store.
-  const canonical = memoize((name) => canonicalHostname(name, settings), { limit: 20_000, longest: 253 })
+  const isPublicSuffix = settings.publicSuffixes === 'refused' ? await loadPublicSuffixes() : undefined
+  const canonical = memoize((name) => canonicalHostname(name, settings, isPublicSuffix), {
+    limit: 20_000,
+    longest: 253,
+  })
   const compiler = await compilerFor(document, {
-    hostname: (name: string) => canonical(name) === name,
+    hostname: (name: string) =>
+      settings.spelling === 'canonical' ? canonical(name) === name : canonical(name) !== undefined,
     'idn-hostname': (name: string) => canonical(name) !== undefined,
     uuid: UUID,
   })
   const schemas = (document.resolved.components?.schemas ?? {}) as Record<string, Json>
+  requireValues(schemas, 'Policy', POLICIES, document.file)
+  requireValues(schemas, 'TestMode', TEST_MODES, document.file)
   return {
     ...compileApi(document, compiler, settings.decimals === 'kept' ? compileWriter : compileShortWriter),
     settings,
     canonicalHostname: canonical,
+    settingsAgainst: (text) => settingsAgainst(text, settings, isPublicSuffix).map(kebab),
     groupIds: groupIdsOf(idFormat(schemas['DomainGroupId'], document.file), wordsOf),
+    nameLimit: Number(schemas['DomainGroupName']?.['maxLength'] ?? Number.POSITIVE_INFINITY),
     requestIds: requestIdFormat(requestId, document.file),
     percentageStep: percentageStep(schemas['Percentage'], document.file),
     recordForm: recordForm(schemas),
+  }
+}
+
+/** To load the list takes 30 ms, so it is loaded only if it decides anything. */
+async function loadPublicSuffixes(): Promise<IsPublicSuffix> {
+  const { parse } = await import('tldts')
+  return (name) => {
+    const { publicSuffix, isIcann } = parse(name)
+    return publicSuffix === name && isIcann === true
   }
 }
 
@@ -74,6 +96,23 @@ function requestIdFormat(schema: unknown, file: string): Contract['requestIds'] 
   if (format === 'uuid') return 'uuid'
   if (pattern === '^[0-9a-f]{32}$') return 'hex'
   throw new ContractError(file, REQUEST_ID_SCHEMA, 'Request ids are made as format uuid or as pattern ^[0-9a-f]{32}$.')
+}
+
+const POLICIES = Object.keys({ none: true, quarantine: true, reject: true } satisfies Record<Policy, true>)
+const TEST_MODES = Object.keys({ y: true, n: true } satisfies Record<NonNullable<PolicyTags['testing']>, true>)
+
+/**
+ * Records have these values and no others. Without one of them in the schema, responses would violate it; another one
+ * would never be shown. What stands for no value at all, null or empty, is no further value.
+ */
+function requireValues(schemas: Record<string, Json>, name: string, values: readonly string[], file: string): void {
+  const listed = schemas[name]?.['enum']
+  // Without a list, any value is allowed.
+  if (!Array.isArray(listed)) return
+  const given = listed.filter((value) => value !== null && value !== '')
+  if (given.length === values.length && values.every((value) => given.includes(value))) return
+  const reason = `The DMARC figures have the values ${values.join(', ')}, so the enum must list exactly these.`
+  throw new ContractError(file, `/components/schemas/${name}/enum`, reason)
 }
 
 /** Percentages are rounded to the `multipleOf` of their schema. It must divide 1, so that 100 is a multiple too. */

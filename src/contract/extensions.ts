@@ -21,7 +21,12 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
       },
       spec: text,
       alternatives: { type: 'array', items: { type: 'object', minProperties: 1 } },
+      reason: text,
     },
+    // Whoever reads that there is no alternative must read why.
+    if: { required: ['alternatives'], properties: { alternatives: { maxItems: 0 } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { required: ['reason'] },
   },
   'x-codes': { type: 'array', minItems: 1, uniqueItems: true, items: text },
   'x-codes-by-setting': { type: 'object', minProperties: 1, additionalProperties: codeByName },
@@ -49,7 +54,14 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
             type: 'object',
             additionalProperties: false,
             required: ['message'],
-            properties: { status, code: text, message: text, outside: { type: 'boolean' }, 'x-assumption': {} },
+            properties: {
+              status,
+              code: text,
+              as: text,
+              message: text,
+              outside: { type: 'boolean' },
+              'x-assumption': {},
+            },
           },
         },
       },

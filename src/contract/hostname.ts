@@ -2,7 +2,24 @@ import { isIP } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import type { Settings } from '../domain/settings.ts'
 
-export type HostnameSettings = Pick<Settings, 'finalDot' | 'internationalNames' | 'underscores'>
+/** The settings that decide what is a hostname, each with the value that accepts the most names. */
+const LIBERAL = {
+  finalDot: 'dropped',
+  internationalNames: 'a-label',
+  underscores: 'accepted',
+  singleLabels: 'accepted',
+  ipv4Addresses: 'accepted',
+  numericLastLabels: 'accepted',
+  wildcards: 'accepted',
+  publicSuffixes: 'accepted',
+  spaceAroundHostnames: 'trimmed',
+  invisibleInHostnames: 'dropped',
+} as const satisfies Partial<Settings>
+
+export type HostnameSettings = Pick<Settings, keyof typeof LIBERAL>
+
+/** Whether anybody can register domains under a name. */
+export type IsPublicSuffix = (name: string) => boolean
 
 const NAME_LIMIT = 253
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -15,23 +32,71 @@ const NOT_IN_HOSTNAMES = /[\u0000-\u0020\u007f%:/\\@?#[\]*]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
 const ASCII = /^[\u0000-\u007f]*$/
 
+/** What a URL parser takes for the end of an IPv4 address. */
+const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/
+/** Characters that are not shown. Joiners change how a word looks in some scripts, and `domainToASCII` judges them. */
+const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u
+/** With this behind it, no name reads as an IPv4 address, which `domainToASCII` would compute. */
+const SENTINEL = '.a'
+
 /**
- * A hostname in the form in which it is stored and compared: lower case, A-labels, no final dot; `undefined` if `text`
- * is no hostname. A hostname has two labels or more of letters, digits and inner hyphens (RFC 1123 §2.1), A-labels that
- * decode (RFC 5891), at most 63 octets a label and 253 in all, and a last label that is not all digits (RFC 3696 §2).
+ * A hostname in the form in which it is stored and compared: lower case, A-labels (or U-labels, if the settings say so),
+ * no final dot; `undefined` if `text` is no hostname. Unless the settings say otherwise, a hostname has two labels or more
+ * of letters, digits and inner hyphens (RFC 1123 §2.1), A-labels that decode (RFC 5891), at most 63 octets a label and 253
+ * in all, and a last label that is no number (RFC 3696 §2).
  */
-export function canonicalHostname(text: string, settings: HostnameSettings): string | undefined {
+export function canonicalHostname(
+  text: string,
+  settings: HostnameSettings,
+  isPublicSuffix: IsPublicSuffix = () => false,
+): string | undefined {
+  const name = readHostname(settings.spaceAroundHostnames === 'trimmed' ? text.trim() : text, settings)
+  if (name === undefined || (settings.publicSuffixes === 'refused' && isPublicSuffix(name))) return undefined
+  return settings.internationalNames === 'u-label' && name.includes('xn--') ? decode(name) : name
+}
+
+/** The settings of which each alone, with another value, would accept a text that is no hostname. */
+export function settingsAgainst(
+  text: string,
+  settings: HostnameSettings,
+  isPublicSuffix: IsPublicSuffix = () => false,
+): (keyof HostnameSettings)[] {
+  if (canonicalHostname(text, settings, isPublicSuffix) !== undefined) return []
+  return (Object.keys(LIBERAL) as (keyof HostnameSettings)[]).filter((name) => {
+    return canonicalHostname(text, { ...settings, [name]: LIBERAL[name] }, isPublicSuffix) !== undefined
+  })
+}
+
+/** Lower case, A-labels, no final dot. */
+function readHostname(text: string, settings: HostnameSettings): string | undefined {
   if (PLAIN_NAME.test(text) && !text.includes('xn--')) return text
+  if (settings.wildcards === 'accepted' && text.startsWith('*.')) {
+    const parent = readHostname(text.slice(2), { ...settings, wildcards: 'refused', ipv4Addresses: 'refused' })
+    return parent === undefined || parent.length > NAME_LIMIT - 2 ? undefined : `*.${parent}`
+  }
   if (text === '' || text.length > 1024 || NOT_IN_HOSTNAMES.test(text)) return undefined
   if (settings.internationalNames === 'refused' && !ASCII.test(text)) return undefined
+  if (settings.invisibleInHostnames === 'refused' && INVISIBLE.test(text)) return undefined
   if (settings.finalDot === 'refused' && text.endsWith('.')) return undefined
-  const name = domainToASCII(text.endsWith('.') ? text.slice(0, -1) : text)
-  if (name === '' || name.length > NAME_LIMIT || isIP(name) !== 0) return undefined
+  const name = encode(text.endsWith('.') ? text.slice(0, -1) : text)
+  if (name === '' || name.length > NAME_LIMIT) return undefined
+  if (isIP(name) !== 0) return settings.ipv4Addresses === 'accepted' ? name : undefined
   const labels = name.split('.')
   const label = settings.underscores === 'accepted' ? LABEL_WITH_UNDERSCORE : LABEL
-  if (labels.length < 2 || !labels.every((each) => label.test(each))) return undefined
-  if (/^[0-9]+$/.test(labels.at(-1) ?? '')) return undefined
+  if (!labels.every((each) => label.test(each))) return undefined
+  if (settings.singleLabels === 'refused' && labels.length < 2) return undefined
+  if (settings.numericLastLabels === 'refused' && NUMBER.test(labels.at(-1) ?? '')) return undefined
   return name.includes('xn--') && !decodes(name, labels) ? undefined : name
+}
+
+/** With A-labels; empty if that is impossible. */
+function encode(name: string): string {
+  return domainToASCII(name + SENTINEL).slice(0, -SENTINEL.length)
+}
+
+/** With U-labels. */
+function decode(name: string): string {
+  return domainToUnicode(name + SENTINEL).slice(0, -SENTINEL.length)
 }
 
 /**
@@ -39,8 +104,8 @@ export function canonicalHostname(text: string, settings: HostnameSettings): str
  * `domainToASCII` does not check this in newer versions of Node if the name is ASCII already.
  */
 function decodes(name: string, labels: readonly string[]): boolean {
-  const unicode = domainToUnicode(name)
+  const unicode = decode(name)
   const decoded = unicode.split('.')
   const genuine = labels.every((label, index) => !label.startsWith('xn--') || !ASCII.test(decoded[index] ?? ''))
-  return genuine && domainToASCII(unicode) === name
+  return genuine && encode(unicode) === name
 }

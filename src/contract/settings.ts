@@ -5,6 +5,13 @@ import { ContractError } from './contract-error.ts'
 import type { DocumentText } from './document.ts'
 
 const either = (...values: string[]): Json => ({ enum: values })
+/** A number of at least so much, or none. */
+const atMost = (minimum: number): Json => ({
+  if: { type: 'string' },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { const: 'none' },
+  else: { type: 'integer', minimum },
+})
 const seconds: Json = { type: 'integer', minimum: 0 }
 
 /** The schema of each setting of `x-settings`, where its name is in kebab-case. */
@@ -41,13 +48,40 @@ const SCHEMAS = {
   emptyParameters: either('empty', 'absent'),
   repeatedParameters: either('first', 'last', 'refused'),
   finalDot: either('dropped', 'refused'),
-  internationalNames: either('a-label', 'refused'),
+  internationalNames: either('a-label', 'u-label', 'refused'),
   underscores: either('refused', 'accepted'),
-  alreadyMonitored: either('refused', 'skipped'),
-  repeatedDomains: either('refused', 'once'),
+  singleLabels: either('refused', 'accepted'),
+  ipv4Addresses: either('refused', 'accepted'),
+  numericLastLabels: either('refused', 'accepted'),
+  wildcards: either('refused', 'accepted'),
+  publicSuffixes: either('accepted', 'refused'),
+  spaceAroundHostnames: either('refused', 'trimmed'),
+  invisibleInHostnames: either('refused', 'dropped'),
+  spelling: either('canonical', 'echoed', 'as-sent'),
+  domainOrder: either('addition', 'alphabetical', 'newest-first'),
+  recordOrder: either('addition', 'alphabetical', 'newest-first'),
+  groupOrder: either('addition', 'alphabetical', 'newest-first'),
+  memberOrder: either('addition', 'alphabetical'),
+  echoOrder: either('request', 'alphabetical'),
+  alreadyMonitored: either('invalid_domain', 'invalid_request_body', 'skipped'),
+  repeatedDomains: either('invalid_domain', 'invalid_request_body', 'once'),
+  mixedAdditions: either('refused', 'partial'),
   unmonitoredDeletion: either('domain_delete_failed', 'not_monitored', 'ignored'),
+  mixedDeletions: either('refused', 'partial'),
   deletionOfMembers: either('dropped', 'refused'),
-  repeatedMembers: either('once', 'refused'),
+  repeatedMembers: either('once', 'invalid_domain', 'invalid_request_body'),
+  mixedMembers: either('refused', 'partial'),
+  sharedDomains: either('allowed', 'refused', 'moved'),
+  domainCap: atMost(1),
+  // There must be room for a group beside another one.
+  groupCap: atMost(2),
+  memberCap: atMost(1),
+  ownName: either('allowed', 'refused'),
+  nameLengthUnit: either('code-points', 'utf-16', 'utf-8'),
+  spaceAroundNames: either('kept', 'trimmed', 'refused'),
+  controlCharacters: either('refused', 'nul-refused', 'kept'),
+  loneSurrogates: either('refused', 'replaced', 'kept'),
+  invisibleInNames: either('kept', 'dropped', 'refused'),
   nameComparison: either('unicode', 'lower-case', 'ascii'),
   gracePeriod: seconds,
   quotaScope: either('key', 'account'),

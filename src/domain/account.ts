@@ -24,6 +24,8 @@ export interface DomainNature {
 export interface MonitoredDomain extends DomainNature {
   /** In canonical form. */
   name: string
+  /** As it was spelt when it was added, where the contract returns it so and that is not its canonical form. */
+  spelling?: string
   /** Milliseconds since the Unix epoch, on the account's clock. */
   addedAt: number
   /** Monitoring features that use the domain, which cannot be removed until there are none. */

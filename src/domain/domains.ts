@@ -1,4 +1,5 @@
 import type { AccountState, DomainGroup, MonitoredDomain } from './account.ts'
+import { capProblems } from './caps.ts'
 import { accept, type Decision, type Problem, refusalOf } from './errors.ts'
 import { rememberNatures } from './former-domains.ts'
 import type { Settings } from './settings.ts'
@@ -9,26 +10,33 @@ export interface ChangedDomains {
 }
 
 /**
- * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them. `traits` gives a
- * domain further properties. A domain that was removed before has the nature that it had.
+ * Monitors all of `names` (canonical, in the request's order) from `now` on, or none of them, unless the settings allow
+ * that only some of them are added. `traits` gives a domain further properties. A domain that was removed before has the
+ * nature that it had.
  * Source: POST /domains, "Duplicate entries are rejected."
  */
 export function addDomains(
   state: AccountState,
   names: readonly string[],
   now: number,
-  settings: Pick<Settings, 'repeatedDomains' | 'alreadyMonitored'>,
+  settings: Pick<
+    Settings,
+    'repeatedDomains' | 'alreadyMonitored' | 'mixedAdditions' | 'domainCap' | 'groupCap' | 'memberCap'
+  >,
   traits: (name: string) => Partial<MonitoredDomain> = () => ({}),
 ): Decision<AccountState, ChangedDomains> {
-  const problems = settings.repeatedDomains === 'refused' ? repeats(names, '/domains') : []
-  if (settings.alreadyMonitored === 'refused') {
+  const { repeatedDomains, alreadyMonitored, mixedAdditions } = settings
+  const problems = repeatedDomains === 'once' ? [] : repeats(names, '/domains', repeatedDomains)
+  const isPartial = mixedAdditions === 'partial' && names.some((name) => !state.domains.has(name))
+  if (alreadyMonitored !== 'skipped' && !isPartial) {
     for (const [index, domain] of names.entries()) {
-      if (state.domains.has(domain)) problems.push(problemWith(domain, index, 'invalid_domain', 'monitored'))
+      if (state.domains.has(domain)) problems.push(problemWith(domain, index, alreadyMonitored, 'monitored'))
     }
   }
+  const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
+  problems.push(...capProblems(state.domains.size + domains.length, 'domainCap', '/domains', state, settings))
   const refusal = refusalOf(problems)
   if (refusal) return refusal
-  const domains = [...new Set(names)].filter((name) => !state.domains.has(name))
   const added = domains.map((name): [string, MonitoredDomain] => [
     name,
     { name, addedAt: now, features: [], ...state.formerDomains?.get(name), ...traits(name) },
@@ -37,18 +45,21 @@ export function addDomains(
 }
 
 /**
- * Removes all of `names` from the account and from its groups, or none of them.
+ * Removes all of `names` from the account and from its groups, or none of them, unless the settings allow that only some
+ * of them are removed.
  * Source: DELETE /domains, "a domain still actively used in certain monitoring features cannot be removed."
  */
 export function deleteDomains(
   state: AccountState,
   names: readonly string[],
-  settings: Pick<Settings, 'repeatedDomains' | 'unmonitoredDeletion' | 'deletionOfMembers'>,
+  settings: Pick<Settings, 'repeatedDomains' | 'unmonitoredDeletion' | 'deletionOfMembers' | 'mixedDeletions'>,
 ): Decision<AccountState, ChangedDomains> {
-  const problems = settings.repeatedDomains === 'refused' ? repeats(names, '/domains') : []
+  const { repeatedDomains } = settings
+  const repeated = repeatedDomains === 'once' ? [] : repeats(names, '/domains', repeatedDomains)
   const removed = new Set(names.filter((name) => state.domains.has(name)))
   const affected = [...state.groups.values()].filter((group) => group.domains.some((member) => removed.has(member)))
   const members = new Set(settings.deletionOfMembers === 'refused' ? affected.flatMap((group) => group.domains) : [])
+  const problems: Problem[] = []
   for (const [index, domain] of names.entries()) {
     const monitored = state.domains.get(domain)
     if (monitored === undefined) {
@@ -68,8 +79,11 @@ export function deleteDomains(
       problems.push(problemWith(domain, index, 'domain_delete_failed', 'member'))
     }
   }
-  const refusal = refusalOf(problems)
+  const kept = new Set(problems.map(({ value }) => value))
+  const isPartial = settings.mixedDeletions === 'partial' && [...removed].some((name) => !kept.has(name))
+  const refusal = refusalOf(isPartial ? repeated : [...repeated, ...problems])
   if (refusal) return refusal
+  for (const name of kept) removed.delete(name as string)
   const domains = [...removed]
   if (domains.length === 0) return accept(state, { domains })
   const shrunk = affected.map((group): [string, DomainGroup] => [
@@ -82,13 +96,13 @@ export function deleteDomains(
 }
 
 /** One problem for each entry of the list at `field` that is equal to an earlier entry. */
-export function repeats(names: readonly string[], field: string): Problem[] {
+export function repeats(names: readonly string[], field: string, code: Problem['code']): Problem[] {
   const seen = new Set<string>()
   const problems: Problem[] = []
   for (const [index, domain] of names.entries()) {
     if (seen.has(domain)) {
       problems.push({
-        code: 'invalid_domain',
+        code,
         reason: 'repeated',
         field: `${field}/${index}`,
         value: domain,

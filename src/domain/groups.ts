@@ -1,10 +1,21 @@
 import type { AccountState, DomainGroup } from './account.ts'
+import { capProblems } from './caps.ts'
 import { repeats } from './domains.ts'
 import { accept, type Decision, type Problem, refusalOf, refuse } from './errors.ts'
 import type { GroupIds } from './group-ids.ts'
 import type { Settings } from './settings.ts'
 
-type GroupSettings = Pick<Settings, 'nameComparison' | 'repeatedMembers'>
+type GroupSettings = Pick<
+  Settings,
+  | 'nameComparison'
+  | 'repeatedMembers'
+  | 'mixedMembers'
+  | 'sharedDomains'
+  | 'ownName'
+  | 'domainCap'
+  | 'groupCap'
+  | 'memberCap'
+>
 
 export interface GroupToCreate {
   /** Its id, where it was created elsewhere. */
@@ -49,8 +60,15 @@ export function createGroup(
   settings: GroupSettings,
 ): Decision<AccountState, DomainGroup> {
   const compared = comparedName(input.name, settings.nameComparison)
-  const problems = membershipProblems(state, input.domains, '/domains', settings)
+  const domains = withoutRepeats(input.domains)
+  const others = membersBeside(undefined, state, settings)
+  const problems = membershipProblems(state, input.domains, others, '/domains', settings)
   if (state.groupNames.has(compared)) problems.push(nameTaken(input.name))
+  if (settings.groupCap !== 'none')
+    problems.push(...capProblems(state.groups.size + 1, 'groupCap', '', state, settings))
+  if (settings.memberCap !== 'none') {
+    problems.push(...capProblems(domains.length, 'memberCap', '/domains', state, settings))
+  }
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   let groupsCreated = state.groupsCreated
@@ -59,11 +77,12 @@ export function createGroup(
   while (id === '' || (input.id === undefined && state.groups.has(id))) {
     id = groupIds.idOf(state, groupsCreated++)
   }
-  const group = { id, name: input.name, domains: withoutRepeats(input.domains) }
+  const group = { id, name: input.name, domains }
+  const groups = others === undefined ? state.groups : withoutMembers(state.groups, domains)
   return accept(
     {
       ...state,
-      groups: input.id === undefined ? state.groups.add(id, group) : state.groups.set(id, group),
+      groups: input.id === undefined ? groups.add(id, group) : groups.set(id, group),
       groupNames: state.groupNames.add(compared, id),
       groupsCreated,
     },
@@ -79,23 +98,33 @@ export function updateGroup(
   settings: GroupSettings,
 ): Decision<AccountState, DomainGroup> {
   const group = state.groups.get(id)
+  const others = membersBeside(id, state, settings)
+  const isPartial = settings.mixedMembers === 'partial'
   const problems = [
     ...(group === undefined ? [unknownGroup(id)] : []),
-    ...membershipProblems(state, changes.domains ?? [], '/domains', settings),
-    ...membershipProblems(state, changes.addDomains ?? [], '/add_domains', settings),
+    ...membershipProblems(state, changes.domains ?? [], others, '/domains', settings, isPartial),
+    ...membershipProblems(state, changes.addDomains ?? [], others, '/add_domains', settings, isPartial),
   ]
   const compared = changes.name === undefined ? undefined : comparedName(changes.name, settings.nameComparison)
   const holder = compared === undefined ? undefined : state.groupNames.get(compared)
-  if (changes.name !== undefined && holder !== undefined && holder !== id) problems.push(nameTaken(changes.name))
+  const isTaken = holder !== undefined && (holder !== id || settings.ownName === 'refused')
+  if (changes.name !== undefined && isTaken) problems.push(nameTaken(changes.name))
+  const removed = new Set(changes.removeDomains)
+  const members = [...(changes.domains ?? group?.domains ?? []), ...(changes.addDomains ?? [])]
+  const possible = isPartial ? members.filter((member) => canBeMember(member, state, others, settings)) : members
+  const domains = [...new Set(possible)].filter((member) => !removed.has(member))
+  const grows = changes.domains !== undefined || changes.addDomains !== undefined
+  if (grows && settings.memberCap !== 'none') {
+    const field = changes.domains === undefined ? '/add_domains' : '/domains'
+    problems.push(...capProblems(domains.length, 'memberCap', field, state, settings))
+  }
   const refusal = refusalOf(problems)
   if (refusal) return refusal
   if (group === undefined) return refuse(unknownGroup(id))
 
-  const removed = new Set(changes.removeDomains)
-  const members = [...(changes.domains ?? group.domains), ...(changes.addDomains ?? [])]
-  const domains = [...new Set(members)].filter((member) => !removed.has(member))
+  const groups = others === undefined || !grows ? state.groups : withoutMembers(state.groups, domains)
   const updated = { id, name: changes.name ?? group.name, domains }
-  const next = { ...state, groups: state.groups.set(id, updated) }
+  const next = { ...state, groups: groups.set(id, updated) }
   if (compared !== undefined && holder === undefined) {
     const former = comparedName(group.name, settings.nameComparison)
     next.groupNames = state.groupNames.delete(former).set(compared, id)
@@ -129,17 +158,59 @@ function nameTaken(name: string): Problem {
   return { code: 'duplicate_name', field: '/name', value: name }
 }
 
+/** The members of all groups but one; `undefined` where groups can share domains. */
+function membersBeside(
+  id: string | undefined,
+  { groups }: AccountState,
+  { sharedDomains }: GroupSettings,
+): ReadonlySet<string> | undefined {
+  if (sharedDomains === 'allowed') return undefined
+  const members = new Set<string>()
+  for (const group of groups.values()) if (group.id !== id) for (const domain of group.domains) members.add(domain)
+  return members
+}
+
+/** The groups without these members. */
+function withoutMembers(groups: AccountState['groups'], domains: readonly string[]): AccountState['groups'] {
+  const leaving = new Set(domains)
+  const shrunk = [...groups.values()].flatMap((group): [string, DomainGroup][] => {
+    const left = group.domains.filter((member) => !leaving.has(member))
+    return left.length === group.domains.length ? [] : [[group.id, { ...group, domains: left }]]
+  })
+  return groups.with(shrunk)
+}
+
+function canBeMember(
+  domain: string,
+  { domains }: AccountState,
+  others: ReadonlySet<string> | undefined,
+  { sharedDomains }: GroupSettings,
+): boolean {
+  return domains.has(domain) && !(sharedDomains === 'refused' && others?.has(domain) === true)
+}
+
+/**
+ * Why a list cannot become members of a group, where `others` are members of other groups. With `isPartial`, it is enough
+ * if one of its entries can.
+ */
 function membershipProblems(
   state: AccountState,
   members: readonly string[],
+  others: ReadonlySet<string> | undefined,
   field: string,
   settings: GroupSettings,
+  isPartial = false,
 ): Problem[] {
-  const problems = settings.repeatedMembers === 'refused' ? repeats(members, field) : []
+  const { repeatedMembers } = settings
+  const problems = repeatedMembers === 'once' ? [] : repeats(members, field, repeatedMembers)
+  if (isPartial && members.some((member) => canBeMember(member, state, others, settings))) return problems
   for (let index = 0; index < members.length; index++) {
     const domain = members[index] ?? ''
     if (!state.domains.has(domain)) {
       problems.push({ code: 'not_monitored', field: `${field}/${index}`, value: domain, about: { domain } })
+    } else if (!canBeMember(domain, state, others, settings)) {
+      const grouped = { code: 'invalid_domain', reason: 'grouped', field: `${field}/${index}` } as const
+      problems.push({ ...grouped, value: domain, about: { domain } })
     }
   }
   return problems

@@ -1,4 +1,10 @@
 import type { ErrorCode } from './errors.ts'
+import type { ListOrder } from './order.ts'
+
+/** How many there can be. */
+type Cap = number | 'none'
+
+type CodeOfDuplicates = Extract<ErrorCode, 'invalid_domain' | 'invalid_request_body'>
 
 /** The `x-settings` of openapi.yaml, which say what each one means. */
 export interface Settings {
@@ -21,13 +27,39 @@ export interface Settings {
   emptyParameters: 'empty' | 'absent'
   repeatedParameters: 'first' | 'last' | 'refused'
   finalDot: 'dropped' | 'refused'
-  internationalNames: 'a-label' | 'refused'
+  internationalNames: 'a-label' | 'u-label' | 'refused'
   underscores: 'refused' | 'accepted'
-  alreadyMonitored: 'refused' | 'skipped'
-  repeatedDomains: 'refused' | 'once'
+  singleLabels: 'refused' | 'accepted'
+  ipv4Addresses: 'refused' | 'accepted'
+  numericLastLabels: 'refused' | 'accepted'
+  wildcards: 'refused' | 'accepted'
+  publicSuffixes: 'accepted' | 'refused'
+  spaceAroundHostnames: 'refused' | 'trimmed'
+  invisibleInHostnames: 'refused' | 'dropped'
+  spelling: 'canonical' | 'echoed' | 'as-sent'
+  domainOrder: ListOrder
+  recordOrder: ListOrder
+  groupOrder: ListOrder
+  memberOrder: Exclude<ListOrder, 'newest-first'>
+  echoOrder: 'request' | 'alphabetical'
+  alreadyMonitored: CodeOfDuplicates | 'skipped'
+  repeatedDomains: CodeOfDuplicates | 'once'
+  mixedAdditions: 'refused' | 'partial'
   unmonitoredDeletion: Extract<ErrorCode, 'domain_delete_failed' | 'not_monitored'> | 'ignored'
+  mixedDeletions: 'refused' | 'partial'
   deletionOfMembers: 'dropped' | 'refused'
-  repeatedMembers: 'once' | 'refused'
+  repeatedMembers: CodeOfDuplicates | 'once'
+  mixedMembers: 'refused' | 'partial'
+  sharedDomains: 'allowed' | 'refused' | 'moved'
+  domainCap: Cap
+  groupCap: Cap
+  memberCap: Cap
+  ownName: 'allowed' | 'refused'
+  nameLengthUnit: 'code-points' | 'utf-16' | 'utf-8'
+  spaceAroundNames: 'kept' | 'trimmed' | 'refused'
+  controlCharacters: 'refused' | 'nul-refused' | 'kept'
+  loneSurrogates: 'refused' | 'replaced' | 'kept'
+  invisibleInNames: 'kept' | 'dropped' | 'refused'
   nameComparison: 'unicode' | 'lower-case' | 'ascii'
   gracePeriod: number
   quotaScope: 'key' | 'account'

@@ -2,6 +2,7 @@ import type { FieldSample } from '../behaviour/operation.ts'
 import type { Rehearsal } from '../behaviour/rehearsal.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Problem } from '../domain/errors.ts'
+import { cleanName, cutName } from '../domain/group-names.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { isObject, type Json, stepsOf, valueAt } from '../ground/json.ts'
 import type { BodyDraft, Verdict } from './body-draft.ts'
@@ -26,16 +27,24 @@ const REMEDIES: readonly (readonly [wrong: (problem: Problem<string>) => boolean
   [({ reason }) => reason === 'additionalProperties', placeFields],
   [({ reason, field }) => reason === 'type' && stepsIn(field).length === 1, convertFields],
   [({ field }) => stepsIn(field).length === 2, correctEntries],
+  [({ reason }) => reason?.endsWith('-cap') === true, makeRoom],
   [({ code }) => code === 'duplicate_name', renameGroup],
   [({ reason }) => reason === 'maxLength' || reason === 'minLength' || reason === 'pattern', correctName],
+  [({ reason }) => CHARACTERS.has(reason ?? ''), cleanGroupName],
   [
     ({ reason }) => reason === 'not',
     (draft) => draft.drop('domains', 'it cannot be combined with changes of single members'),
   ],
   [({ reason }) => reason === 'maxItems', keepFirst],
-  [({ reason }) => reason === 'required' || reason === 'minItems' || reason === 'minProperties', fillIn],
+  [({ reason }) => LACKS.has(reason ?? ''), fillIn],
   [({ reason }) => reason === 'bytes', shrink],
 ]
+
+/** Reasons that a name has characters that it must not have. */
+const CHARACTERS = new Set(['space', 'control', 'surrogate', 'invisible'])
+/** Reasons that something is missing: a certain field or entry, or any field. */
+const LACKS_ANY = new Set(['minProperties', 'anyOf'])
+const LACKS = new Set(['required', 'minItems', ...LACKS_ANY])
 
 /** Applies the first remedy that fits one of the problems. Returns false if none fits. */
 export function correctBody(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): boolean {
@@ -144,6 +153,8 @@ function whyNot(entry: unknown, { code, reason, about }: Problem<string>): strin
       return `${said} is monitored already`
     case 'repeated':
       return `${said} is named more than once`
+    case 'grouped':
+      return `${said} is a member of another domain group`
     case 'member':
       return `${said} is a member of a domain group`
     case 'in-use':
@@ -178,14 +189,56 @@ function correctName(draft: BodyDraft, problems: readonly Problem<string>[], { r
     const name = nameOf(problem)
     const { limit } = problem.about ?? {}
     const tooLong = problem.reason === 'maxLength'
-    const corrected = tooLong ? [...String(draft.get(name))].slice(0, Number(limit)).join('') : rehearsal.freshName()
+    const { nameLengthUnit } = rehearsal.contract.settings
+    const corrected = tooLong ? cutName(String(draft.get(name)), Number(limit), nameLengthUnit) : rehearsal.freshName()
     draft.set(
       name,
       corrected,
       tooLong
-        ? `\`${name}\` was cut to ${limit} characters.`
+        ? `\`${name}\` was cut to ${limit} ${UNITS[nameLengthUnit]}.`
         : `\`${name}\` is ${quoted(corrected)}, because ${quoted(draft.get(name))} is no name.`,
     )
+  }
+}
+
+/** What a plan does not include is left out or, where nothing would be left, something else is removed first. */
+function makeRoom(draft: BodyDraft, problems: readonly Problem<string>[], purpose: Purpose): void {
+  const { operation, query, rehearsal } = purpose
+  const { domains, groups } = rehearsal.state
+  const [{ reason, field, about } = { reason: undefined }] = problems as readonly Partial<Problem<string>>[]
+  const limit = Number(about?.['limit'])
+  const name = stepsIn(field)[0] ?? ''
+  const why = `the plan includes ${limit}`
+  if (reason === 'group-cap') {
+    rehearsal.makeRoomForGroup()
+    draft.note(`Another group is deleted first, because ${why}.`)
+  } else if (reason === 'domain-cap') {
+    const fewest = rehearsal.fewest(operation.id, name)
+    const room = limit - domains.size
+    if (room < fewest) {
+      rehearsal.addable(fewest)
+      draft.note(`Another domain is removed first, because ${why}.`)
+    }
+    if ((draft.get(name) as unknown[]).length > Math.max(room, fewest))
+      draft.truncate(name, Math.max(room, fewest), why)
+  } else {
+    const members = name === 'domains' ? 0 : (groups.get(query['id'] ?? '')?.domains.length ?? 0)
+    if (limit > members) draft.truncate(name, limit - members, why)
+    else draft.drop(name, `the group is full, because ${why} members`)
+  }
+}
+
+const UNITS = { 'code-points': 'characters', 'utf-16': 'UTF-16 units', 'utf-8': 'bytes' } as const
+
+function cleanGroupName(draft: BodyDraft, problems: readonly Problem<string>[], { rehearsal }: Purpose): void {
+  for (const problem of problems) {
+    const name = nameOf(problem)
+    const given = String(draft.get(name))
+    const cleaned = cleanName(given)
+    // Another remedy may just have been applied to it.
+    if (cleaned === given) continue
+    const corrected = cleaned === '' ? rehearsal.freshName() : cleaned
+    draft.set(name, corrected, `\`${name}\` is ${quoted(corrected)} instead of ${quoted(given)}.`)
   }
 }
 
@@ -201,7 +254,7 @@ function fillIn(draft: BodyDraft, problems: readonly Problem<string>[], purpose:
   const fields = fieldsOf(purpose)
   const required = (purpose.operation.bodySchema?.['required'] ?? []) as string[]
   for (const problem of problems) {
-    const anyField = problem.reason === 'minProperties'
+    const anyField = LACKS_ANY.has(problem.reason ?? '')
     const name = anyField ? (Object.keys(fields)[0] ?? '') : nameOf(problem)
     const field = anyField || required.includes(name) ? fields[name] : undefined
     const value = field?.make(purpose.rehearsal)

@@ -48,6 +48,11 @@ export class BodyDraft {
     this.#changes.push(change)
   }
 
+  /** Tells of a change outside of the body. */
+  note(change: string): void {
+    this.#changes.push(change)
+  }
+
   drop(name: string, why: string): void {
     if (this.#fields.delete(name)) this.#tell('fields', `${spelt(name)} was left out: ${why}.`)
   }

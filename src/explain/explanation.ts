@@ -205,26 +205,48 @@ const DECISIVE: Readonly<Record<string, readonly string[]>> = {
   bytes: ['body-limit'],
   query: ['unknown-query-parameters'],
   repeated: ['repeated-domains'],
-  monitored: ['already-monitored'],
-  unmonitored: ['unmonitored-deletion'],
-  member: ['deletion-of-members'],
+  monitored: ['already-monitored', 'mixed-additions'],
+  'in-use': ['mixed-deletions'],
+  grouped: ['shared-domains'],
+  'domain-cap': ['domain-cap'],
+  'group-cap': ['group-cap'],
+  'member-cap': ['member-cap'],
+  space: ['space-around-names'],
+  control: ['control-characters'],
+  surrogate: ['lone-surrogates'],
+  invisible: ['invisible-in-names'],
+  unmonitored: ['unmonitored-deletion', 'mixed-deletions'],
+  member: ['deletion-of-members', 'mixed-deletions'],
+}
+
+/** The same for single operations. */
+const DECISIVE_BY_OPERATION: Readonly<Record<string, typeof DECISIVE>> = {
+  createDomainGroup: { repeated: ['repeated-members'] },
+  updateDomainGroup: { repeated: ['repeated-members'], not_monitored: ['mixed-members'] },
+}
+
+/** Those settings, and for a text that is no hostname those that would accept it with another value. */
+function settingsBehind({ problems, operation }: Entry, contract: Contract): readonly string[] {
+  const { code = '', reason = code, value } = problems[0] ?? {}
+  if (reason === 'format' && typeof value === 'string') return contract.settingsAgainst(value)
+  return (DECISIVE_BY_OPERATION[operation?.id ?? ''] ?? DECISIVE)[reason] ?? DECISIVE[reason] ?? []
 }
 
 /** The assumptions behind the response: those at its code in the catalogue, or at the responses of the operation. */
-function assumptionsBehind(
-  { operation, code, problems, injected, status }: Entry,
-  { document }: Contract,
-): { id: string; spec: string }[] {
+function assumptionsBehind(request: Entry, contract: Contract): { id: string; spec: string }[] {
+  const { operation, code, problems, injected, status } = request
+  const { document } = contract
   if (injected || status === undefined) return []
   // The catalogue may answer another code than that which has the reason.
   const entry = `/components/x-errors/${problems[0]?.code ?? code}`
-  const reason = problems[0]?.reason
+  const given = problems[0]?.reason
+  const reason = (valueAt(document.source, `${entry}/reasons/${given}/as`) as string | undefined) ?? given
   const place = operation && `${pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())}/responses`
   const reasonHasStatus =
     reason !== undefined && valueAt(document.source, `${entry}/reasons/${reason}/status`) !== undefined
   const ofSuccess = place ?? '/x-settings/cors'
   const holders = code === undefined ? [ofSuccess] : [reasonHasStatus ? `${entry}/reasons/${reason}` : entry]
-  for (const setting of DECISIVE[reason ?? ''] ?? []) holders.push(`/x-settings/${setting}`)
+  for (const setting of settingsBehind(request, contract)) holders.push(`/x-settings/${setting}`)
   return document.extensions
     .filter(({ key, holder }) => key === 'x-assumption' && holders.includes(holder))
     .map(({ value }) => value as { id: string; spec: string })

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { loadFixture } from '../accounts/fixture.ts'
 import { establishedKey } from '../accounts/fixture-keys.ts'
+import { validateAccount } from '../accounts/validation.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
@@ -99,6 +100,7 @@ export async function startServer(
     const urls = { baseUrl: '', adminUrl: '' }
     const verdict = new Verdict(createExplainer({ contract, store, journal, urls, log }), contract.settings)
     const kept = await store.has(DEFAULT_ACCOUNT)
+    if (kept) worlds.checkDefaults()
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
@@ -227,10 +229,7 @@ async function openStore(
   skipped: string[],
 ): Promise<Store> {
   if (data === undefined) return openMemoryStore()
-  const [{ openFolderStore }, { validateAccount }] = await Promise.all([
-    import('../store/folder/folder-store.ts'),
-    import('../accounts/validation.ts'),
-  ])
+  const { openFolderStore } = await import('../store/folder/folder-store.ts')
   return openFolderStore(data, contract.settings, {
     validate: (record) => validateAccount(record, contract, clock()),
     durability,

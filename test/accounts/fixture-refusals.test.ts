@@ -299,7 +299,7 @@ describe('a fixture file is refused', () => {
       'with a group with a name of white space',
       { groups: [{ name: ' ' }] },
       '#/groups/0/name',
-      'The value is " " but must be a name of 1 to 100 characters, not all white space.',
+      'The value is " " but must be a name of 1 to 100 characters, at least one of them visible.',
     ],
     [
       'with a group with a name of 101 characters',
@@ -335,7 +335,7 @@ describe('a fixture file is refused', () => {
       'with a named domain that is no hostname',
       { domains: [{ name: '192.0.2.1' }] },
       '#/domains/0/name',
-      '"192.0.2.1" is not a valid hostname.',
+      '"192.0.2.1" is not a valid hostname (setting ipv4-addresses: refused).',
     ],
     [
       'with a domain that stands twice',
@@ -402,13 +402,17 @@ describe('a fixture file is refused', () => {
   })
 
   it('whose group names a member twice, where that is refused', async () => {
-    const change = { target: "$['x-settings']['repeated-members']", update: { value: 'refused' } }
+    const change = { target: "$['x-settings']['repeated-members']", update: { value: 'invalid_domain' } }
     const overlay = asOverlay({ overlay: '1.0.0', actions: [change] }, 'change.yaml')
     const fixture = { domains: ['a.example'], groups: [{ name: 'X', domains: ['a.example', 'A.example'] }] }
     const strict = await loadContract({ overlays: [overlay] })
     const loaded = await loadFixture(fixture)
     expect(() => createAccount(loaded, birth, strict)).toThrow(
-      new FixtureError('fixture', '/groups/0/domains/1', '"a.example" is named more than once.'),
+      new FixtureError(
+        'fixture',
+        '/groups/0/domains/1',
+        '"a.example" is named more than once (setting repeated-members: invalid_domain).',
+      ),
     )
   })
 })

@@ -39,6 +39,31 @@ describe('an explanation names the rules and the choices behind', () => {
       ({ send }) => send('POST', '/domains', { domains: ['new.example'] }),
       { rules: ['count-of-added', 'background-processing'] },
     ],
+    [
+      'a name of one label',
+      ({ send }) => send('POST', '/domains', { domains: ['LOCALHOST'] }),
+      { rules: ['valid-hostnames'], assumptions: ['single-labels'] },
+    ],
+    [
+      'an address',
+      ({ send }) => send('POST', '/domains', { domains: ['192.0.2.1'] }),
+      { rules: ['valid-hostnames'], assumptions: ['ipv4-addresses'] },
+    ],
+    [
+      'a hostname with a zero-width space',
+      ({ send }) => send('POST', '/domains', { domains: ['new\u200b.example'] }),
+      { rules: ['valid-hostnames'], assumptions: ['invisible-in-hostnames'] },
+    ],
+    [
+      'a name with U+0000',
+      ({ send }) => send('POST', '/domaingroups', { name: 'a\0' }),
+      { rules: [], assumptions: ['control-characters'] },
+    ],
+    [
+      'a name with half of a surrogate pair',
+      ({ send }) => send('POST', '/domaingroups', { name: 'a\ud83d' }),
+      { rules: [], assumptions: ['lone-surrogates'] },
+    ],
     ['no host', ({ send }) => send('POST', '/domains', { domains: ['no host'] }), { rules: ['valid-hostnames'] }],
     [
       'a repeated domain',
@@ -48,12 +73,12 @@ describe('an explanation names the rules and the choices behind', () => {
     [
       'a monitored domain',
       ({ send }) => send('POST', '/domains', { domains: ['one.example'] }),
-      { rules: ['no-duplicates'], assumptions: ['already-monitored'] },
+      { rules: ['no-duplicates'], assumptions: ['already-monitored', 'mixed-additions'] },
     ],
     [
       'a domain in use',
       ({ send }) => send('DELETE', '/domains', { domains: ['busy.example'] }),
-      { rules: ['domain-in-use-stays'] },
+      { rules: ['domain-in-use-stays'], assumptions: ['mixed-deletions'] },
     ],
     [
       'a domain that is not there',
@@ -74,6 +99,11 @@ describe('an explanation names the rules and the choices behind', () => {
       'a stranger',
       ({ send }) => send('POST', '/domaingroups', { name: 'New', domains: ['x.example'] }),
       { rules: ['members-monitored'] },
+    ],
+    [
+      'a stranger among new members',
+      async (service) => service.send('PATCH', await pathOf(service, 'Sales'), { add_domains: ['x.example'] }),
+      { rules: [], assumptions: ['mixed-members'] },
     ],
     ['no id', ({ send }) => send('PATCH', '/domaingroups', { name: 'New' }), { rules: ['update-needs-id'] }],
     [

@@ -23,6 +23,17 @@ describe('assumptions', () => {
     ])
   })
 
+  it('says of an assumption without alternatives why there is none', async () => {
+    const { stdout } = await runInProcess(['assumptions'])
+    const { reason } = assumptions.find(({ id }) => id === 'policies') ?? {}
+    expect(stdout.split('\n')).toContain(`  no other     ${reason}`)
+    await expectRefusal(
+      ['assumptions', 'overlay', 'policies'],
+      2,
+      `assumptions overlay policies: has no alternative. ${reason}`,
+    )
+  })
+
   it('prints the same as JSON', async () => {
     const { code, stdout } = await runInProcess(['assumptions', '--json'])
     expect(code).toBe(0)

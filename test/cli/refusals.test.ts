@@ -121,7 +121,11 @@ describe('serve refuses', () => {
       '{"colour": 1}',
       /^\S+file\.json#\/colour: The value is not allowed here; allowed fields are \$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created\.$/,
     ],
-    ['with a bad domain', '{"domains": ["x"]}', /^\S+file\.json#\/domains\/0: "x" is not a valid hostname\.$/],
+    [
+      'with a bad domain',
+      '{"domains": ["x"]}',
+      /^\S+file\.json#\/domains\/0: "x" is not a valid hostname \(setting single-labels: refused\)\.$/,
+    ],
   ])('a fixture file %s with exit code 2 and one line', async ([, text, message], { folder }) => {
     const path = join(folder, 'file.json')
     writeFileSync(path, text)

@@ -24,7 +24,7 @@ const CHECKS = {
         when: { properties: { body: { required: ['depth'], properties: { depth: true } } } },
       },
     },
-    'x-codes-by-setting': { 'already-monitored': { refused: 'duplicate_name' } },
+    'x-codes-by-setting': { 'already-monitored': { invalid_domain: 'duplicate_name' } },
     parameters: [
       {
         name: 'mode',

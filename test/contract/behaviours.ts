@@ -7,8 +7,10 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import { actionsFor } from '../support/alternatives.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { API_KEY, openService, type TestResponse, type TestService } from '../support/service.ts'
+import { DOMAIN_BEHAVIOURS } from './domain-behaviours.ts'
 import { HTTP_BEHAVIOURS } from './http-behaviours.ts'
 import { outcome } from './outcome.ts'
+import { firstGroup, monitoring, post, SHOP } from './service-requests.ts'
 
 /** Starts a stand-in that makes an alternative choice; whoever starts it stops it. */
 export async function openWithAlternative(
@@ -35,12 +37,6 @@ export interface Behaviour {
 }
 
 const NEW_KEY = 'key_NewKey01.111111111111111111111111111111111111111111111111'
-const monitoring = (...domains: string[]): ServerOptions => ({ fixture: { domains } })
-const SHOP = { fixture: { domains: ['a.example'], groups: [{ name: 'Shop', domains: ['a.example'] }] } }
-
-async function firstGroup(service: TestService): Promise<string> {
-  return (await service.get('/domaingroups')).body.data.groups[0].id
-}
 
 /** For requests that no operation documents, which the harness would hold against the server. */
 async function sendUndocumented(service: TestService, method: string, path: string): Promise<string> {
@@ -52,15 +48,6 @@ async function sendUndocumented(service: TestService, method: string, path: stri
 async function exhaust(service: TestService): Promise<TestResponse> {
   for (let sent = 0; sent < 10; sent++) expect((await service.get('/dmarc')).status).toBe(200)
   return service.get('/dmarc')
-}
-
-const post = (path: string, body: unknown) => async (service: TestService) =>
-  outcome(await service.send('POST', path, body))
-const remove = (path: string, body?: unknown) => async (service: TestService) =>
-  outcome(await service.send('DELETE', path, body))
-
-async function firstChanges(service: TestService, body: unknown): Promise<string> {
-  return outcome(await service.send('PATCH', `/domaingroups?id=${await firstGroup(service)}`, body))
 }
 
 /** Hours from now on, in UTC, at which GET /dmarc has other figures than an hour before. */
@@ -158,6 +145,7 @@ function statusOf(code: ErrorCode, chosen: number, ...others: number[]): Behavio
 
 export const BEHAVIOURS: readonly Behaviour[] = [
   ...HTTP_BEHAVIOURS,
+  ...DOMAIN_BEHAVIOURS,
   {
     id: 'body-limit',
     async observe(service) {
@@ -267,100 +255,6 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     },
     chosen: ['200', '200', '200', '200', '200'],
     alternatives: [Array(5).fill('400 unknown_field')],
-  },
-  {
-    id: 'final-dot',
-    observe: post('/domains', { domains: ['b.example.'] }),
-    chosen: '200',
-    alternatives: ['400 invalid_domain'],
-  },
-  {
-    id: 'international-names',
-    observe: post('/domains', { domains: ['münchen.example'] }),
-    chosen: '200',
-    alternatives: ['400 invalid_domain'],
-  },
-  {
-    id: 'underscores',
-    observe: post('/domains', { domains: ['_dmarc.b.example'] }),
-    chosen: '400 invalid_domain',
-    alternatives: ['200'],
-  },
-  {
-    id: 'already-monitored',
-    options: monitoring('a.example'),
-    async observe(service) {
-      const { status, body } = await service.send('POST', '/domains', { domains: ['a.example', 'b.example'] })
-      return [status, body.data?.domains, body.data?.count]
-    },
-    chosen: [400, undefined, undefined],
-    alternatives: [[200, ['b.example'], 1]],
-  },
-  {
-    id: 'repeated-domains',
-    options: monitoring('a.example'),
-    async observe(service) {
-      const added = await service.send('POST', '/domains', { domains: ['b.example', 'B.example.'] })
-      const removed = await service.send('DELETE', '/domains', { domains: ['a.example', 'A.example'] })
-      return [outcome(added), added.body.data?.domains, outcome(removed), removed.body.data?.count]
-    },
-    chosen: ['400 invalid_domain', undefined, '400 invalid_domain', undefined],
-    alternatives: [['200', ['b.example'], '200', 1]],
-  },
-  {
-    id: 'unmonitored-deletion',
-    options: monitoring('a.example'),
-    async observe(service) {
-      const response = await service.send('DELETE', '/domains', { domains: ['a.example', 'b.example'] })
-      return [outcome(response), response.body.data?.domains]
-    },
-    chosen: ['409 domain_delete_failed', undefined],
-    alternatives: [
-      ['400 not_monitored', undefined],
-      ['200', ['a.example']],
-    ],
-  },
-  {
-    id: 'deletion-of-members',
-    options: SHOP,
-    async observe(service) {
-      const deletion = await service.send('DELETE', '/domains', { domains: ['a.example'] })
-      return [outcome(deletion), (await service.get('/domaingroups')).body.data.groups[0].domains]
-    },
-    chosen: ['200', []],
-    alternatives: [['409 domain_delete_failed', ['a.example']]],
-  },
-  {
-    id: 'repeated-members',
-    options: SHOP,
-    async observe(service) {
-      const members = ['a.example', 'A.example']
-      const created = await service.send('POST', '/domaingroups', { name: 'X', domains: members })
-      return [outcome(created), created.body.data?.group.domains, await firstChanges(service, { domains: members })]
-    },
-    chosen: ['200', ['a.example'], '200'],
-    alternatives: [['400 invalid_domain', undefined, '400 invalid_domain']],
-  },
-  {
-    id: 'name-comparison',
-    async observe(service) {
-      const pairs = [
-        ['Mail', 'mAIL'],
-        ['Äpfel', 'äPFEL'],
-        ['straße', 'STRASSE'],
-      ]
-      const statuses: number[] = []
-      for (const [name, other] of pairs) {
-        await service.send('POST', '/domaingroups', { name })
-        statuses.push((await service.send('POST', '/domaingroups', { name: other })).status)
-      }
-      return statuses
-    },
-    chosen: [409, 409, 409],
-    alternatives: [
-      [409, 409, 200],
-      [409, 200, 200],
-    ],
   },
   {
     id: 'quota-scope',
@@ -571,79 +465,6 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     alternatives: [['Shops', { message: 'Domain group updated.' }]],
   },
   {
-    id: 'too-many-or-no-domains',
-    async observe(service) {
-      const many = Array.from({ length: 51 }, (_, index) => `b${index}.example`)
-      return Promise.all([post('/domains', { domains: many })(service), post('/domains', { domains: [] })(service)])
-    },
-    chosen: ['413 request_too_large', '400 missing_field'],
-    alternatives: [
-      ['400 invalid_request_body', '400 missing_field'],
-      ['400 invalid_domain', '400 missing_field'],
-      ['413 request_too_large', '400 invalid_request_body'],
-      ['413 request_too_large', '200'],
-    ],
-  },
-  {
-    id: 'deletions-per-request',
-    options: monitoring(...Array.from({ length: 51 }, (_, index) => `b${index}.example`)),
-    async observe(service) {
-      const all = (await service.get('/domains')).body.data.domains
-      return [await remove('/domains', { domains: [] })(service), await remove('/domains', { domains: all })(service)]
-    },
-    chosen: ['400 missing_field', '200'],
-    alternatives: [
-      ['400 missing_field', '413 request_too_large'],
-      ['400 invalid_request_body', '200'],
-      ['200', '200'],
-    ],
-  },
-  {
-    id: 'empty-additions',
-    options: SHOP,
-    async observe(service) {
-      return [
-        await firstChanges(service, { add_domains: [] }),
-        await firstChanges(service, { add_domains: ['a.example'] }),
-      ]
-    },
-    chosen: ['200', '200'],
-    alternatives: [['400 no_fields_to_update', '200']],
-  },
-  {
-    id: 'removal-entries',
-    options: SHOP,
-    async observe(service) {
-      return [
-        await firstChanges(service, { remove_domains: ['no host'] }),
-        await firstChanges(service, { remove_domains: ['b.example'] }),
-      ]
-    },
-    chosen: ['200', '200'],
-    alternatives: [['400 invalid_domain', '200']],
-  },
-  {
-    id: 'empty-members',
-    options: SHOP,
-    async observe(service) {
-      return [
-        outcome(await service.send('POST', '/domaingroups', { name: 'X', domains: [] })),
-        outcome(await service.send('POST', '/domaingroups', { name: 'Y' })),
-        await firstChanges(service, { domains: [] }),
-      ]
-    },
-    chosen: ['200', '200', '200'],
-    alternatives: [['400 missing_field', '200', '400 missing_field']],
-  },
-  {
-    id: 'blank-names',
-    async observe(service) {
-      return [await post('/domaingroups', { name: ' ' })(service), await post('/domaingroups', { name: '' })(service)]
-    },
-    chosen: ['400 invalid_name', '400 invalid_name'],
-    alternatives: [['200', '400 invalid_name']],
-  },
-  {
     id: 'group-id-format',
     async observe(service) {
       const ids: string[] = []
@@ -723,15 +544,6 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   statusOf('not_monitored', 400, 404, 409, 422),
   statusOf('duplicate_name', 409, 400, 422),
 ]
-
-/** Assumptions that no request shows, with the reason. */
-export const UNSEEN: Readonly<Record<string, string>> = {
-  'canonical-form': 'has no alternative; the form is a matter of code',
-  policies: 'has no alternative; other values would be invented',
-  'test-modes': 'has no alternative; other values would be invented',
-  'message-texts': 'has no alternative; any other words are as good',
-  'name-length-unit': 'has no alternative; JSON Schema counts code points',
-}
 
 function resetOf({ headers }: TestResponse): string {
   return new Date(Number(headers['x-ratelimit-reset']) * 1000).toISOString()

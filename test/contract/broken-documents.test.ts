@@ -90,7 +90,13 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-assumption with a field too many',
     break: change('/x-settings/head/x-assumption', { why: 'Because.' }),
     place: '#/x-settings/head/x-assumption/why',
-    reason: 'The value is not allowed here; allowed fields are id, spec, alternatives.',
+    reason: 'The value is not allowed here; allowed fields are id, spec, alternatives, reason.',
+  },
+  {
+    how: 'an x-assumption that does not say why it has no alternative',
+    break: change('/x-settings/head/x-assumption', { alternatives: [] }),
+    place: '#/x-settings/head/x-assumption/reason',
+    reason: 'The value is missing.',
   },
   {
     how: 'an x-assumption whose id is not in kebab-case',
@@ -192,7 +198,7 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-errors with a misspelt field of a reason',
     break: change(`${ERRORS}/not_found/reasons/path`, { outsde: true }),
     place: '#/components/x-errors/not_found/reasons/path/outsde',
-    reason: 'The value is not allowed here; allowed fields are status, code, message, outside, x-assumption.',
+    reason: 'The value is not allowed here; allowed fields are status, code, as, message, outside, x-assumption.',
   },
   {
     how: 'an x-rule that is a list',
@@ -624,6 +630,24 @@ const SCHEMAS: Breakage[] = [
     break: change('/components/schemas/DomainGroupId', { minLength: 5, maxLength: 5, pattern: '^[0-9]+$' }),
     place: '#/components/schemas/DomainGroupId',
     reason: 'The schema admits fewer than a million ids.',
+  },
+  {
+    how: 'a policy that no domain has',
+    break: change('/components/schemas/Policy', { enum: ['none', 'quarantine', 'reject', 'monitor'] }),
+    place: '#/components/schemas/Policy/enum',
+    reason: 'The DMARC figures have the values none, quarantine, reject, so the enum must list exactly these.',
+  },
+  {
+    how: 'policies without one that domains have',
+    break: change('/components/schemas/Policy', { enum: ['none', 'reject'] }),
+    place: '#/components/schemas/Policy/enum',
+    reason: 'The DMARC figures have the values none, quarantine, reject, so the enum must list exactly these.',
+  },
+  {
+    how: 'test modes of other names',
+    break: change('/components/schemas/TestMode', { enum: ['yes', 'no'] }),
+    place: '#/components/schemas/TestMode/enum',
+    reason: 'The DMARC figures have the values y, n, so the enum must list exactly these.',
   },
 ]
 

@@ -1,14 +1,26 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
-import { canonicalHostname, type HostnameSettings } from '../../src/contract/hostname.ts'
+import { canonicalHostname, type HostnameSettings, settingsAgainst } from '../../src/contract/hostname.ts'
 import { budget } from '../support/budget.ts'
 
-const CHOSEN: HostnameSettings = { finalDot: 'dropped', internationalNames: 'a-label', underscores: 'refused' }
+const CHOSEN: HostnameSettings = {
+  finalDot: 'dropped',
+  internationalNames: 'a-label',
+  underscores: 'refused',
+  singleLabels: 'refused',
+  ipv4Addresses: 'refused',
+  numericLastLabels: 'refused',
+  wildcards: 'refused',
+  publicSuffixes: 'accepted',
+  spaceAroundHostnames: 'refused',
+  invisibleInHostnames: 'refused',
+}
 const ASCII_ONLY: HostnameSettings = { ...CHOSEN, internationalNames: 'refused' }
 const NO_FINAL_DOT: HostnameSettings = { ...CHOSEN, finalDot: 'refused' }
 const WITH_UNDERSCORES: HostnameSettings = { ...CHOSEN, underscores: 'accepted' }
-const EVERY_SETTING = [CHOSEN, ASCII_ONLY, NO_FINAL_DOT, WITH_UNDERSCORES]
+const WITH_INVISIBLE: HostnameSettings = { ...CHOSEN, invisibleInHostnames: 'dropped' }
+const EVERY_SETTING = [CHOSEN, ASCII_ONLY, NO_FINAL_DOT, WITH_UNDERSCORES, WITH_INVISIBLE]
 
 const SEED = 20260115
 const label63 = 'a'.repeat(63)
@@ -148,8 +160,14 @@ describe('a hostname', () => {
       ['例え。テスト', 'xn--r8jz45g.xn--zckzah'],
       ['مثال.إختبار', 'xn--mgbh0fb.xn--kgbechtv'],
       ['😀.com', 'xn--e28h.com'],
-      ['exa\u00admple.com', 'example.com'],
       ['ｅｘａｍｐｌｅ.com', 'example.com'],
+      ['نامه\u200cای.com', 'xn--mgba3gch31f060k.com'],
+      ['exa\u00admple.com', undefined],
+      ['exa\u200bmple.com', undefined],
+      ['example.com\u200b', undefined],
+      ['exa\u2060mple.com', undefined],
+      ['\ufeffexample.com', undefined],
+      ['exa\ufe0fmple.com', undefined],
       ['example．com', 'example.com'],
       ['xn--a.com', undefined],
       ['xn--zzzzzz.com', undefined],
@@ -247,6 +265,132 @@ describe('a setting', () => {
     ]),
   )('that refuses a final dot takes %s: %s', (_, __, text, canonical) => {
     expect(canonicalHostname(text, NO_FINAL_DOT)).toBe(canonical)
+  })
+
+  it.each<[setting: Partial<HostnameSettings>, rows: Row[]]>([
+    [
+      { singleLabels: 'accepted' },
+      [
+        ['localhost', 'localhost'],
+        ['COM.', 'com'],
+        ['münchen', 'xn--mnchen-3ya'],
+        ['2130706433', undefined],
+        ['', undefined],
+        ['.', undefined],
+        ['-', undefined],
+      ],
+    ],
+    [
+      { ipv4Addresses: 'accepted' },
+      [
+        ['192.0.2.1', '192.0.2.1'],
+        ['192.0.2.1.', '192.0.2.1'],
+        ['127.1', undefined],
+        ['0x7f.1', undefined],
+        ['192.0.2.256', undefined],
+        ['192.0.02.1', undefined],
+        ['::1', undefined],
+        ['[::1]', undefined],
+      ],
+    ],
+    [
+      { numericLastLabels: 'accepted' },
+      [
+        ['example.123', 'example.123'],
+        ['EXAMPLE.0X1', 'example.0x1'],
+        ['123.456', '123.456'],
+        ['münchen.123', 'xn--mnchen-3ya.123'],
+        ['127.1', '127.1'],
+        ['192.0.2.1', undefined],
+        ['123', undefined],
+      ],
+    ],
+    [
+      { wildcards: 'accepted' },
+      [
+        ['*.example.com', '*.example.com'],
+        ['*.MÜNCHEN.de.', '*.xn--mnchen-3ya.de'],
+        [`*.${nameOf(251)}`, `*.${nameOf(251)}`],
+        [`*.${nameOf(252)}`, undefined],
+        ['*.com', undefined],
+        ['*', undefined],
+        ['*.', undefined],
+        ['*.*.example.com', undefined],
+        ['a*.example.com', undefined],
+        ['mail.*.example.com', undefined],
+      ],
+    ],
+    [
+      { wildcards: 'accepted', ipv4Addresses: 'accepted' },
+      [
+        ['*.192.0.2.1', undefined],
+        ['192.0.2.1', '192.0.2.1'],
+      ],
+    ],
+    [
+      { spaceAroundHostnames: 'trimmed' },
+      [
+        [' example.com', 'example.com'],
+        ['\t\u00a0EXAMPLE.com.\r\n', 'example.com'],
+        ['exam ple.com', undefined],
+        ['\u200bexample.com', undefined],
+        [' ', undefined],
+      ],
+    ],
+    [
+      { invisibleInHostnames: 'dropped' },
+      [
+        ['exa\u00admple.com', 'example.com'],
+        ['exa\u200bmple.com', 'example.com'],
+        ['example.com\u2060', 'example.com'],
+        ['a\u200db.com', undefined],
+        ['\u200b.com', undefined],
+        ['a\u3164b.com', undefined],
+      ],
+    ],
+    [
+      { internationalNames: 'u-label' },
+      [
+        ['münchen.de', 'münchen.de'],
+        ['MÜNCHEN.de.', 'münchen.de'],
+        ['xn--mnchen-3ya.de', 'münchen.de'],
+        ['faß.de', 'faß.de'],
+        ['例え。テスト', '例え.テスト'],
+        ['xn--zzzzzz.com', undefined],
+        ['example.com', 'example.com'],
+        [`${'ü'.repeat(60)}.de`, undefined],
+      ],
+    ],
+  ])('%j decides', (setting, rows) => {
+    for (const [text, canonical] of rows) {
+      expect(canonicalHostname(text, { ...CHOSEN, ...setting }), visible(text)).toBe(canonical)
+    }
+  })
+
+  it('asks whether a name is a public suffix only where that decides', () => {
+    const asked: string[] = []
+    const isSuffix = (name: string) => asked.push(name) > 0 && name === 'co.uk'
+    expect(canonicalHostname('CO.uk', CHOSEN, isSuffix)).toBe('co.uk')
+    expect(asked).toEqual([])
+    const strict: HostnameSettings = { ...CHOSEN, publicSuffixes: 'refused' }
+    expect(canonicalHostname('CO.uk', strict, isSuffix)).toBeUndefined()
+    expect(canonicalHostname('example.CO.uk', strict, isSuffix)).toBe('example.co.uk')
+    expect(asked).toEqual(['co.uk', 'example.co.uk'])
+  })
+
+  it.each<[text: string, names: string[]]>([
+    ['localhost', ['singleLabels']],
+    ['192.0.2.1', ['ipv4Addresses']],
+    ['example.123', ['numericLastLabels']],
+    ['*.example.com', ['wildcards']],
+    ['_dmarc.example.com', ['underscores']],
+    [' example.com', ['spaceAroundHostnames']],
+    ['exa\u200bmple.com', ['invisibleInHostnames']],
+    ['no host', []],
+    [' localhost', []],
+    ['example.com', []],
+  ])('that alone keeps %j from being a hostname is known: %j', (text, names) => {
+    expect(settingsAgainst(text, CHOSEN)).toEqual(names)
   })
 
   it('of the contract is what it is called with', async () => {

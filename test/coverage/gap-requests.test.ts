@@ -108,15 +108,29 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
     ['precedence-2 not-http-1 cors-1 quota-headers-1 status-wrong-method-2 decimals-1 internal-error-1'],
     ['request-charset-2 byte-order-mark-1 repeated-id-1 quota-headers-3 client-request-ids-1 response-charset-1'],
     ['unknown-query-parameters-1 unmonitored-deletion-2 too-many-or-no-domains-4 empty-id-on-read-1'],
-    ['deletion-of-members-1 deletions-per-request-1 repeated-members-1 empty-additions-1 removal-entries-1'],
+    ['deletion-of-members-1 deletions-per-request-1 repeated-members-1 empty-lists-1 removal-entries-1'],
     [
       'empty-id-on-write-1 group-id-format-1 blank-names-1 status-content-type-1 status-plan-too-low-1 status-duplicate-name-1',
     ],
+    ['domain-cap-1 group-cap-1 member-cap-1 shared-domains-1 mixed-deletions-1 own-name-1 deletion-entries-1'],
+    ['mixed-additions-1 mixed-members-1 space-around-names-1 canonical-form-2 empty-lists-2'],
   ])('of the alternatives %s', async (ids) => {
     const overlays = ids.split(' ').map((name) => overlayFile(actionsFor(name)))
     const service = await startObserved({ fixture: 'demo', overlays })
     expect(hinted(await reportOf(service))).toEqual([])
     expect(await unfilled(service, { of: ids })).toEqual([])
+  })
+
+  it('of caps that the account has reached', async () => {
+    const caps = Object.entries({ 'domain-cap': 51, 'group-cap': 3, 'member-cap': 2 })
+    const actions = caps.map(([name, value]) => ({ target: `$['x-settings']['${name}']`, update: { value } }))
+    const fixture = {
+      domains: Array.from({ length: 51 }, (_, index) => ({ name: `a${index}.example`, features: ['mta-sts'] })),
+      groups: ['X', 'Y', 'Z'].map((name) => ({ name, domains: ['a0.example', 'a1.example'] })),
+    }
+    const service = await startObserved({ fixture, overlays: [overlayFile(actions)] })
+    expect(hinted(await reportOf(service))).toEqual([])
+    expect(await unfilled(service, { of: 'caps' })).toEqual([])
   })
 
   it.each<[account: string, fixture: string | Fixture]>([
@@ -178,9 +192,27 @@ describe('a gap', () => {
     })
   })
 
+  it('has a hint as well where another code takes its place', async () => {
+    const service = await startObserved({ fixture: 'demo', overlays: [overlayFile(actionsFor('member-entries-1'))] })
+    expect(hinted(await reportOf(service))).toEqual([
+      'createDomainGroup 400 invalid_domain',
+      'updateDomainGroup 400 invalid_domain',
+    ])
+  })
+
   it('has neither request nor hint where no account is given', async () => {
     const report = reportCoverage(new Coverage(await loadContract()))
     expect([...entriesOf(report).values()].filter(({ request, hint }) => request ?? hint)).toEqual([])
+  })
+
+  it('has no request where a plan cap leaves no room for one', async () => {
+    const small = { target: "$['x-settings']['domain-cap']", update: { value: 3 } }
+    const overlays = [overlayFile([small, ...actionsFor('deletions-per-request-1')])]
+    const service = await startObserved({ fixture: { domains: ['a.example', 'b.example', 'c.example'] }, overlays })
+    expect(hinted(await reportOf(service))).toEqual([
+      'addDomains domains maxItems 50 at',
+      'deleteDomains domains maxItems 50 at',
+    ])
   })
 
   it('is planned without a change to the account', async () => {

@@ -216,7 +216,11 @@ describe('options that cannot be', () => {
       FixtureError as typeof Error,
       'nowhere.json: The fixture cannot be read (ENOENT); give demo,',
     ],
-    [{ fixture: { domains: ['x'] } }, FixtureError as typeof Error, 'fixture#/domains/0: "x" is not a valid hostname.'],
+    [
+      { fixture: { domains: ['x'] } },
+      FixtureError as typeof Error,
+      'fixture#/domains/0: "x" is not a valid hostname (setting single-labels: refused).',
+    ],
   ])('%j come with an error of their own', async (options, type, message) => {
     const error: unknown = await startUnderstudy(options).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(type)
@@ -268,7 +272,7 @@ describe('a call that cannot be', () => {
       'a fixture that breaks a rule',
       (u) => u.createAccount({ fixture: { domains: ['x'] } }),
       'invalid_fixture',
-      'fixture#/domains/0: "x" is not a valid hostname.',
+      'fixture#/domains/0: "x" is not a valid hostname (setting single-labels: refused).',
     ],
     ['a fixture that is a number', (u) => u.createAccount({ fixture: 3 }), 'invalid_field_type', 'not number'],
     ['no id', (u) => u.findAccount(), 'not_found', 'There is no account'],

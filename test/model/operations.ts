@@ -206,7 +206,8 @@ function areTexts(value: unknown): value is string[] {
 
 /** "1 to 100 characters", at least one of them visible. */
 function isName(text: string): boolean {
-  return text.trim() !== '' && Array.from(text).length <= 100
+  const seen = text.replaceAll('\u200b', '').trim()
+  return seen !== '' && Array.from(text).length <= 100 && !text.includes('\0') && !/\p{Surrogate}/u.test(text)
 }
 
 /** The kept form of each, or `undefined` when one of them is no hostname. */

@@ -33,6 +33,7 @@ export const BAD_DOMAINS = [
   '.',
   ' a.example',
   'a.example\n',
+  'a\u200b.example',
   'a.example..',
   '.a.example',
   'a..example',
@@ -82,7 +83,8 @@ const NAMES = [
   ['Cafe'],
   ['ΟΔΟΣ', 'οδος', 'οδοσ'],
   ['__proto__'],
-  ['\ud83d'],
+  ['a\tb'],
+  ['a\u200bb'],
   ['👨‍👩‍👧'],
   ['x'.repeat(100), 'X'.repeat(100)],
   ['😀'.repeat(100)],
@@ -90,7 +92,17 @@ const NAMES = [
 
 export const USUAL_NAMES = ['Web', 'WEB', 'Straße', 'STRASSE', 'Caf\u00e9', 'cafe\u0301']
 export const ALL_NAMES = NAMES.flat()
-export const BAD_NAMES = ['', ' ', '\t\n', '\u00a0\u3000', 'x'.repeat(101), '😀'.repeat(101)]
+export const BAD_NAMES = [
+  '',
+  ' ',
+  '\t\n',
+  '\u00a0\u3000',
+  ' \u200b',
+  'a\0',
+  '\ud83d',
+  'x'.repeat(101),
+  '😀'.repeat(101),
+]
 
 /** Whether two names of the pool cannot stand beside each other in an account. */
 export function isSameName(one: string, other: string): boolean {

@@ -82,7 +82,7 @@ const NO_DOMAIN = 'The field `domains` must name at least one domain.'
 const TOO_MANY = 'The field `domains` must name at most 50 domains, not 51.'
 const NO_CHANGE = 'Request body must contain at least one field to update.'
 const MIXED = 'The field `domains` cannot be combined with `add_domains` or `remove_domains`.'
-const BLANK = '`name` must not consist of white space alone.'
+const BLANK = '`name` must have a visible character.'
 const TOO_LONG = '`name` must be a name of at most 100 characters, not 101.'
 const TAKEN = 'A domain group with the name "mARKETING" already exists.'
 const FIFTY_ONE = Array.from({ length: 51 }, (_, index) => `host-${index}.example`)

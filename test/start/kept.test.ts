@@ -66,7 +66,7 @@ describe('a kept account that the contract does not admit is refused at the star
     [
       'two groups with one name',
       (account) => Object.assign(account.groups[1] ?? {}, { name: first(account.groups).name.toUpperCase() }),
-      /: \/account\/groups\/1\/name ".+" is the name of another group$/,
+      /: \/account\/groups\/1\/name ".+" is the name of another group \(setting name-comparison: unicode\)$/,
     ],
     [
       'a pinned policy that there is not',
@@ -100,7 +100,7 @@ describe('a kept account that the contract does not admit is refused at the star
     [
       'a plan that there is not',
       (account) => Object.assign(account, { plan: 'gold' }),
-      /: \/account\/plan "gold" must be one of below-stone, stone, above-stone$/,
+      /: \/account\/plan "gold" must be one of below-stone, stone, above-stone \(setting plans\)$/,
     ],
     [
       'a clock beyond all time',

@@ -1,31 +1,47 @@
+import type { MonitoredDomain } from '../../domain/account.ts'
 import { addDomains as add } from '../../domain/domains.ts'
 import { accept } from '../../domain/errors.ts'
 import { hostnamesIn } from '../hostnames.ts'
-import type { OperationBehaviour, SampleAccount } from '../operation.ts'
+import type { OperationBehaviour, SampleAccount, ServiceContract } from '../operation.ts'
+import { echoDomains, spellingsOf } from '../presentation.ts'
 
 /** Source: POST /domains, "`count` is the number of domains added." */
 export const addDomains: OperationBehaviour = {
   decide({ body }, account, contract, now) {
+    const { settings } = contract
+    const sent = body['domains'] as string[]
     const names = hostnamesIn(body, 'domains', contract)
-    const decision = add(account, names, now, contract.settings, contract.traitsOf)
+    const decision = add(account, names, now, settings, traitsFor(sent, names, contract))
     if (!decision.ok) return decision
     const { domains } = decision.value
-    return accept(decision.state, { data: { domains, count: domains.length } })
+    return accept(decision.state, {
+      data: { domains: echoDomains(domains, sent, names, settings), count: domains.length },
+    })
   },
   fields: {
     domains: {
-      make: (account, size = fewest(account)) => account.unmonitored(size),
+      make: (account, size = fewest(account)) => account.addable(size),
       because: 'a domain is needed that is not monitored yet',
     },
   },
-  accepted: [(account) => ({ body: { domains: account.unmonitored(fewest(account)) } })],
+  accepted: [(account) => ({ body: { domains: account.addable(fewest(account)) } })],
   refused: [
     (account) => {
-      const domains = account.unmonitored(fewest(account) - 1)
+      const domains = account.addable(fewest(account) - 1) ?? []
       return { body: { domains: [...domains, ...domains.slice(0, 1)] } }
     },
     (account) => ({ body: { domains: account.monitored(fewest(account)) } }),
   ],
+}
+
+/** What is special about each domain; where lists spell domains as they were sent, how it was spelt. */
+function traitsFor(sent: readonly string[], names: readonly string[], { settings, traitsOf }: ServiceContract) {
+  if (settings.spelling !== 'as-sent') return traitsOf
+  const spellings = spellingsOf(sent, names)
+  return (name: string): Partial<MonitoredDomain> => {
+    const spelling = spellings.get(name) ?? name
+    return spelling === name ? traitsOf(name) : { ...traitsOf(name), spelling }
+  }
 }
 
 function fewest(account: SampleAccount): number {

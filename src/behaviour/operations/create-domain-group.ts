@@ -2,6 +2,7 @@ import { accept } from '../../domain/errors.ts'
 import { createGroup } from '../../domain/groups.ts'
 import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour } from '../operation.ts'
+import { presentGroup } from '../presentation.ts'
 import { MEMBERS, NAME } from './group-fields.ts'
 
 /** Source: POST /domaingroups, "if any is not, the request fails and no group is created." */
@@ -9,17 +10,32 @@ export const createDomainGroup: OperationBehaviour = {
   decide({ body }, account, contract) {
     const input = { name: String(body['name']), domains: hostnamesIn(body, 'domains', contract) }
     const decision = createGroup(account, input, contract.groupIds, contract.settings)
-    return decision.ok ? accept(decision.state, { data: { group: decision.value } }) : decision
+    if (!decision.ok) return decision
+    return accept(decision.state, { data: { group: presentGroup(decision.value, decision.state, contract.settings) } })
   },
   fields: { name: NAME, domains: MEMBERS },
   accepted: [
-    (account) => ({ body: { name: account.freshName() } }),
-    (account) => ({ body: { name: account.freshName(), domains: account.monitored() } }),
+    (account) => {
+      account.makeRoomForGroup()
+      return { body: { name: account.freshName() } }
+    },
+    (account) => {
+      account.makeRoomForGroup()
+      return { body: { name: account.freshName(), domains: account.members() } }
+    },
   ],
   refused: [
-    (account) => ({ body: { name: account.freshName(), domains: account.unmonitored() } }),
-    (account) => ({ body: { name: account.group().name } }),
     (account) => {
+      account.makeRoomForGroup()
+      return { body: { name: account.freshName(), domains: account.unmonitored() } }
+    },
+    (account) => {
+      const { name } = account.group()
+      account.makeRoomForGroup()
+      return { body: { name } }
+    },
+    (account) => {
+      account.makeRoomForGroup()
       const [domain] = account.monitored()
       return { body: { name: account.freshName(), domains: [domain, domain] } }
     },

@@ -2,18 +2,23 @@ import { deleteDomains as remove } from '../../domain/domains.ts'
 import { accept } from '../../domain/errors.ts'
 import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour, SampleAccount } from '../operation.ts'
+import { echoDomains } from '../presentation.ts'
 
 /** Source: DELETE /domains, "a domain still actively used in certain monitoring features cannot be removed." */
 export const deleteDomains: OperationBehaviour = {
   decide({ body }, account, contract) {
-    const decision = remove(account, hostnamesIn(body, 'domains', contract), contract.settings)
+    const { settings } = contract
+    const names = hostnamesIn(body, 'domains', contract)
+    const decision = remove(account, names, settings)
     if (!decision.ok) return decision
     const { domains } = decision.value
-    return accept(decision.state, { data: { domains, count: domains.length } })
+    return accept(decision.state, {
+      data: { domains: echoDomains(domains, body['domains'] as string[], names, settings), count: domains.length },
+    })
   },
   fields: {
     domains: {
-      make: (account, size = fewest(account)) => account.removable(size),
+      make: (account, size = fewest(account)) => (account.canMonitor(size) ? account.removable(size) : undefined),
       because: 'a domain is needed that can be removed, and the request named none',
       removes: true,
     },

@@ -8,6 +8,6 @@ export const NAME: FieldSample = {
 
 /** Domains that are to be members of a group. */
 export const MEMBERS: FieldSample = {
-  make: (account, size) => account.monitored(size),
+  make: (account, size) => account.members(size),
   because: 'a monitored domain is needed',
 }

@@ -1,19 +1,30 @@
+import type { DomainGroup } from '../../domain/account.ts'
 import { accept, refuse } from '../../domain/errors.ts'
-import { unknownGroup } from '../../domain/groups.ts'
+import { comparedName, unknownGroup } from '../../domain/groups.ts'
+import { arrange } from '../../domain/order.ts'
 import type { OperationBehaviour } from '../operation.ts'
+import { presentGroup } from '../presentation.ts'
 
 /** Source: GET /domaingroups, "An unknown id gives error `not_found`." */
 export const listDomainGroups: OperationBehaviour = {
-  decide({ query }, account) {
+  decide({ query }, account, { settings }) {
     const { groups } = account
     const id = query['id']
     if (id === undefined) {
-      const make = () => ({ groups: [...groups.values()], count: groups.size })
+      const make = () => {
+        const named = ({ name }: DomainGroup) => comparedName(name, settings.nameComparison)
+        const listed = arrange([...groups.values()], settings.groupOrder, named)
+        return { groups: listed.map((group) => presentGroup(group, account, settings)), count: groups.size }
+      }
       return accept(account, { source: groups, variant: 'groups', make })
     }
     const group = groups.get(id)
     if (group === undefined) return refuse(unknownGroup(id))
-    return accept(account, { source: group, variant: 'group', make: () => ({ group }) })
+    return accept(account, {
+      source: group,
+      variant: 'group',
+      make: () => ({ group: presentGroup(group, account, settings) }),
+    })
   },
   accepted: [() => ({}), (account) => ({ query: { id: account.group().id } })],
   refused: [(account) => ({ query: { id: account.unknownGroupId() } })],

@@ -1,10 +1,17 @@
 import { accept } from '../../domain/errors.ts'
+import { arrange } from '../../domain/order.ts'
 import type { OperationBehaviour } from '../operation.ts'
+import { spellingOf } from '../presentation.ts'
 
 /** Source: GET /domains, "all monitored domains of the account." */
 export const listDomains: OperationBehaviour = {
-  decide(_, account) {
-    const make = () => ({ domains: [...account.domains.keys()] })
+  decide(_, account, { settings }) {
+    const make = () => {
+      const names = arrange([...account.domains.keys()], settings.domainOrder, (name) => name)
+      return {
+        domains: settings.spelling === 'as-sent' ? names.map((name) => spellingOf(name, account, settings)) : names,
+      }
+    }
     return accept(account, { source: account.domains, variant: 'domains', make })
   },
   accepted: [() => ({})],

@@ -2,6 +2,7 @@ import { accept } from '../../domain/errors.ts'
 import { type GroupChanges, updateGroup } from '../../domain/groups.ts'
 import { hostnamesIn } from '../hostnames.ts'
 import type { OperationBehaviour, SampleAccount } from '../operation.ts'
+import { presentGroup } from '../presentation.ts'
 import { MEMBERS, NAME } from './group-fields.ts'
 
 /** Source: PATCH /domaingroups, "additions are applied first, then removals." */
@@ -14,7 +15,8 @@ export const updateDomainGroup: OperationBehaviour = {
       ...(body['remove_domains'] !== undefined && { removeDomains: hostnamesIn(body, 'remove_domains', contract) }),
     }
     const decision = updateGroup(account, query['id'] ?? '', changes, contract.settings)
-    return decision.ok ? accept(decision.state, { data: { group: decision.value } }) : decision
+    if (!decision.ok) return decision
+    return accept(decision.state, { data: { group: presentGroup(decision.value, decision.state, contract.settings) } })
   },
   fields: {
     name: NAME,
@@ -33,11 +35,11 @@ export const updateDomainGroup: OperationBehaviour = {
   },
   accepted: [
     (account) => ({ ...existing(account), body: { name: account.freshName() } }),
-    (account) => ({ ...existing(account), body: { domains: account.monitored() } }),
-    (account) => ({ ...existing(account), body: { add_domains: account.monitored() } }),
+    (account) => ({ ...existing(account), body: { domains: account.members() } }),
+    (account) => ({ ...existing(account), body: { add_domains: account.members() } }),
     (account) => ({ ...existing(account), body: { remove_domains: account.unmonitored() } }),
     (account) => {
-      const both = account.monitored()
+      const both = account.members()
       return { ...existing(account), body: { add_domains: both, remove_domains: both } }
     },
   ],

@@ -79,12 +79,13 @@ const schema = shapeOf<AccountFile>({
       domains: listOf<MonitoredDomain>(
         {
           name: text,
+          spelling: text,
           addedAt: number,
           features: textList,
           ...nature,
           pin,
         },
-        ['profile', 'since', 'volume', 'policy', 'pin'],
+        ['spelling', 'profile', 'since', 'volume', 'policy', 'pin'],
       ),
       formerDomains: listOf<FormerDomain>({
         name: text,

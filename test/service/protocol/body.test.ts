@@ -118,12 +118,14 @@ describe('The body', () => {
     expect(messageOf(response)).toBe('The field `x0` is not supported.')
   })
 
-  it('may hold lone surrogates in a name, which come back as they were', async () => {
+  it('may hold lone surrogates where any text may be, and as a pair in a name', async () => {
     const service = await startService()
-    const created = await post(service, GROUPS, '{"name":"\\ud83d x \\ude00"}')
-    expect(created.text).toContain('"name":"\\ud83d x \\ude00"')
-    const listed = await exchange(service, { target: GROUPS })
-    expect(listed.text).toContain('"name":"\\ud83d x \\ude00"')
+    const created = await post(service, GROUPS, '{"name":"\\ud83d\\ude00"}')
+    expect(created.text).toContain('"name":"😀"')
+    const refused = await post(service, GROUPS, '{"name":"\\ud83d x \\ude00"}')
+    expect(messageOf(refused)).toBe('`name` must be Unicode text, and U+D83D is only half of a surrogate pair.')
+    const { status } = await service.send('PATCH', await pathOf(service, '😀'), '{"remove_domains":["\\ud83d"]}')
+    expect(status).toBe(200)
   })
 
   it('may hold any text in a name, which comes back as it was', async () => {
@@ -131,7 +133,7 @@ describe('The body', () => {
     for (const name of [
       '"\\/',
       '\b\f\n\r\tx',
-      '\0\u001f\u007f',
+      '\u0001\u001f\u007f',
       '<b>&amp;',
       '\u2028\u2029x',
       '$& {field}',

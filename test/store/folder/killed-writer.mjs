@@ -14,9 +14,13 @@ const [, , folder, durability, plan] = process.argv
 const { accounts, clients } = JSON.parse(plan)
 const settings = {
   nameComparison: 'unicode',
-  repeatedDomains: 'refused',
-  alreadyMonitored: 'refused',
-  repeatedMembers: 'refused',
+  repeatedDomains: 'invalid_domain',
+  alreadyMonitored: 'invalid_domain',
+  repeatedMembers: 'invalid_domain',
+  sharedDomains: 'allowed',
+  domainCap: 'none',
+  groupCap: 'none',
+  memberCap: 'none',
 }
 const groupIds = groupIdsOf({ alphabet: '0123456789', length: 12 }, wordsOf)
 const charge = { limit: 1e9, window: 3600, start: 'aligned', enforced: true }

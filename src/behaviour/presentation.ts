@@ -1,0 +1,41 @@
+import type { AccountState, DomainGroup } from '../domain/account.ts'
+import { arrange } from '../domain/order.ts'
+import type { Settings } from '../domain/settings.ts'
+
+/** The name of a monitored domain as lists have it. */
+export function spellingOf(name: string, { domains }: AccountState, { spelling }: Pick<Settings, 'spelling'>): string {
+  return spelling === 'as-sent' ? (domains.get(name)?.spelling ?? name) : name
+}
+
+/** A group as responses have it. */
+export function presentGroup(
+  group: DomainGroup,
+  account: AccountState,
+  settings: Pick<Settings, 'spelling' | 'memberOrder'>,
+): DomainGroup {
+  if (settings.memberOrder === 'addition' && settings.spelling !== 'as-sent') return group
+  const members = arrange(group.domains, settings.memberOrder, (member) => member)
+  return { ...group, domains: members.map((member) => spellingOf(member, account, settings)) }
+}
+
+/**
+ * The domains that a request has added or removed, as its response repeats them. `sent` are all entries of the request,
+ * and `names` the same in canonical form.
+ */
+export function echoDomains(
+  changed: readonly string[],
+  sent: readonly string[],
+  names: readonly string[],
+  settings: Pick<Settings, 'spelling' | 'echoOrder'>,
+): readonly string[] {
+  const echoed = arrange(changed, settings.echoOrder === 'request' ? 'addition' : settings.echoOrder, (name) => name)
+  if (settings.spelling === 'canonical') return echoed
+  const spellings = spellingsOf(sent, names)
+  return echoed.map((name) => spellings.get(name) ?? name)
+}
+
+/** How each name was first spelt, by its canonical form. */
+export function spellingsOf(sent: readonly string[], names: readonly string[]): ReadonlyMap<string, string> {
+  // The first of several entries for one key must win, so it comes last.
+  return new Map(names.map((name, index) => [name, sent[index] ?? name] as const).toReversed())
+}

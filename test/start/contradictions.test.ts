@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import type { Json } from '../../src/ground/json.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { startUnderstudy } from '../../src/start/server.ts'
+import { askControl, startControlPlane } from '../support/control-plane.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { sendRequest } from '../support/request.ts'
+import { startService } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const setting = (name: string, value: unknown) => ({ target: `$['x-settings']['${name}']`, update: { value } })
+const schema = (name: string, update: Json) => ({ target: `$.components.schemas.${name}`, update })
+const overlayOf = (action: object) => writeOverlay(temporaryFolder(), [action])
+const named = (...names: string[]): Fixture => ({ groups: names.map((name) => ({ name })) })
+const shared: Fixture = {
+  domains: ['a.example'],
+  groups: ['X', 'Y'].map((name) => ({ name, domains: ['a.example'] })),
+}
+
+interface Case {
+  action: object
+  /** What the contract of the package admits, and the overlay does not. */
+  fixture: Fixture
+  /** Where in the fixture, and why. */
+  says: string
+  /** The same for the kept account. */
+  kept?: string
+  /** Settings with which the account is kept, where the contract of the package would not admit it. */
+  before?: object
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a public suffix': {
+    action: setting('public-suffixes', 'refused'),
+    fixture: { domains: ['co.uk'] },
+    says: '/domains/0: "co.uk" is not a valid hostname (setting public-suffixes: refused).',
+    kept: '/account/domains/0/name is "co.uk" but must have the format hostname (setting public-suffixes: refused)',
+  },
+  'a name with an underscore': {
+    before: setting('underscores', 'accepted'),
+    action: setting('underscores', 'refused'),
+    fixture: { domains: ['b.example', { name: '_a.example' }] },
+    says: '/domains/1/name: "_a.example" is not a valid hostname (setting underscores: refused).',
+    kept: '/account/domains/1/name is "_a.example" but must have the format hostname (setting underscores: refused)',
+  },
+  'more domains than the cap': {
+    action: setting('domain-cap', 1),
+    fixture: { domains: ['a.example', 'b.example'] },
+    says: '/domains: There are 2 domains (setting domain-cap: 1).',
+    kept: '/account/domains has 2 entries (setting domain-cap: 1)',
+  },
+  'more groups than the cap': {
+    action: setting('group-cap', 2),
+    fixture: named('A', 'B', 'C'),
+    says: '/groups/2: 3 groups are too many (setting group-cap: 2).',
+    kept: '/account/groups has 3 entries (setting group-cap: 2)',
+  },
+  'more members than the cap': {
+    action: setting('member-cap', 1),
+    fixture: { domains: ['a.example', 'b.example'], groups: [{ name: 'A', domains: ['a.example', 'b.example'] }] },
+    says: '/groups/0/domains: 2 members are too many (setting member-cap: 1).',
+    kept: '/account/groups/0/domains has 2 entries (setting member-cap: 1)',
+  },
+  'a domain in two groups': {
+    action: setting('shared-domains', 'refused'),
+    fixture: shared,
+    says: '/groups/1/domains/0: "a.example" is a member of another group (setting shared-domains: refused).',
+    kept: '/account/groups/1/domains/0 "a.example" is a member of another group (setting shared-domains: refused)',
+  },
+  'a domain in two groups, where it would be moved': {
+    action: setting('shared-domains', 'moved'),
+    fixture: shared,
+    says: '/groups/1/domains/0: "a.example" is a member of another group (setting shared-domains: moved).',
+    kept: '/account/groups/1/domains/0 "a.example" is a member of another group (setting shared-domains: moved)',
+  },
+  'a name with a tab': {
+    action: setting('control-characters', 'refused'),
+    fixture: named('a\tb'),
+    says: '/groups/0/name: "a\\tb" is no name of a group (setting control-characters: refused).',
+    kept: '/account/groups/0/name "a\\tb" is no name (setting control-characters: refused)',
+  },
+  'a name with space around it': {
+    action: setting('space-around-names', 'trimmed'),
+    fixture: named(' a '),
+    says: '/groups/0/name: " a " is no name of a group (setting space-around-names: trimmed).',
+    kept: '/account/groups/0/name " a " is no name (setting space-around-names: trimmed)',
+  },
+  'a name of too many bytes': {
+    action: setting('name-length-unit', 'utf-8'),
+    fixture: named('€'.repeat(34)),
+    says: `/groups/0/name: "${'€'.repeat(34)}" is no name of a group (setting name-length-unit: utf-8).`,
+  },
+  'a name that is too long for the schema': {
+    action: schema('DomainGroupName', { maxLength: 5 }),
+    fixture: named('A', 'Marketing'),
+    says: '/groups/1/name: The value is "Marketing" but must have at most 5 characters (/components/schemas/DomainGroupName).',
+    kept: '/account/groups/1/name is "Marketing" but must have at most 5 characters (/components/schemas/DomainGroupName)',
+  },
+  'two names that are the same name': {
+    before: setting('name-comparison', 'ascii'),
+    action: setting('name-comparison', 'unicode'),
+    fixture: named('Äpfel', 'äpfel'),
+    says: '/groups/1/name: "äpfel" is the name of another group.',
+    kept: '/account/groups/1/name "äpfel" is the name of another group (setting name-comparison: unicode)',
+  },
+  'a fixed record': {
+    action: { target: '$.components.schemas.DmarcRecord.properties.count', update: { maximum: 1000 } },
+    fixture: { domains: [{ name: 'a.example', record: { count: 1001 } }] },
+    says: '/domains/0/record/count: The value is 1001 but must be at most 1000.',
+    kept: '/account/domains/0/pin/count is 1001 but must be at most 1000',
+  },
+  'records of domains that are added later': {
+    action: { target: '$.components.schemas.DmarcRecord.properties.count', update: { minimum: 1 } },
+    fixture: {},
+    says: '/domains: The value would get records whose count is 0 but must be at least 1 (/components/schemas/DmarcRecord).',
+  },
+}
+const rows = Object.entries(CASES).map(([what, row]) => [what, row] as const)
+
+async function startError(options: ServerOptions): Promise<string> {
+  const started = await startUnderstudy(options).catch((error: unknown) => error)
+  if (!(started instanceof Error)) {
+    await (started as { stop(): Promise<void> }).stop()
+    return 'It started.'
+  }
+  return `${started.name}: ${started.message}`
+}
+
+describe('an overlay that contradicts the fixture', () => {
+  it.each(rows)('stops the start: %s', async (_, { action, fixture, says }) => {
+    expect(await startError({ fixture, overlays: [overlayOf(action)] })).toBe(`FixtureError: fixture#${says}`)
+  })
+
+  it.each(rows.filter(([, { fixture }]) => Object.keys(fixture).length > 0))(
+    'is named when the control plane makes an account of the fixture: %s',
+    async (_, row) => {
+      const service = await startService({ fixture: 'empty', overlays: [overlayOf(row.action)] })
+      const { status, error } = await askControl(service, 'POST', '/accounts', { fixture: row.fixture })
+      const [problem] = error.problems
+      expect([status, error.code]).toEqual([400, 'invalid_fixture'])
+      expect(JSON.parse(JSON.stringify(problem.message).replaceAll('\\\\u0009', '\\t'))).toBe(`fixture#${row.says}`)
+      expect((await askControl(service, 'GET', '/accounts')).data.count).toBe(1)
+    },
+  )
+
+  it('stops the start also where the account that everybody has was kept', async () => {
+    const data = temporaryFolder()
+    await (await startUnderstudy({ fixture: 'empty', data })).stop()
+    const overlays = [overlayOf(setting('domain-cap', 1))]
+    const fixture = { domains: ['a.example', 'b.example'] }
+    expect(await startError({ data, fixture, overlays })).toBe(
+      'FixtureError: fixture#/domains: There are 2 domains (setting domain-cap: 1).',
+    )
+    expect(await startError({ data, fixture: { domains: ['no host'] } })).toBe(
+      'FixtureError: fixture#/domains/0: "no host" is not a valid hostname.',
+    )
+    expect(await startError({ data, fixture: 'empty', overlays })).toBe('It started.')
+  })
+})
+
+describe('an overlay that contradicts a kept account', () => {
+  it.each(rows.filter(([, { kept }]) => kept !== undefined))('stops the start: %s', async (_, row) => {
+    const data = temporaryFolder()
+    const overlays = row.before === undefined ? [] : [overlayOf(row.before)]
+    await (await startUnderstudy({ fixture: row.fixture, data, overlays })).stop()
+    const file = join(data, 'account-default.json')
+    const before = readFileSync(file, 'utf8')
+    const error = await startError({ data, fixture: 'empty', overlays: [overlayOf(row.action)] })
+    expect(error).toBe(`StoreError: ${file}: ${row.kept}`)
+    expect(readFileSync(file, 'utf8')).toBe(before)
+  })
+
+  it('stops the start where international names were kept in another form', async () => {
+    const data = temporaryFolder()
+    await (await startUnderstudy({ fixture: { domains: ['münchen.example'] }, data })).stop()
+    const overlays = [overlayOf(setting('international-names', 'u-label'))]
+    expect(await startError({ data, fixture: 'empty', overlays })).toBe(
+      `StoreError: ${join(data, 'account-default.json')}: /account/domains/0/name is "xn--mnchen-3ya.example" but must have the format hostname (setting international-names: u-label)`,
+    )
+  })
+
+  it('is named when the account is made again of a fixture that it no longer admits', async () => {
+    const data = temporaryFolder()
+    const fixture = { domains: ['a.example', 'b.example'] }
+    const first = await startUnderstudy({ fixture, data })
+    const headers = { authorization: `Bearer ${first.apiKey}` }
+    const removed = await sendRequest('DELETE', `${first.baseUrl}/domains`, { domains: ['b.example'] }, headers)
+    expect(removed.status).toBe(200)
+    await first.stop()
+
+    const overlays = [overlayOf(setting('domain-cap', 1))]
+    const { post } = await startControlPlane({ data, fixture: 'empty', overlays })
+    const { status, error } = await post('/accounts/default/reset', {})
+    expect([status, error.code]).toEqual([400, 'invalid_fixture'])
+    expect(error.message).toBe('fixture#/domains: There are 2 domains (setting domain-cap: 1).')
+  })
+})
+
+describe('the fixed fields of a record', () => {
+  it('that an overlay does not admit are refused by the control plane', async () => {
+    const action = { target: '$.components.schemas.DmarcRecord.properties.count', update: { maximum: 1000 } }
+    const { get, put } = await startControlPlane({ fixture: { domains: ['a.example'] }, overlays: [overlayOf(action)] })
+    const { status, error } = await put('/accounts/default/domains/a.example/dmarc', { count: 1001 })
+    expect([status, error.code, error.problems[0].field]).toEqual([400, 'invalid_value', '/count'])
+    expect(error.message).toContain('is 1001 but must be at most 1000')
+    expect((await get('/accounts/default')).status).toBe(200)
+  })
+})
