@@ -8,20 +8,25 @@ import { it } from '../support/program.ts'
 import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'
 
 const documents = readDocuments()
-const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  name: string
+  version: string
+  scripts: object
+}
 
 /**
  * Commands in the place of those that a test cannot run as they are. `npm start` and `npx dmarc-understudy serve` start the
  * program on a free port, and stop it when it says that it is ready. `npm ci` and the scripts that take minutes must
- * exist; CI runs them.
+ * exist; CI runs them. `npm install` must name the file that `npm pack` makes; another test installs it.
  */
 const COMMANDS: Readonly<Record<string, string>> = {
   npm: `
 case "$1" in
-  ci) exit 0 ;;
+  ci|pack) exit 0 ;;
+  install) [ "$2" = --save-dev ] && [ "\${3##*/}" = ${manifest.name}-${manifest.version}.tgz ] && exit 0 ;;
   start) shift; [ "\${1:-}" = -- ] && shift; exec serve_once "$@" ;;
   test) exit 0 ;;
-  run) case " ${Object.keys(scripts).join(' ')} " in *" $2 "*) exit 0 ;; esac ;;
+  run) case " ${Object.keys(manifest.scripts).join(' ')} " in *" $2 "*) exit 0 ;; esac ;;
 esac
 echo "package.json has no script for: npm $*" >&2; exit 1`,
   npx: `
