@@ -14,6 +14,9 @@ const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
   scripts: object
 }
 
+/** The languages of fenced blocks: those of the documents that are run here, and those of others. */
+const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt'])
+
 /**
  * Commands in the place of those that a test cannot run as they are. `npm start` and `npx dmarc-understudy serve` start the
  * program on a free port, and stop it when it says that it is ready. `npm ci` and the scripts that take minutes must
@@ -96,10 +99,10 @@ describe('the documentation', () => {
   it('fences shell commands in the one way that is run', () => {
     for (const path of ['README.md', ...documents.map((each) => each.path)]) {
       const blocks = blocksOf(readFileSync(join(ROOT, path), 'utf8'))
-      // A job in bash and the examples in other languages have tests of their own.
+      // A job in bash, the examples in other languages and the answers of the control plane have tests of their own.
       const languages = blocks.filter(({ content }) => !content.startsWith('# job.sh')).map(({ language }) => language)
       expect(
-        languages.filter((each) => !['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java'].includes(each)),
+        languages.filter((each) => !LANGUAGES.has(each)),
         path,
       ).toEqual([])
     }
