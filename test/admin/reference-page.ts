@@ -12,8 +12,8 @@ export interface Played {
 const WIDTH = 116
 /** Values that differ in each run, with each client, or with each version of the contract. */
 const VARYING = new Set(['instance', 'duration_ms', 'total', 'percent', 'headers', 'exchange'])
-/** Refusals that every route has. */
-const COMMON = new Set(['401', '403', '500'])
+/** Refusals that every route has, and that the head of the page describes. */
+const COMMON = ['InvalidQuery', 'Unauthorized', 'Forbidden', 'InternalError']
 
 const HEAD = `# Reference of the control plane
 
@@ -26,11 +26,13 @@ that is started like this gives the same answers:
 npx dmarc-understudy serve --fixture empty --now ${NOW} --frozen
 \`\`\`
 
-\`…\` stands for what is left out here because it is long, or because it differs in each run. Every route can refuse a
-request with 401 \`unauthorized\` (the server has a token, and the request has another or none) and 403 \`forbidden\` (the
-request comes from a page of another site, or has a foreign host name). A refusal is
-\`{"success": false, "error": {"code", "message", "problems"}}\`. [control-plane.md](control-plane.md) has an overview, and
-says what a reset forgets.
+\`…\` stands for what is left out here because it is long, or because it differs in each run.
+[control-plane.md](control-plane.md) has an overview, and says what a reset forgets.
+
+A refusal is \`{"success": false, "error": {"code": …, "message": …, "problems": […]}}\`. Any route can answer with one of
+these. Each route lists the others that it has.
+
+REFUSALS
 
 \`\`\`sh
 API=http://127.0.0.1:4010/api/v1
@@ -44,9 +46,9 @@ export function writePage(document: Json, played: readonly Played[]): string {
   const tags = (document['tags'] as { name: string }[]).map(({ name }) => name)
   const sections = tags.map((tag) => {
     const own = played.filter(({ step }) => operations.get(step.operation)?.tag === tag)
-    return `\n## ${tag}\n${own.map((each) => writeOperation(operations.get(each.step.operation), each)).join('')}`
+    return `\n## ${tag}\n${own.map((each) => writeOperation(document, operations.get(each.step.operation), each)).join('')}`
   })
-  return HEAD + sections.join('')
+  return HEAD.replace('REFUSALS', () => commonRefusalsOf(document)) + sections.join('')
 }
 
 interface Described {
@@ -83,7 +85,7 @@ function resolve(value: unknown, document: Json): unknown {
   return resolve(target, document)
 }
 
-function writeOperation(described: Described | undefined, { step, status, answer }: Played): string {
+function writeOperation(document: Json, described: Described | undefined, { step, status, answer }: Played): string {
   if (described === undefined) throw new Error(`The document has no operation ${step.operation}.`)
   const { method, path, operation } = described
   const { summary, description } = operation as { summary: string; description?: string }
@@ -92,7 +94,7 @@ function writeOperation(described: Described | undefined, { step, status, answer
     `${summary}.${description === undefined ? '' : `\n\n${description.trim()}`}`,
     parametersOf(operation),
     bodyOf(operation),
-    refusalsOf(operation),
+    refusalsOf(operation, document),
     `\`\`\`sh\n${[...(step.before ?? []), callOf(step, described)].map((call) => writeCall(call, step)).join('\n')}\n\`\`\``,
     `It answers ${status}${step.streams === true ? ', and sends this when a request comes' : ''}:`,
     typeof answer === 'string'
@@ -130,12 +132,29 @@ function bodyOf(operation: Json): string {
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
-function refusalsOf(operation: Json): string {
-  const responses = Object.entries(operation['responses'] as Record<string, Json>)
-  const refusals = responses
-    .filter(([status, response]) => response['x-codes'] !== undefined && !COMMON.has(status))
-    .map(([status, response]) => `${status} ${(response['x-codes'] as string[]).map(code).join(', ')}`)
+function commonRefusalsOf(document: Json): string {
+  const rows = commonResponsesOf(document).map((response) => [
+    codesOf(response).map(code).join(', '),
+    saying({ schema: response }),
+  ])
+  return table(['code', 'when'], rows)
+}
+
+function commonResponsesOf(document: Json): Json[] {
+  const { responses } = document['components'] as { responses: Record<string, Json> }
+  return COMMON.flatMap((name): Json[] => (responses[name] === undefined ? [] : [responses[name]]))
+}
+
+function refusalsOf(operation: Json, document: Json): string {
+  const known = new Set(commonResponsesOf(document).map((response) => response['description']))
+  const refusals = Object.entries(operation['responses'] as Record<string, Json>)
+    .filter(([, response]) => codesOf(response).length > 0 && !known.has(response['description']))
+    .map(([status, response]) => `${status} ${codesOf(response).map(code).join(', ')}`)
   return refusals.length === 0 ? '' : `Refusals: ${refusals.join('; ')}.`
+}
+
+function codesOf(response: Json): readonly string[] {
+  return (response['x-codes'] ?? []) as string[]
 }
 
 function typeOf({ type, enum: choices, items }: Json): string {

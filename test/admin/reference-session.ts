@@ -30,6 +30,8 @@ export const NOW = '2026-01-15T09:00:00Z'
 export const [ACCOUNT, KEY] = ['shop', 'shop-key']
 
 const service = (method: string, path: string, body?: unknown): Call => ({ plane: 'service', method, path, body })
+/** Values for what would be generated otherwise. */
+const FIGURES = { dmarc: 97.5, dkim: 95, spf: 90, count: 1200 }
 const KEY_ID = 'key_Mkfc3nGl'
 
 /** One example of each operation, in an order in which a reader can play them all. */
@@ -60,9 +62,14 @@ export const STEPS: readonly Step[] = [
 
   {
     operation: 'importState',
-    body: { domains: ['shop.example', 'mail.example'], groups: [{ name: 'Shop', domains: ['shop.example'] }] },
+    body: {
+      domains: [{ name: 'shop.example', profile: 'enforced', record: FIGURES }, 'mail.example'],
+      groups: [{ name: 'Shop', domains: ['shop.example'] }],
+    },
   },
   { operation: 'exportState' },
+  { operation: 'listMonitoredDomains', query: 'limit=1' },
+  { operation: 'listDailyRecords', query: 'from=2026-01-14&to=2026-01-15' },
   { operation: 'takeSnapshot', body: { name: 'clean' } },
   { operation: 'listSnapshots' },
   { operation: 'restoreSnapshot', path: { snapshot: 'clean' } },
@@ -75,7 +82,7 @@ export const STEPS: readonly Step[] = [
     operation: 'pinDmarc',
     before: [service('POST', '/domains', { domains: ['new.example'] })],
     path: { domain: 'new.example' },
-    body: { p: 'quarantine', sp: 'reject', np: 'reject', dmarc: 97.5, dkim: 95, spf: 90, count: 1200 },
+    body: { p: 'quarantine', sp: 'reject', np: 'reject', ...FIGURES },
   },
   { operation: 'setFeatures', path: { domain: 'new.example' }, body: { features: ['mta-sts'] } },
   { operation: 'unpinDmarc', path: { domain: 'new.example' } },

@@ -40,6 +40,14 @@ const PROOFS: Readonly<Record<string, Proof>> = {
     },
     look: state('domains'),
   },
+  'what is remembered of removed domains': {
+    fate: 'forgotten',
+    async change(service) {
+      await askControl(service, 'PUT', `${AT}/domains/two.example/dmarc`, { profile: 'parked' })
+      await service.send('DELETE', '/domains', { domains: ['two.example'] })
+    },
+    look: state('former_domains'),
+  },
   plan: { fate: 'forgotten', change: ask('PATCH', AT, { plan: 'above-stone' }), look: read(AT) },
   'keys that were created later': {
     fate: 'forgotten',
