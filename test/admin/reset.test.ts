@@ -18,6 +18,8 @@ interface Proof {
 }
 
 const AT = '/accounts/default'
+/** The id of a request to the service. */
+const requestIds = new WeakMap<TestService, string>()
 const read =
   (path: string, pick = (data: Record<string, unknown>): unknown => data) =>
   async (service: TestService) =>
@@ -101,8 +103,15 @@ const PROOFS: Readonly<Record<string, Proof>> = {
   },
   'the journal and its explanations': {
     fate: 'forgotten',
-    change: (service) => service.get('/domains'),
-    look: read(`${AT}/requests`),
+    async change(service) {
+      const { headers } = await service.get('/domains')
+      requestIds.set(service, headers['x-request-id'] ?? '')
+    },
+    async look(service) {
+      const { requests } = (await askControl(service, 'GET', `${AT}/requests`)).data
+      const { status } = await askControl(service, 'GET', `/explain/${requestIds.get(service) ?? 'none'}`)
+      return { requests, status }
+    },
   },
   'the coverage': {
     fate: 'forgotten',
