@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
+import { makeProject } from '../support/client-project.ts'
 import { it } from '../support/program.ts'
-import { PROGRAM, ROOT } from '../support/program-process.ts'
+import { PROGRAM } from '../support/program-process.ts'
 import { environmentWith } from '../support/running-program.ts'
 
 /** Waits until a condition holds; the processes of a test tell nobody what they do. */
@@ -46,14 +47,6 @@ async function startParent(folder: string, command: string, args: readonly strin
 
 const SERVE = 'serve --port 0 --log-level silent --ready-file ready.json'
 const DIRECT = `${process.execPath} ${PROGRAM} ${SERVE}`
-
-/** A project that has the program among its packages, so that npx finds it there. */
-function makeProject(folder: string): void {
-  mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{"name": "client", "version": "1.0.0"}')
-  symlinkSync(ROOT, join(folder, 'node_modules', 'dmarc-understudy'))
-  symlinkSync(PROGRAM, join(folder, 'node_modules', '.bin', 'dmarc-understudy'))
-}
 
 describe.concurrent('with --exit-with-parent, the server ends', () => {
   it.for([

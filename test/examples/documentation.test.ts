@@ -8,20 +8,28 @@ import { it } from '../support/program.ts'
 import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'
 
 const documents = readDocuments()
-const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  name: string
+  version: string
+  scripts: object
+}
+
+/** The languages of fenced blocks: those of the documents that are run here, and those of others. */
+const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt'])
 
 /**
  * Commands in the place of those that a test cannot run as they are. `npm start` and `npx dmarc-understudy serve` start the
  * program on a free port, and stop it when it says that it is ready. `npm ci` and the scripts that take minutes must
- * exist; CI runs them.
+ * exist; CI runs them. `npm install` must name the file that `npm pack` makes; another test installs it.
  */
 const COMMANDS: Readonly<Record<string, string>> = {
   npm: `
 case "$1" in
-  ci) exit 0 ;;
+  ci|pack) exit 0 ;;
+  install) [ "$2" = --save-dev ] && [ "\${3##*/}" = ${manifest.name}-${manifest.version}.tgz ] && exit 0 ;;
   start) shift; [ "\${1:-}" = -- ] && shift; exec serve_once "$@" ;;
   test) exit 0 ;;
-  run) case " ${Object.keys(scripts).join(' ')} " in *" $2 "*) exit 0 ;; esac ;;
+  run) case " ${Object.keys(manifest.scripts).join(' ')} " in *" $2 "*) exit 0 ;; esac ;;
 esac
 echo "package.json has no script for: npm $*" >&2; exit 1`,
   npx: `
@@ -91,10 +99,10 @@ describe('the documentation', () => {
   it('fences shell commands in the one way that is run', () => {
     for (const path of ['README.md', ...documents.map((each) => each.path)]) {
       const blocks = blocksOf(readFileSync(join(ROOT, path), 'utf8'))
-      // A job in bash has a test of its own.
+      // A job in bash, the examples in other languages and the answers of the control plane have tests of their own.
       const languages = blocks.filter(({ content }) => !content.startsWith('# job.sh')).map(({ language }) => language)
       expect(
-        languages.filter((each) => !['sh', 'ts', 'json', 'text', 'yaml'].includes(each)),
+        languages.filter((each) => !LANGUAGES.has(each)),
         path,
       ).toEqual([])
     }
