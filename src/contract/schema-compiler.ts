@@ -20,12 +20,15 @@ export type CompilerSource = (document: ApiDocument, formats: Formats) => Promis
 export const compilerFor: CompilerSource = async ({ prepared, validated }, formats) => {
   if (prepared !== undefined) return preparedCompiler(prepared.validatorsPath, formats)
   const ajv = await createAjv(formats, { validateSchema: false })
+  const checker = validated ? undefined : await (checking ??= createAjv({}, {}))
   return (schema, detail) => {
-    // One instance does it for both, because each compiles the schema of schemas first, which takes 25 ms.
-    if (!validated) ajv.errors.validateSchema(schema, true)
+    checker?.errors.validateSchema(schema, true)
     return ajv[detail].compile(schema)
   }
 }
+
+/** Checks schemas for all documents of the process, because to compile the schema of schemas takes 25 ms. */
+let checking: Promise<Record<Detail, Ajv2020>> | undefined
 
 /** The build uses the same options, so that its validators find the same errors. */
 export async function createAjv(formats: Formats, options: Options): Promise<Record<Detail, Ajv2020>> {

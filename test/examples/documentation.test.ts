@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { startUnderstudy } from '../../src/start/server.ts'
+import { budget } from '../support/budget.ts'
 import { HAS_CURL, HAS_JQ } from '../support/curl.ts'
 import { blocksOf, type Document, readDocuments } from '../support/documents.ts'
 import { it } from '../support/program.ts'
@@ -16,6 +17,11 @@ const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
 
 /** The languages of fenced blocks: those of the documents that are run here, and those of others. */
 const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt'])
+
+/** The documents whose commands are run: those that a newcomer reads first, or all. */
+const played = documents
+  .filter(({ commands }) => commands.length > 0)
+  .slice(0, budget({ quick: 3, full: documents.length }))
 
 /**
  * Commands in the place of those that a test cannot run as they are. `npm start` and `npx dmarc-understudy serve` start the
@@ -78,7 +84,7 @@ async function runAll(
 }
 
 describe('the documentation', () => {
-  it.skipIf(!HAS_CURL || !HAS_JQ).for(documents.filter(({ commands }) => commands.length > 0))(
+  it.skipIf(!HAS_CURL || !HAS_JQ).for(played)(
     'has commands that work one after the other as they stand: $path',
     async (document, { folder, onTestFinished }) => {
       const service = await startUnderstudy({ enforceQuotas: false })

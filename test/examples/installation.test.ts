@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
+import { budget } from '../support/budget.ts'
 import { it } from '../support/program.ts'
 import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'
 
@@ -25,7 +26,15 @@ async function installPacked(folder: string): Promise<string[]> {
   return files.map(({ path }) => path)
 }
 
-it('runs and is imported in a project where only the packed files are', async ({ folder }) => {
+it('names only files that exist', () => {
+  const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] }
+  expect(files.filter((path) => !path.startsWith('!') && !existsSync(join(ROOT, path)))).toEqual([])
+})
+
+/** npm takes seconds to pack. */
+const ways = ['runs and is imported'].slice(0, budget({ quick: 0, full: 1 }))
+
+it.for(ways)('%s in a project where only the packed files are', async (_, { folder }) => {
   const files = await installPacked(folder)
   expect(files).toContain(PROGRAM.slice(ROOT.length))
   expect(files.filter((path) => /^(test|bench|\.ci)\/|\.tsbuildinfo$/.test(path))).toEqual([])

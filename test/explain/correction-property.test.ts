@@ -20,7 +20,7 @@ import { spoiltRequest } from './mutations.ts'
 
 const SEED = Number(process.env['CORRECTION_SEED'] ?? 20_260_115)
 const FULL_RUNS = 400
-const RUNS = budget({ quick: 80, full: FULL_RUNS }, 'CORRECTION_RUNS')
+const RUNS = budget({ quick: 40, full: FULL_RUNS }, 'CORRECTION_RUNS')
 /** How many codes the corrections are of, at least. */
 const CODES = RUNS >= FULL_RUNS ? 11 : 6
 

@@ -38,7 +38,7 @@ describe('Memory is bounded', () => {
     expect(new Set(ids).size).toBe(10_001)
   })
 
-  const CLIENTS = budget({ quick: 16, full: 64 })
+  const CLIENTS = budget({ quick: 8, full: 64 })
 
   it(`when ${CLIENTS} clients send a megabyte each, wrong in a hundred thousand places`, async () => {
     const service = await startService({ enforceQuotas: false })
