@@ -20,7 +20,8 @@ export type CompilerSource = (document: ApiDocument, formats: Formats) => Promis
 export const compilerFor: CompilerSource = async ({ prepared, validated }, formats) => {
   if (prepared !== undefined) return preparedCompiler(prepared.validatorsPath, formats)
   const ajv = await createAjv(formats, { validateSchema: false })
-  const checker = validated ? undefined : await (checking ??= createAjv({}, {}))
+  if (!validated) checking ??= createAjv({}, {})
+  const checker = validated ? undefined : await checking
   return (schema, detail) => {
     checker?.errors.validateSchema(schema, true)
     return ajv[detail].compile(schema)

@@ -153,9 +153,10 @@ async function createPage(wire: Wire): Promise<BrowserPage> {
   }
 
   const until = (expression: string): Promise<void> =>
-    evaluate(`new Promise((resolve) => {
-      const look = () => ((${expression}) ? resolve() : setTimeout(look, 20))
-      look()
+    // The expression may be a promise, which is true of itself whatever it resolves to.
+    evaluate(`new Promise((resolve, reject) => {
+      const look = async () => ((await (${expression})) ? resolve() : setTimeout(() => look().catch(reject), 20))
+      look().catch(reject)
     })`)
 
   return {
