@@ -103,8 +103,9 @@ export class Politeness {
     this.#noted.clear()
   }
 
-  #noteRead(habits: Habits, { at, status, injected, requestId, method }: Entry, { responseBody }: WireEvidence): void {
-    if (status !== 200 || injected || responseBody === undefined || method !== 'GET') return
+  #noteRead(habits: Habits, entry: Entry, { responseBody }: WireEvidence): void {
+    const { at, status, injected, requestId, method, operation } = entry
+    if (status !== operation?.success.status || injected || responseBody === undefined || method !== 'GET') return
     const day = refreshDay(at, this.#refresh)
     const { read } = habits
     const former = read?.body.deref()
