@@ -35,7 +35,7 @@ const ASCII = /^[\u0000-\u007f]*$/
 /** What a URL parser takes for the end of an IPv4 address. */
 const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/
 /** Characters that are not shown. Joiners change how a word looks in some scripts, and `domainToASCII` judges them. */
-const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u
+const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/gu
 /** With this behind it, no name reads as an IPv4 address, which `domainToASCII` would compute. */
 const SENTINEL = '.a'
 
@@ -50,7 +50,10 @@ export function canonicalHostname(
   settings: HostnameSettings,
   isPublicSuffix: IsPublicSuffix = () => false,
 ): string | undefined {
-  const name = readHostname(settings.spaceAroundHostnames === 'trimmed' ? text.trim() : text, settings)
+  const trimmed = settings.spaceAroundHostnames === 'trimmed' ? text.trim() : text
+  // Which of them `domainToASCII` drops depends on the version of Node.js.
+  const visible = settings.invisibleInHostnames === 'dropped' ? trimmed.replaceAll(INVISIBLE, '') : trimmed
+  const name = readHostname(visible, settings)
   if (name === undefined || (settings.publicSuffixes === 'refused' && isPublicSuffix(name))) return undefined
   return settings.internationalNames === 'u-label' && name.includes('xn--') ? decode(name) : name
 }
@@ -76,7 +79,7 @@ function readHostname(text: string, settings: HostnameSettings): string | undefi
   }
   if (text === '' || text.length > 1024 || NOT_IN_HOSTNAMES.test(text)) return undefined
   if (settings.internationalNames === 'refused' && !ASCII.test(text)) return undefined
-  if (settings.invisibleInHostnames === 'refused' && INVISIBLE.test(text)) return undefined
+  if (settings.invisibleInHostnames === 'refused' && text.search(INVISIBLE) >= 0) return undefined
   if (settings.finalDot === 'refused' && text.endsWith('.')) return undefined
   const name = encode(text.endsWith('.') ? text.slice(0, -1) : text)
   if (name === '' || name.length > NAME_LIMIT) return undefined

@@ -345,7 +345,7 @@ describe('a setting', () => {
         ['example.com\u2060', 'example.com'],
         ['a\u200db.com', undefined],
         ['\u200b.com', undefined],
-        ['a\u3164b.com', undefined],
+        ['a\u3164b.com', 'ab.com'],
       ],
     ],
     [

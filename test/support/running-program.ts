@@ -23,9 +23,14 @@ export interface RunningProgram {
   readonly ended: Promise<Result>
 }
 
+/** When npx runs the tests, it leaves these in the environment, and another npx would obey them. */
+const OF_NPX = new Set(['npm_config_package', 'npm_config_call', 'npm_config_yes'])
+
 /** The environment of the tests without what would configure the program. */
 export function environmentWith(more: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('DMARC_UNDERSTUDY_'))
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('DMARC_UNDERSTUDY_') && !OF_NPX.has(name),
+  )
   return { ...Object.fromEntries(inherited), ...more }
 }
 
