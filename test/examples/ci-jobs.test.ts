@@ -52,9 +52,17 @@ function makeProject(folder: string, client: string): { project: string; environ
   symlinkSync(ROOT, join(prefix, 'lib', 'node_modules', 'dmarc-understudy'))
   symlinkSync(PROGRAM, join(prefix, 'bin', 'dmarc-understudy'))
   const manifest = { name: 'client', version: '1.0.0', scripts: { test: 'node client.mjs' } }
+  // What a run that was killed has left, in a folder that jobs share.
+  const stale = {
+    base_url: 'http://127.0.0.1:9/api/v1',
+    admin_url: 'http://127.0.0.1:9/__admin',
+    api_key: 'k',
+    instance: 'i',
+  }
   const lock = { name: 'client', version: '1.0.0', lockfileVersion: 3, packages: { '': manifest } }
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(project, 'package-lock.json'), JSON.stringify(lock))
+  writeFileSync(join(project, 'understudy.json'), JSON.stringify(stale))
   writeFileSync(
     join(project, 'client.mjs'),
     `const { API_URL, API_KEY } = process.env
