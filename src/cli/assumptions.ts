@@ -1,6 +1,7 @@
 import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
+import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
 import { type Options, toggle } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
@@ -28,10 +29,14 @@ export const assumptions: Command = {
     if (verb !== 'overlay' || rest.length > 0)
       throw new UsageError(`assumptions ${shorten(positionals.join(' '))}: must be overlay ID [N], or nothing`)
     const assumption = all.find((each) => each.id === id)
-    if (assumption === undefined)
-      throw new UsageError(
-        `assumptions overlay ${shorten(id ?? '')}: must be the id of an assumption; the command assumptions lists them`,
+    if (assumption === undefined) {
+      const nearest = nearestName(
+        id ?? '',
+        all.map((each) => each.id),
       )
+      const remedy = nearest === undefined ? 'the command assumptions lists them' : `did you mean ${nearest}?`
+      throw new UsageError(`assumptions overlay ${shorten(id ?? '')}: must be the id of an assumption; ${remedy}`)
+    }
     if (assumption.alternatives.length === 0) {
       throw new UsageError(`assumptions overlay ${id}: has no alternative. ${assumption.reason}`)
     }

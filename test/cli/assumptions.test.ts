@@ -74,6 +74,7 @@ describe('assumptions', () => {
       ['overlay', 'nonsense'],
       'assumptions overlay nonsense: must be the id of an assumption; the command assumptions lists them',
     ],
+    [['overlay', 'domain-cpa'], /must be the id of an assumption; did you mean domain-cap\?$/],
     [['overlay'], /must be the id of an assumption; the command assumptions lists them$/],
     [['overlay', 'body-limit', '0'], 'assumptions overlay body-limit 0: must be one of its 2 alternatives, from 1'],
     [['overlay', 'body-limit', '3'], 'assumptions overlay body-limit 3: must be one of its 2 alternatives, from 1'],
