@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
+import { INVISIBLE } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
 
 /** The settings that decide what is a hostname, each with the value that accepts the most names. */
@@ -34,8 +35,6 @@ const ASCII = /^[\u0000-\u007f]*$/
 
 /** What a URL parser takes for the end of an IPv4 address. */
 const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/
-/** Characters that are not shown. Joiners change how a word looks in some scripts, and `domainToASCII` judges them. */
-const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/gu
 /** With this behind it, no name reads as an IPv4 address, which `domainToASCII` would compute. */
 const SENTINEL = '.a'
 

@@ -21,7 +21,7 @@ const PLAIN_ASCII = /^[\u0020-\u007e]*$/
 /** Halves of a surrogate pair that stand alone, which no encoding of Unicode can write. */
 const LONE_SURROGATE = /\p{Surrogate}/gu
 /** Characters that are not shown, such as a zero-width space. Joiners are: they change how a word looks. */
-const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/gu
+export const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/gu
 
 /** The name that a group gets when it is given the name `sent`. */
 export function storedName(sent: string, settings: NameSettings): string {
