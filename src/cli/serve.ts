@@ -30,13 +30,19 @@ export const serve: Command = {
       )
     }
     for (const reason of service.skipped) terminal.printError(`${sources.skipDamaged}: leaves out ${reason}`)
-    readyFile?.write({
-      base_url: service.baseUrl,
-      admin_url: service.adminUrl ?? null,
-      api_key: service.apiKey ?? null,
-      pid: process.pid,
-      instance: service.instance,
-    })
+    try {
+      readyFile?.write({
+        base_url: service.baseUrl,
+        admin_url: service.adminUrl ?? null,
+        api_key: service.apiKey ?? null,
+        pid: process.pid,
+        instance: service.instance,
+      })
+    } catch (error) {
+      // A server that keeps running would keep the program from ending with the error.
+      await service.stop()
+      throw error
+    }
     terminal.print(greeting(service, values))
     await stopped
     readyFile?.remove()
