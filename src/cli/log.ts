@@ -79,7 +79,8 @@ export function prettify(line: string, isColoured: boolean): string {
   if (msg === 'request') return `${clock} ${describeRequest(entry, paint)}\n`
   const kind = level >= ERROR ? paint('red', 'error: ') : level >= WARNING ? paint('yellow', 'warning: ') : ''
   const rest = Object.keys(fields).length === 0 ? '' : ` ${printable(JSON.stringify(fields))}`
-  const stack = err === undefined ? '' : `\n${err.stack ?? err.message ?? ''}`
+  const trace = (err?.stack ?? err?.message ?? '').split('\n').map(printable).join('\n')
+  const stack = err === undefined ? '' : `\n${trace}`
   return `${clock} ${kind}${printable(msg)}${rest}${stack}\n`
 }
 

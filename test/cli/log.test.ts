@@ -117,8 +117,8 @@ describe('a pretty log', () => {
       '09:30:01 warning: A damaged account is left out. {"reason":"broken"}\n',
     ],
     [
-      { level: 50, time: at, err: { message: 'x', stack: 'Error: x\n    at y' }, msg: 'The request failed.' },
-      '09:30:01 error: The request failed.\nError: x\n    at y\n',
+      { level: 50, time: at, err: { message: 'x', stack: 'Error: x\u001b[2J\n    at y' }, msg: 'The request failed.' },
+      '09:30:01 error: The request failed.\nError: x\\u001b[2J\n    at y\n',
     ],
   ])('%j', (line, text) => {
     expect(prettify(JSON.stringify(line), false)).toBe(text)
