@@ -116,7 +116,7 @@ function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
     case 'damaged':
       return refuse({ code: 'taken', reason: 'stored', about: { expected: error.message } })
     case 'full':
-      return refuse({ code: 'too_many', reason: 'accounts', about: { expected: error.message } })
+      return refuse({ code: 'insufficient_storage', about: { expected: error.message } })
     default:
       throw error
   }

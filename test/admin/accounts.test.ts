@@ -246,7 +246,7 @@ describe('when there are as many accounts as there may be', () => {
     const { create, post, ask } = await startControlPlane({ maxAccounts: 2 })
     await create()
     const refusal = await post('/accounts')
-    expect(refusal).toMatchObject({ status: 409, error: { code: 'too_many' } })
+    expect(refusal).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
     expect(refusal.error.message).toMatch(/^There are 2 accounts, which is as many as there may be\.$/)
     const { status, body } = await ask('sandbox_x', 'GET', '/domains')
     expect([status, body.error.code]).toEqual([500, 'internal_error'])
@@ -275,7 +275,7 @@ describe('when there are as many accounts as there may be', () => {
   it('and they are kept in a folder, none of them goes', async () => {
     const { ask, post, get } = await startControlPlane({ maxAccounts: 2, data: temporaryFolder() })
     await ask('sandbox_a', 'GET', '/domains')
-    expect(await post('/accounts')).toMatchObject({ status: 409, error: { code: 'too_many' } })
+    expect(await post('/accounts')).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
     expect((await get('/accounts/sandbox_a')).status).toBe(200)
   })
 })

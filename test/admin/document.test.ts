@@ -27,6 +27,11 @@ function schema(name: string, pointer = ''): Json {
 }
 
 /** For each code a request that is refused with it, to a server with the token `token` and two accounts at most. */
+/** As many keys of a fixture as there may be, and one more. */
+function keysBeyond(limit: number) {
+  return Array.from({ length: limit + 1 }, (_, index) => ({ key: `a-key-of-ours-${index}` }))
+}
+
 const REFUSED: Record<AdminCode, [method: string, path: string, body?: unknown, token?: string]> = {
   unauthorized: ['GET', '/accounts', undefined, 'wrong'],
   forbidden: ['GET', '/accounts', undefined, 'none'],
@@ -41,8 +46,9 @@ const REFUSED: Record<AdminCode, [method: string, path: string, body?: unknown, 
   not_found: ['GET', '/accounts/nobody'],
   request_too_large: ['POST', '/accounts', ' '.repeat(readLimits(controlApi).bodyLimit + 1)],
   taken: ['POST', '/accounts', { id: 'default' }],
-  too_many: ['POST', '/accounts'],
+  too_many: ['PUT', '/accounts/default/state', { keys: keysBeyond(readLimits(controlApi).keysPerAccount) }],
   protected: ['DELETE', '/accounts/default'],
+  insufficient_storage: ['POST', '/accounts'],
   internal_error: ['GET', '/accounts'],
 }
 
