@@ -349,7 +349,7 @@ describe('a key of a sandbox', () => {
     const { key } = await create({ id: 'sandbox_mine', fixture: { domains: ['a.example'] } })
     expect(key).toBe('sandbox_mine')
     expect((await ask('sandbox_mine', 'GET', '/domains')).body.data.domains).toEqual(['a.example'])
-    expect((await post('/accounts')).status).toBe(409)
+    expect((await post('/accounts')).status).toBe(507)
     expect((await get('/accounts/sandbox_mine')).status).toBe(200)
   })
 
@@ -357,7 +357,7 @@ describe('a key of a sandbox', () => {
     const { create, ask, post, get } = await startControlPlane({ maxAccounts: 2 })
     await create({ id: 'sandbox_mine', api_key: 'other' })
     expect((await ask('sandbox_mine', 'GET', '/domains')).status).toBe(401)
-    expect((await post('/accounts')).status).toBe(409)
+    expect((await post('/accounts')).status).toBe(507)
     expect((await get('/accounts/sandbox_mine')).status).toBe(200)
   })
 })
