@@ -37,6 +37,11 @@ export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Pro
     if (injected > 0) requests.inc({ ...labels, injected: 'true' }, injected)
   }
   count('exchanges_total', 'Requests to the service, including those without a response.', worlds.journal.recorded)
+  count(
+    'journal_forgotten_total',
+    'Requests that the journal has forgotten because it is full.',
+    worlds.journal.forgotten,
+  )
   count('request_seconds_total', 'Time from the arrival of requests to their responses.', worlds.journal.seconds)
   count('fault_hits_total', 'Requests on which fault rules acted.', worlds.faultHits)
   const { counts } = verdict

@@ -18,3 +18,16 @@ export function memoize<Value>(
     return result
   }
 }
+
+/** A pure function of an object that remembers the result for as long as the object is in use. */
+export function memoizeWeakly<Part extends object, Value>(compute: (part: Part) => Value): (part: Part) => Value {
+  const results = new WeakMap<Part, Value>()
+  return (part) => {
+    let result = results.get(part)
+    if (result === undefined) {
+      result = compute(part)
+      results.set(part, result)
+    }
+    return result
+  }
+}

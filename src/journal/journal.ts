@@ -3,6 +3,7 @@ import { outline, shorten } from '../ground/show.ts'
 import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactorFor } from './redaction.ts'
+import { Ring } from './ring.ts'
 
 export interface JournalLimits {
   /** How many entries are kept for each account; with 0, none. */
@@ -17,47 +18,15 @@ export interface JournalLimits {
 
 export const JOURNAL_LIMITS: JournalLimits = { entries: 1000, body: 10_240, problems: 100, total: 256 << 20 }
 
-/** The approximate bytes of an entry, a header field and a problem without their texts and bodies. */
-const ENTRY_WEIGHT = 1_000
-const FIELD_WEIGHT = 32
-const PROBLEM_WEIGHT = 300
 /** Bytes of the memory that Node.js shares among small buffers. A part of a larger buffer keeps all of it in memory. */
 const SHARED = 8_192
+/** The part of the limit that is used again after the heaviest accounts have given entries up. */
+const KEPT = 0.75
 /** How many characters are kept of a value from a body that is too long to be kept. */
 const VALUE = 500
 
 /** An exchange before it is recorded. */
 export type NewEntry = Omit<Entry, 'ordinal' | 'weight'>
-
-/** The newest `limit` entries of one account. */
-class Ring {
-  readonly #slots: (Entry | undefined)[] = []
-  readonly #limit: number
-  #next = 0
-
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  /** Returns the entry that it replaces. */
-  push(entry: Entry): Entry | undefined {
-    const last = this.#slots[(this.#next + this.#limit - 1) % this.#limit]
-    if (last !== undefined) shareParts(entry, last)
-    const slot = this.#next % this.#limit
-    const former = this.#slots[slot]
-    this.#slots[slot] = entry
-    this.#next++
-    return former
-  }
-
-  /** From the oldest to the newest. */
-  list(): Entry[] {
-    const start = this.#next % this.#limit
-    const inOrder =
-      this.#next > this.#limit ? [...this.#slots.slice(start), ...this.#slots.slice(0, start)] : this.#slots
-    return inOrder.filter((entry) => entry !== undefined)
-  }
-}
 
 /** The newest exchanges of each account, within limits. */
 export class Journal {
@@ -68,11 +37,25 @@ export class Journal {
   /** A body that is sent again and again is cut once. */
   readonly #cut = new WeakMap<Content, Content>()
   #ordinal = 0
+  readonly #onForget: (() => void) | undefined
   #weight = 0
   #duration = 0
+  #forgotten = 0
 
-  constructor(limits: Partial<JournalLimits> = {}) {
+  /** `onForget` is called when entries are forgotten for the first time because all together are too heavy. */
+  constructor(limits: Partial<JournalLimits> = {}, onForget?: () => void) {
     this.limits = { ...JOURNAL_LIMITS, ...limits }
+    this.#onForget = onForget
+  }
+
+  /** How many entries were forgotten because all together were too heavy. */
+  get forgotten(): number {
+    return this.#forgotten
+  }
+
+  /** The approximate bytes of all entries. */
+  get weight(): number {
+    return this.#weight
   }
 
   /** How many exchanges there were since the start. */
@@ -140,7 +123,7 @@ export class Journal {
   }
 
   clear(account: string | undefined): void {
-    for (const entry of this.#rings.get(account)?.list() ?? []) this.#weight -= entry.weight
+    this.#weight -= this.#rings.get(account)?.weight ?? 0
     this.#rings.delete(account)
   }
 
@@ -167,65 +150,44 @@ export class Journal {
       ring = new Ring(this.limits.entries)
       this.#rings.set(entry.account, ring)
     }
-    const former = ring.push(entry)
-    entry.weight = weightOf(entry)
-    this.#weight += entry.weight - (former?.weight ?? 0)
-    if (this.#weight > this.limits.total) this.#thin()
+    const before = ring.weight
+    ring.push(entry)
+    this.#weight += ring.weight - before
+    if (this.#weight > this.limits.total) this.#thin(ring)
   }
 
-  /** Removes the older half of every account's entries, so that thousands of busy accounts stay within the limit. */
-  #thin(): void {
-    this.#weight = 0
+  /**
+   * Forgets the oldest entries of the accounts whose entries are heaviest, so that an account with few requests loses
+   * none because of the requests of others. A quarter of the limit is free then, so that this happens rarely. The newest
+   * entry, which is in the ring `newest`, stays.
+   */
+  #thin(newest: Ring): void {
+    const level = levelFor(
+      [...this.#rings.values()].map(({ weight }) => weight),
+      this.limits.total * KEPT,
+    )
+    let forgotten = 0
     for (const [account, ring] of this.#rings) {
-      const entries = ring.list()
-      const thinned = new Ring(this.limits.entries)
-      for (const entry of entries.slice(Math.ceil(entries.length / 2))) {
-        thinned.push(entry)
-        this.#weight += entry.weight
-      }
-      if (entries.length > 1) this.#rings.set(account, thinned)
-      else this.#rings.delete(account)
+      const before = ring.weight
+      forgotten += ring.thin(level, ring === newest ? 1 : 0)
+      this.#weight += ring.weight - before
+      if (ring.weight === 0) this.#rings.delete(account)
     }
+    if (this.#forgotten === 0) this.#onForget?.()
+    this.#forgotten += forgotten
   }
 }
 
-/**
- * Replaces the parts of an entry that are equal to those of the entry before it. A client sends nearly the same header
- * each time. An object that lives as long as an entry is expensive, because the garbage collector moves it several
- * times.
- */
-function shareParts(entry: Entry, last: Entry): void {
-  if (equalTexts(entry.headers, last.headers)) entry.headers = last.headers
-  if (entry.target === last.target) {
-    entry.target = last.target
-    entry.path = last.path
+/** The weight above which a ring has to give something up, so that all together have at most `total`. */
+function levelFor(weights: number[], total: number): number {
+  let left = total
+  let rings = weights.length
+  for (const weight of weights.sort((one, other) => one - other)) {
+    if (weight * rings > left) break
+    left -= weight
+    rings--
   }
-  const { ordinal, disabled, inGrace } = entry.keyEvidence
-  const known = last.keyEvidence
-  if (ordinal === known.ordinal && disabled === known.disabled && inGrace === known.inGrace) entry.keyEvidence = known
-}
-
-function equalTexts(some: readonly string[], others: readonly string[]): boolean {
-  if (some.length !== others.length) return false
-  for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
-  return true
-}
-
-/** The header that was weighed last. Most entries share the header of the entry before. */
-let weighed: { headers: readonly string[]; weight: number } = { headers: [], weight: 0 }
-
-function weightOfHeader(headers: readonly string[]): number {
-  if (headers === weighed.headers) return weighed.weight
-  let weight = 0
-  for (const text of headers) weight += text.length + FIELD_WEIGHT
-  weighed = { headers, weight }
-  return weight
-}
-
-function weightOf({ body, responseBody, target, headers, problems }: Entry): number {
-  const texts = target.length + weightOfHeader(headers)
-  const bodies = (body?.held.length ?? 0) + (responseBody?.held.length ?? 0)
-  return ENTRY_WEIGHT + bodies + texts + problems.length * PROBLEM_WEIGHT
+  return left / Math.max(1, rings)
 }
 
 /** An object is not written as JSON here, because it may be nested as deeply as a body is long. */

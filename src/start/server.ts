@@ -86,7 +86,9 @@ export async function startServer(
   try {
     const { now, frozen } = options
     const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
-    const journal = new Journal({ entries: options.journal })
+    const journal = new Journal({ entries: options.journal }, () =>
+      log.warn({}, 'The journal is full: from now on, it forgets old requests of the accounts that have most.'),
+    )
     const worlds = new Worlds({
       contract,
       store,

@@ -76,7 +76,7 @@ describe('the metrics', () => {
     await service.get('/domains').catch(() => {})
     await service.get('/domains')
     await service.send('GET', '/domains', undefined, withKey('sandbox_short'))
-    const names = ['requests_total', 'exchanges_total', 'request_seconds_total', 'fault_hits_total']
+    const names = ['requests_total', 'exchanges_total', 'journal_forgotten_total', 'request_seconds_total', 'fault_hits_total']
     const before = await read(service)
     expect(names.slice(0, 2).map((name) => total(before, name))).toEqual([3, 3])
     expect(total(before, 'fault_hits_total')).toBe(1)

@@ -1,0 +1,86 @@
+import type { Entry } from './entry.ts'
+import { weightInherited, weightOf } from './weight.ts'
+
+/** The newest `limit` entries of one account. */
+export class Ring {
+  readonly #slots: (Entry | undefined)[] = []
+  readonly #limit: number
+  /** The numbers of the oldest entry and of the next one, counted from the first entry of the ring. */
+  #first = 0
+  #next = 0
+  #weight = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** The approximate bytes of all entries. */
+  get weight(): number {
+    return this.#weight
+  }
+
+  /** When there are `limit` entries already, the oldest one makes room. */
+  push(entry: Entry): void {
+    if (this.#next - this.#first >= this.#limit) this.#drop()
+    const last = this.#next > this.#first ? this.#slots[(this.#next - 1) % this.#limit] : undefined
+    if (last !== undefined) shareParts(entry, last)
+    entry.weight = weightOf(entry, last)
+    this.#weight += entry.weight
+    this.#slots[this.#next % this.#limit] = entry
+    this.#next++
+  }
+
+  /** Drops the oldest entries until the others weigh at most `weight`, or `least` are left. Returns how many it dropped. */
+  thin(weight: number, least: number): number {
+    const first = this.#first
+    while (this.#weight > weight && this.#next - this.#first > least) this.#drop()
+    return this.#first - first
+  }
+
+  /** From the oldest to the newest. */
+  list(): Entry[] {
+    const start = this.#first % this.#limit
+    const end = start + this.#next - this.#first
+    const inOrder =
+      end <= this.#limit
+        ? this.#slots.slice(start, end)
+        : [...this.#slots.slice(start), ...this.#slots.slice(0, end - this.#limit)]
+    return inOrder as Entry[]
+  }
+
+  #drop(): void {
+    const place = this.#first % this.#limit
+    const dropped = this.#slots[place]
+    this.#slots[place] = undefined
+    this.#first++
+    if (dropped === undefined) return
+    this.#weight -= dropped.weight
+    const oldest = this.#first < this.#next ? this.#slots[this.#first % this.#limit] : undefined
+    if (oldest === undefined) return
+    const weight = weightInherited(oldest, dropped)
+    oldest.weight += weight
+    this.#weight += weight
+  }
+}
+
+/**
+ * Replaces the parts of an entry that are equal to those of the entry before it. A client sends nearly the same header
+ * each time. An object that lives as long as an entry is expensive, because the garbage collector moves it several
+ * times.
+ */
+function shareParts(entry: Entry, last: Entry): void {
+  if (equalTexts(entry.headers, last.headers)) entry.headers = last.headers
+  if (entry.target === last.target) {
+    entry.target = last.target
+    entry.path = last.path
+  }
+  const { ordinal, disabled, inGrace } = entry.keyEvidence
+  const known = last.keyEvidence
+  if (ordinal === known.ordinal && disabled === known.disabled && inGrace === known.inGrace) entry.keyEvidence = known
+}
+
+function equalTexts(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length !== others.length) return false
+  for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
+  return true
+}
