@@ -1,5 +1,6 @@
-const INSTANT = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/
-const DURATION = /^P(?:(\d+)W|(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$/
+// The text is kept as it was given, so the digits of a fraction and of a duration have a limit.
+const INSTANT = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/
+const DURATION = /^P(?:(\d{1,15})W|(?:(\d{1,15})D)?(?:T(?=\d)(?:(\d{1,15})H)?(?:(\d{1,15})M)?(?:(\d{1,15})S)?)?)$/
 
 /**
  * The milliseconds of an ISO 8601 duration of weeks, or of days, hours, minutes and seconds; `undefined` for any other

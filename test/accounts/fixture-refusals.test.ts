@@ -93,7 +93,7 @@ describe('a fixture file is refused', () => {
       'with an empty key',
       { keys: [{}, { key: '' }] },
       '#/keys/1/key',
-      'The value is "" but must be a secret of visible ASCII characters.',
+      'The value is "" but must be a secret of 1 to 200 visible ASCII characters without spaces.',
     ],
     [
       'with an unknown field of a key',
