@@ -36,7 +36,11 @@ interface Kept {
   record: DmarcRecord | undefined
 }
 
-const kept = new WeakMap<MonitoredDomain, Kept>()
+/** How many domains something is kept of, at about 700 bytes each. */
+const KEPT_DOMAINS = 200_000
+
+let kept = new WeakMap<MonitoredDomain, Kept>()
+let keptDomains = 0
 
 /** The rows of GET /dmarc on the refresh day `day`, in the order in which the domains were added. */
 export function dmarcRecords(account: Monitoring, day: number, rules: FigureRules): DmarcRecord[] {
@@ -71,8 +75,17 @@ export function recordOn(
     last.day = day
     last.source = source
     last.record = record
-  } else kept.set(domain, { rules, seed, character, day, source, record })
+  } else keep(domain, { rules, seed, character, day, source, record })
   return record
+}
+
+/** When there are too many, all are forgotten: those that are read are soon there again. */
+function keep(domain: MonitoredDomain, computed: Kept): void {
+  if (++keptDomains > KEPT_DOMAINS) {
+    kept = new WeakMap()
+    keptDomains = 1
+  }
+  kept.set(domain, computed)
 }
 
 /** The same for each refresh day from `from` to `to`, both included, without keeping anything of it. */

@@ -40,26 +40,40 @@ export class ContractBreach extends Error {
   }
 }
 
+/** The bytes of the replies that are kept, all together. A larger one is kept alone. */
+const KEPT = 64 << 20
+
 /** Makes replies, and checks each of them against the contract. */
 export class Replier {
   readonly #api: Api
   readonly #validation: ResponseValidation
-  /** Replies to readings by operation, kept as long as their source: they are validated and written once. */
-  readonly #kept = new WeakMap<object, Map<string, { variant: string; reply: Reply }>>()
+  readonly #limit: number
+  /**
+   * Replies to readings by operation, kept as long as their source, which may be a state of an hour ago: they are
+   * validated and written once. When they are too large, all are forgotten, and made again when somebody reads them.
+   */
+  #kept = new WeakMap<object, Map<string, { variant: string; reply: Reply }>>()
+  /** The bytes of all replies that were kept since then. */
+  #size = 0
 
-  constructor(api: Api, validation: ResponseValidation) {
+  constructor(api: Api, validation: ResponseValidation, limit = KEPT) {
     this.#api = api
     this.#validation = validation
+    this.#limit = limit
   }
 
   read(operation: Operation, reading: Reading): Reply {
     const { source, variant } = reading
-    const replies = this.#kept.get(source) ?? new Map<string, { variant: string; reply: Reply }>()
-    this.#kept.set(source, replies)
-    const kept = replies.get(operation.id)
+    const kept = this.#kept.get(source)?.get(operation.id)
     if (kept?.variant === variant) return kept.reply
     const reply = this.succeed(operation, reading.make())
-    replies.set(operation.id, { variant, reply })
+    this.#size += reply.body.size
+    if (this.#size > this.#limit) {
+      this.#kept = new WeakMap()
+      this.#size = reply.body.size
+    }
+    const replies = this.#kept.get(source) ?? new Map<string, { variant: string; reply: Reply }>()
+    this.#kept.set(source, replies.set(operation.id, { variant, reply }))
     return reply
   }
 
