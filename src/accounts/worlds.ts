@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
 import type { Observation } from '../coverage/observation.ts'
-import { type AccountState, detachAccount } from '../domain/account.ts'
+import { type AccountState, keepAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Entry } from '../journal/entry.ts'
@@ -221,8 +221,9 @@ export class Worlds {
   async takeSnapshot(accountId: string, name: string): Promise<Snapshot> {
     const { store } = this.#deps
     const state = await store.read(accountId)
+    keepAccount(state)
     const counters = await store.counters(accountId)
-    const snapshot = { name, takenAt: this.now(state), state: detachAccount(state), counters }
+    const snapshot = { name, takenAt: this.now(state), state, counters }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
     // A snapshot that replaces another one is the newest, so it goes to the end.
     all.delete(name)
@@ -236,7 +237,7 @@ export class Worlds {
     if (snapshot === undefined) return undefined
     const { store, clock } = this.#deps
     const setting = clockAt(snapshot.takenAt, clock(), 'frozenAt' in snapshot.state.clock)
-    const state = { ...detachAccount(snapshot.state), clock: setting }
+    const state = { ...snapshot.state, clock: setting }
     await store.replace(accountId, state, snapshot.counters)
     return state
   }

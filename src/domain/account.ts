@@ -82,9 +82,14 @@ export interface AccountState {
   faultsCreated: number
 }
 
+/** Says that this state of an account is kept for long, see `PersistentMap.keep`. It shares its maps with later states. */
+export function keepAccount({ domains, formerDomains, groups, groupNames }: AccountState): void {
+  for (const map of [domains, formerDomains, groups, groupNames]) map?.keep()
+}
+
 /**
- * The same account in maps of its own. For a copy that is kept for later, or from which many versions are made: later
- * versions of the original do not hold on to it, nor the original to them.
+ * The same account in maps of its own. For a copy from which many versions are made: the account does not have to share
+ * its maps with them.
  */
 export function detachAccount(state: AccountState): AccountState {
   const { domains, formerDomains, groups, groupNames } = state

@@ -4,13 +4,30 @@ interface Cell<Value> {
   place: number
 }
 
-type Cells<Key, Value> = Map<Key, Cell<Value>>
+/** What all versions from the oldest that is kept to the newest share. */
+class Cells<Key, Value> extends Map<Key, Cell<Value>> {
+  /** The last version that somebody keeps for long. Weak, because nobody says when it is no longer needed. */
+  kept: WeakRef<PersistentMap<Key, Value>> | undefined = undefined
+  /** After how many further changes the kept version gets cells of its own; 0 while none is kept. */
+  left = 0
+}
+
+function settle<Key, Value>(cells: Cells<Key, Value>): void {
+  cells.kept?.deref()?.settle()
+  cells.kept = undefined
+}
+
+/** A key, and its value in an older and in a newer version; `undefined` where that version does not have it. */
+export type Change<Key, Value> = [key: Key, before: Value | undefined, after: Value | undefined]
 
 /**
  * An immutable map in insertion order. All versions share one `Map`, so that a change costs what it changes, and not what
  * the map contains. The newest version owns the `Map`. An older version keeps what its successor changed, and makes a
- * copy in the rare case that somebody reads it. Each version changes one key only: the garbage collector keeps chains of
- * versions for long, so each version is as small as possible.
+ * copy in the rare case that somebody reads more of it than its size. Each version changes one key only: the garbage
+ * collector keeps chains of versions for long, so each version is as small as possible.
+ *
+ * A version that is kept for long says so with `keep`. Then it holds at most as many changes as it has entries: after
+ * more of them, it gets a copy of its own. Older versions lead to it and share the copy.
  */
 export class PersistentMap<Key, Value> {
   /** The cells; or the next version, where this one is not the newest. */
@@ -20,8 +37,10 @@ export class PersistentMap<Key, Value> {
   #cell: Cell<Value> | undefined
   /** The place of the next key that is added. */
   readonly #next: number
+  readonly size: number
 
   private constructor(cells: Cells<Key, Value>, next: number) {
+    this.size = cells.size
     this.#at = cells
     this.#key = undefined
     this.#cell = undefined
@@ -29,17 +48,13 @@ export class PersistentMap<Key, Value> {
   }
 
   static of<Key, Value>(entries: Iterable<readonly [Key, Value]> = []): PersistentMap<Key, Value> {
-    const cells: Cells<Key, Value> = new Map()
+    const cells = new Cells<Key, Value>()
     for (const [key, value] of entries) {
       const known = cells.get(key)
       if (known === undefined) cells.set(key, { value, place: cells.size })
       else known.value = value
     }
     return new PersistentMap(cells, cells.size)
-  }
-
-  get size(): number {
-    return this.#own().size
   }
 
   get(key: Key): Value | undefined {
@@ -102,7 +117,70 @@ export class PersistentMap<Key, Value> {
 
   /** The same entries in a map of their own, which later versions of this map do not keep alive. */
   copy(): PersistentMap<Key, Value> {
-    return new PersistentMap(new Map(this.#own()), this.#next)
+    return new PersistentMap(new Cells(this.#own()), this.#next)
+  }
+
+  /** Gives this version a copy of its own, unless it is the newest. */
+  settle(): void {
+    this.#own()
+  }
+
+  /** Says that this version is kept for long, however often it is changed. Costs O(1) for the newest version. */
+  keep(): void {
+    let owner: PersistentMap<Key, Value> = this
+    let changes = 0
+    while (!(owner.#at instanceof Cells)) {
+      owner = owner.#at
+      changes++
+    }
+    const cells = owner.#at
+    const kept = cells.kept?.deref()
+    // A later version that is kept is on the way from this one to the cells.
+    if (kept !== undefined && kept !== this && this.#isBefore(kept)) return
+    if (changes > this.size) {
+      this.#rebuild()
+      return
+    }
+    cells.kept = new WeakRef(this)
+    cells.left = Math.max(this.size, 1) - changes + 1
+  }
+
+  /**
+   * The keys that were changed between `older` and this version, each once, in the order of their first change. Costs as
+   * much as there were changes to `older` until today. `undefined` where the versions share nothing: where `older` is no
+   * ancestor of this one, or has got a copy of its own.
+   */
+  changesSince(older: PersistentMap<Key, Value>): Change<Key, Value>[] | undefined {
+    const before = new Map<Key, Cell<Value> | undefined>()
+    let version = older
+    while (version !== this) {
+      if (version.#at instanceof Cells) return undefined
+      const key = version.#key as Key
+      if (!before.has(key)) before.set(key, version.#cell)
+      version = version.#at
+    }
+    const after = new Map<Key, Cell<Value> | undefined>()
+    while (!(version.#at instanceof Cells)) {
+      const key = version.#key as Key
+      if (before.has(key) && !after.has(key)) after.set(key, version.#cell)
+      version = version.#at
+    }
+    const cells = version.#at
+    const changes: Change<Key, Value>[] = []
+    for (const [key, cell] of before) {
+      const present = after.has(key) ? after.get(key) : cells.get(key)
+      if (present !== cell) changes.push([key, cell?.value, present?.value])
+    }
+    return changes
+  }
+
+  #isBefore(other: PersistentMap<Key, Value>): boolean {
+    let version: PersistentMap<Key, Value> = this
+    while (!(version.#at instanceof Cells)) {
+      version = version.#at
+      if (version === other) return true
+    }
+    return false
   }
 
   #succeed(cells: Cells<Key, Value>, key: Key, cell: Cell<Value> | undefined, next: number): PersistentMap<Key, Value> {
@@ -110,21 +188,24 @@ export class PersistentMap<Key, Value> {
     this.#at = newer
     this.#key = key
     this.#cell = cell
+    if (cells.left > 0 && --cells.left === 0) settle(cells)
     return newer
   }
 
   #own(): Cells<Key, Value> {
-    return this.#at instanceof Map ? this.#at : this.#rebuild()
+    return this.#at instanceof Cells ? this.#at : this.#rebuild()
   }
 
+  /** Gives this version cells of its own. */
   #rebuild(): Cells<Key, Value> {
     const older: PersistentMap<Key, Value>[] = []
     let version: PersistentMap<Key, Value> = this
-    while (!(version.#at instanceof Map)) {
+    while (!(version.#at instanceof Cells)) {
       older.push(version)
       version = version.#at
     }
-    let cells = new Map(version.#at)
+    if (older.length === 0) return version.#at
+    let cells = new Cells(version.#at)
     let disordered = false
     for (const step of older.reverse()) {
       const key = step.#key as Key
@@ -135,10 +216,12 @@ export class PersistentMap<Key, Value> {
         cells.set(key, step.#cell)
       }
     }
-    if (disordered) cells = new Map([...cells].sort(([, one], [, other]) => one.place - other.place))
+    if (disordered) cells = new Cells([...cells].sort(([, one], [, other]) => one.place - other.place))
     this.#at = cells
     this.#key = undefined
     this.#cell = undefined
+    // Whoever has this old version keeps it, and its later versions begin a new chain.
+    this.keep()
     return cells
   }
 }

@@ -47,47 +47,53 @@ export function decodeAccount(
   }
 }
 
+/** The texts of the lists of an account as they were last written. Older states of the account keep none. */
+export type ListTexts = Partial<Record<'domains' | 'formerDomains' | 'groups', { list: object; text: string }>>
+
 /**
  * The JSON text of an account's record. Parts that have not changed since they were last written are not serialized
- * again, because most changes concern one domain or one group of thousands.
+ * again, because most changes concern one domain or one group of thousands. `last` is what the account wrote before,
+ * and is brought up to date.
  */
-export function writeAccount(state: AccountState): string {
+export function writeAccount(state: AccountState, last: ListTexts): string {
   const { domains, formerDomains, groups, groupNames: _, ...rest } = state
   const fields = Object.entries(rest satisfies Omit<AccountRecord, 'domains' | 'formerDomains' | 'groups'>)
     .map(
       ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'object' ? write(value) : JSON.stringify(value)}`,
     )
     .join(',')
-  const former = formerDomains === undefined ? '' : `,"formerDomains":${writeFormer(formerDomains)}`
-  return `{${fields},"domains":${writeList(domains)}${former},"groups":${writeList(groups)}}`
+  const texts = [`"domains":${writeList('domains', domains, writeValue, last)}`]
+  if (formerDomains !== undefined) {
+    texts.push(`"formerDomains":${writeList('formerDomains', formerDomains, writeFormer, last)}`)
+  }
+  texts.push(`"groups":${writeList('groups', groups, writeValue, last)}`)
+  return `{${fields},${texts.join(',')}}`
 }
 
-/** The texts of lists and of the objects in them. Both are immutable: a change replaces them. */
+function writeList<Value extends object>(
+  name: keyof ListTexts,
+  list: PersistentMap<string, Value>,
+  writeItem: (key: string, value: Value) => string,
+  last: ListTexts,
+): string {
+  if (last[name]?.list !== list) {
+    const parts: string[] = []
+    for (const [key, value] of list.entries()) parts.push(writeItem(key, value))
+    last[name] = { list, text: `[${parts.join(',')}]` }
+  }
+  return last[name].text
+}
+
+function writeValue(_key: string, value: object): string {
+  return write(value)
+}
+
+function writeFormer(name: string, nature: DomainNature): string {
+  return `{"name":${JSON.stringify(name)},"nature":${write(nature)}}`
+}
+
+/** The texts of the objects in an account, which are immutable: a change replaces them. */
 const texts = new WeakMap<object, string>()
-
-function writeList(list: PersistentMap<string, object>): string {
-  let text = texts.get(list)
-  if (text === undefined) {
-    const parts: string[] = []
-    for (const item of list.values()) parts.push(write(item))
-    text = `[${parts.join(',')}]`
-    texts.set(list, text)
-  }
-  return text
-}
-
-function writeFormer(formerDomains: PersistentMap<string, DomainNature>): string {
-  let text = texts.get(formerDomains)
-  if (text === undefined) {
-    const parts: string[] = []
-    for (const [name, nature] of formerDomains.entries()) {
-      parts.push(`{"name":${JSON.stringify(name)},"nature":${write(nature)}}`)
-    }
-    text = `[${parts.join(',')}]`
-    texts.set(formerDomains, text)
-  }
-  return text
-}
 
 function write(part: object): string {
   let text = texts.get(part)

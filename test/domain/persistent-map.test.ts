@@ -18,6 +18,8 @@ const action = fc.oneof(
   fc.record({ do: fc.constant('with' as const), version, entries }),
   fc.record({ do: fc.constant('without' as const), version, keys: fc.array(key, { maxLength: 3 }) }),
   fc.record({ do: fc.constant('read' as const), version }),
+  fc.record({ do: fc.constant('keep' as const), version }),
+  fc.record({ do: fc.constant('compare' as const), version, other: version }),
 )
 
 function expectSame({ map, model }: Version): void {
@@ -30,6 +32,19 @@ function expectSame({ map, model }: Version): void {
   }
 }
 
+/** What `changesSince` tells is what the models show, where it tells anything. */
+function expectChanges(newer: Version, older: Version): void {
+  const changes = newer.map.changesSince(older.map)
+  if (changes === undefined) return
+  const told = new Map(changes.map(([name, ...values]) => [name, values]))
+  expect(told.size).toBe(changes.length)
+  for (const name of names) {
+    const values = [older.model.get(name), newer.model.get(name)]
+    // A value that was replaced by an equal one may be told.
+    if (told.has(name) || values[0] !== values[1]) expect([name, told.get(name)]).toEqual([name, values])
+  }
+}
+
 describe('a persistent map', () => {
   it(`holds what a copied Map holds, whichever versions are changed and read in whatever order (seed ${seed})`, () => {
     fc.assert(
@@ -38,6 +53,8 @@ describe('a persistent map', () => {
         for (const step of actions) {
           const chosen = pick(versions, step.version)
           if (step.do === 'read') expectSame(chosen)
+          if (step.do === 'keep') chosen.map.keep()
+          if (step.do === 'compare') expectChanges(chosen, pick(versions, step.other))
           if (step.do === 'with') {
             const model = new Map([...chosen.model, ...step.entries])
             versions.push({ map: chosen.map.with(step.entries), model })
@@ -97,6 +114,77 @@ describe('a persistent map', () => {
         .keys(),
     ]).toEqual(['b', 'a'])
     expect([...map.keys()]).toEqual(['a', 'b'])
+  })
+})
+
+describe('a version of a persistent map that is kept', () => {
+  const size = 100
+  const first = () =>
+    PersistentMap.of<string, number>(Array.from({ length: size }, (_, index) => [`key ${index}`, index] as const))
+
+  it('tells what was changed since, each key once, with its value before and after', () => {
+    const old = first()
+    old.keep()
+    const next = old.set('key 1', -1).set('key 1', -2).delete('key 2').add('new', 1).add('gone', 1).delete('gone')
+    const expected = [
+      ['key 1', 1, -2],
+      ['key 2', 2, undefined],
+      ['new', undefined, 1],
+    ]
+    expect(next.changesSince(old)).toEqual(expected)
+    const later = next.set('key 1', -3).delete('new')
+    expect(next.changesSince(old)).toEqual(expected)
+    expect(later.changesSince(next)).toEqual([
+      ['key 1', -2, -3],
+      ['new', 1, undefined],
+    ])
+    expect(later.changesSince(later)).toEqual([])
+    expect(old.changesSince(later)).toBeUndefined()
+    expect(first().changesSince(old)).toBeUndefined()
+  })
+
+  it('tells its size without a copy', () => {
+    const old = first()
+    const next = old.set('key 1', -1).delete('key 2')
+    expect([old.size, next.size]).toEqual([size, size - 1])
+    expect(next.changesSince(old)).toHaveLength(2)
+  })
+
+  it('holds at most as many changes as it has entries: after more of them, it has entries of its own', () => {
+    const old = first()
+    old.keep()
+    let newest = old
+    for (let change = 0; change < size; change++) newest = newest.set('key 1', -change)
+    expect(newest.changesSince(old)).toBeDefined()
+    newest = newest.set('key 1', -size).set('key 1', -size)
+    expect(newest.changesSince(old)).toBeUndefined()
+    expect([old.get('key 1'), newest.get('key 1'), old.size]).toEqual([1, -size, size])
+  })
+
+  it('shares the copy with the versions before it', () => {
+    const versions = [first()]
+    for (let index = 0; index < 16; index++) {
+      const [last] = versions.slice(-1)
+      last?.keep()
+      if (last !== undefined) versions.push(last.set(`key ${index}`, -1))
+    }
+    let newest = versions.pop() ?? first()
+    for (let change = 0; change < 3 * size; change++) newest = newest.set('key 99', -change)
+    const [oldest, last] = [versions[0], versions[15]]
+    if (oldest === undefined || last === undefined) throw new Error('There are too few versions.')
+    expect(newest.changesSince(last)).toBeUndefined()
+    expect(last.changesSince(oldest)).toHaveLength(15)
+    expect([...oldest.values()]).toEqual([...first().values()])
+  })
+
+  it('is kept again after somebody has read it and changed it', () => {
+    const old = first()
+    old.keep()
+    old.set('key 1', -1)
+    expect(old.get('key 1')).toBe(1)
+    let newest = old
+    for (let change = 0; change <= size + 1; change++) newest = newest.set('key 1', -change)
+    expect(newest.changesSince(old)).toBeUndefined()
   })
 })
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Adapter } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
-import { decodeAccount } from '../record.ts'
+import { decodeAccount, type ListTexts } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 import { type Durability, removeFile, replaceFile } from './atomic-file.ts'
@@ -24,6 +24,7 @@ export interface FileAccess {
 export class AccountFile implements Adapter<AccountData> {
   readonly #path: string
   readonly #access: FileAccess
+  readonly #written: ListTexts = {}
 
   constructor(path: string, access: FileAccess) {
     this.#path = path
@@ -48,7 +49,7 @@ export class AccountFile implements Adapter<AccountData> {
 
   async write(data: AccountData): Promise<void> {
     // Serialized before it waits for the semaphore, because the data may change in the meantime.
-    const content = writeAccountFile(data)
+    const content = writeAccountFile(data, this.#written)
     await this.#change('written', () => replaceFile(this.#path, content, this.#access.durability))
   }
 

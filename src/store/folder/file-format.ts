@@ -5,7 +5,7 @@ import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { isObject } from '../../ground/json.ts'
 import { findViolation } from '../../ground/schema.ts'
-import { type AccountRecord, type FormerDomain, writeAccount } from '../record.ts'
+import { type AccountRecord, type FormerDomain, type ListTexts, writeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 
@@ -104,14 +104,14 @@ const schema = shapeOf<AccountFile>({
   requests: count,
 })
 
-/** The text of a file. */
-export function writeAccountFile({ state, quotas, tallies, requests }: AccountData): string {
+/** The text of a file. `last` is what was written to it before, see `writeAccount`. */
+export function writeAccountFile({ state, quotas, tallies, requests }: AccountData, last: ListTexts): string {
   const counters = JSON.stringify({
     quotas: Object.fromEntries(quotas),
     tallies: Object.fromEntries(tallies),
     requests,
   } satisfies Omit<AccountContent, 'account'>).slice(1)
-  return `{"format":"${FORMAT}","version":${VERSION},"account":${writeAccount(state)},${counters}\n`
+  return `{"format":"${FORMAT}","version":${VERSION},"account":${writeAccount(state, last)},${counters}\n`
 }
 
 /** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path`. */
