@@ -57,7 +57,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
     'lowdb',
   ],
-  ground: ['node:crypto', 'node:util', 'ajv'],
+  ground: ['node:crypto', 'node:os', 'node:util', 'node:v8', 'ajv'],
 }
 /** Packages that cost time at the start and are not needed by every command. */
 const LAZY = [

@@ -6,6 +6,7 @@ import { clockAt, timeOn } from '../domain/clock.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
+import type { MemoryBudget } from '../store/memory-budget.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, createAccount, recreateAccount } from './creation.ts'
@@ -21,6 +22,8 @@ export interface WorldsDeps {
   store: Store
   clock: Clock
   journal: Journal
+  /** Counts what snapshots hold; absent for a store that does not share memory by it. */
+  budget: MemoryBudget | undefined
   defaults: WorldDefaults
   /** How many accounts there may be. */
   maxAccounts: number
@@ -221,8 +224,9 @@ export class Worlds {
   async takeSnapshot(accountId: string, name: string): Promise<Snapshot> {
     const { store } = this.#deps
     const state = await store.read(accountId)
-    keepAccount(state)
     const counters = await store.counters(accountId)
+    this.#deps.budget?.shareOf(accountId)?.addSnapshot(name)
+    keepAccount(state)
     const snapshot = { name, takenAt: this.now(state), state, counters }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
     // A snapshot that replaces another one is the newest, so it goes to the end.
@@ -238,12 +242,14 @@ export class Worlds {
     const { store, clock } = this.#deps
     const setting = clockAt(snapshot.takenAt, clock(), 'frozenAt' in snapshot.state.clock)
     const state = { ...snapshot.state, clock: setting }
-    await store.replace(accountId, state, snapshot.counters)
+    await store.replace(accountId, state, { ...snapshot.counters, snapshot: name })
     return state
   }
 
   deleteSnapshot(accountId: string, name: string): boolean {
-    return this.#snapshots.get(accountId)?.delete(name) ?? false
+    const isDeleted = this.#snapshots.get(accountId)?.delete(name) ?? false
+    if (isDeleted) this.#deps.budget?.shareOf(accountId)?.deleteSnapshot(name)
+    return isDeleted
   }
 
   async #add(

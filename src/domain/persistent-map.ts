@@ -151,6 +151,11 @@ export class PersistentMap<Key, Value> {
    * ancestor of this one, or has got a copy of its own.
    */
   changesSince(older: PersistentMap<Key, Value>): Change<Key, Value>[] | undefined {
+    // The usual case: one change.
+    if (older.#at === this && this.#at instanceof Cells) {
+      const key = older.#key as Key
+      return [[key, older.#cell?.value, this.#at.get(key)?.value]]
+    }
     const before = new Map<Key, Cell<Value> | undefined>()
     let version = older
     while (version !== this) {

@@ -22,6 +22,7 @@ import {
 } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
+import { StoreError } from '../store/store-error.ts'
 import { correctRequest, type ReceivedRequest } from './correction.ts'
 import { describeCredentials } from './credentials.ts'
 
@@ -122,7 +123,10 @@ function received({ method, target, headers, body }: Entry): ReceivedRequest {
 function summarise(entry: Entry, problems: readonly { message: string }[], settings: Settings): string {
   const { injected, status, code, operation, failure, decided } = entry
   if (injected) return summariseInjected(entry)
-  if (failure !== undefined) return 'The stand-in itself failed, so the response says nothing about the request.'
+  if (failure !== undefined) {
+    const reason = failure instanceof StoreError ? ` ${failure.message}.` : ''
+    return `The stand-in itself failed, so the response says nothing about the request.${reason}`
+  }
   if (status === undefined) {
     const [problem] = problems
     if (decided === undefined && problem !== undefined)

@@ -1,7 +1,6 @@
 import type { DomainGroup } from '../domain/account.ts'
-import type { FaultRule } from '../domain/faults.ts'
-import { memoizeWeakly } from '../ground/memo.ts'
 import type { Content } from '../http/content.ts'
+import { weighRule } from '../store/weight.ts'
 import type { Entry } from './entry.ts'
 
 /** Approximate bytes of an entry, a header field, a problem and an error, without their texts and bodies. */
@@ -24,7 +23,7 @@ export function weightOf(entry: Entry, last: Entry | undefined): number {
   if (violations.length > 0) weight += violations.length * PROBLEM
   if (failure !== undefined) weight += FAILURE
   const rule = injection?.rule
-  if (rule !== undefined && rule !== last?.injection?.rule) weight += weightOfRule(rule)
+  if (rule !== undefined && rule !== last?.injection?.rule) weight += weighRule(rule)
   if (group !== undefined && group !== last?.group) weight += weightOfGroup(group)
   return weight
 }
@@ -33,12 +32,9 @@ export function weightOf(entry: Entry, last: Entry | undefined): number {
 export function weightInherited(oldest: Entry, dropped: Entry): number {
   const { injection, group } = oldest
   const rule = injection?.rule
-  const ofRule = rule !== undefined && rule === dropped.injection?.rule ? weightOfRule(rule) : 0
+  const ofRule = rule !== undefined && rule === dropped.injection?.rule ? weighRule(rule) : 0
   return ofRule + (group !== undefined && group === dropped.group ? weightOfGroup(group) : 0)
 }
-
-/** The text of a rule is about as long as what is in memory; a character may take two bytes. */
-const weightOfRule: (rule: FaultRule) => number = memoizeWeakly((rule) => 200 + 2 * JSON.stringify(rule).length)
 
 /** Most members are the same texts as the names of the domains; those of domains that were removed are not. */
 function weightOfGroup({ name, domains }: DomainGroup): number {

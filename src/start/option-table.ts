@@ -9,6 +9,7 @@ import { type Log, SILENT } from '../http/log.ts'
 import { JOURNAL_LIMITS } from '../journal/journal.ts'
 import type { Store } from '../store/store.ts'
 import {
+  bytes,
   instant,
   type Kind,
   type Option,
@@ -139,6 +140,12 @@ export const SERVER_OPTIONS = {
     kind: wholeNumber(1, 10_000_000),
     help: 'How many accounts there may be. In memory, the sandbox that was idle longest makes room for a new account.',
     default: 10_000,
+  },
+  maxMemory: {
+    kind: bytes(32 * 2 ** 20, 2 ** 40),
+    help: 'Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507.',
+    defaultText: 'as much as the memory of the machine and the heap of Node.js permit',
+    flagHelp: 'Memory that accounts, snapshots and the journal may take. What would exceed it is refused with 507.',
   },
   journal: {
     kind: wholeNumber(0, 1_000_000),

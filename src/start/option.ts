@@ -61,6 +61,38 @@ export function wholeNumber(lowest: number, highest: number): Kind<number> {
   }
 }
 
+/** A size in bytes. A person writes a unit after it. */
+export function bytes(lowest: number, highest: number): Kind<number> {
+  return {
+    type: 'number',
+    remedy: `must be a size from ${writeBytes(lowest)} to ${writeBytes(highest)}, such as 512MiB, or a number of bytes`,
+    placeholder: 'SIZE',
+    fits: (value): value is number =>
+      Number.isSafeInteger(value) && Number(value) >= lowest && Number(value) <= highest,
+    read(written) {
+      const [, number = '', unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?) ?([a-z]*)$/i.exec(written) ?? []
+      const factor = UNITS[unit.toLowerCase()]
+      return number === '' || factor === undefined ? Number.NaN : Math.round(Number(number) * factor)
+    },
+  }
+}
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+}
+
+/** A number of bytes for a person: `512 MiB`. */
+export function writeBytes(bytes: number): string {
+  const [unit, factor] = bytes >= 2 ** 30 ? ['GiB', 2 ** 30] : ['MiB', 2 ** 20]
+  return `${Math.round((bytes / Number(factor)) * 10) / 10}${unit}`
+}
+
 export function oneOf<const Choice extends string>(choices: readonly Choice[]): Kind<Choice> {
   return {
     type: choices.map((choice) => `'${choice}'`).join(' | '),

@@ -47,6 +47,11 @@ export interface ServerOptions {
    * 10000.
    */
   maxAccounts?: number | undefined
+  /**
+   * Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507.
+   * Default: as much as the memory of the machine and the heap of Node.js permit.
+   */
+  maxMemory?: number | undefined
   /** How many requests of each account are remembered; 0 for none. Default: 1000. */
   journal?: number | undefined
   /** Open a new account for each key that begins with sandbox_, on its first use. Default: true. */

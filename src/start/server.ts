@@ -30,8 +30,10 @@ import { type Library, openLibrary } from '../library/library.ts'
 import { createPipeline } from '../service/pipeline.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
 import { openMemoryStore } from '../store/memory.ts'
+import { MemoryBudget } from '../store/memory-budget.ts'
 import type { Store } from '../store/store.ts'
 import { corsFor } from './allowed-origins.ts'
+import { divideMemory } from './memory.ts'
 import { OptionError } from './option-error.ts'
 import { type CompleteOptions, checkPlan, completeOptions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
@@ -79,14 +81,16 @@ export async function startServer(
   const fixture = await loadFixture(options.fixture)
   const faultSets = await readFaultSets(options.faults, contract)
   const skipped: string[] = []
-  const store = options.store ?? (await openStore(options, contract, skipped))
+  const memory = divideMemory(options.maxMemory)
+  const budget = new MemoryBudget(memory.accounts, (reason) => log.warn({ reason }, 'An account has no room to grow.'))
+  const store = options.store ?? (await openStore(options, contract, skipped, budget))
   const stopping = new AbortController()
   // Whoever waits listens to it, and any number may.
   setMaxListeners(0, stopping.signal)
   try {
     const { now, frozen } = options
     const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
-    const journal = new Journal({ entries: options.journal }, () =>
+    const journal = new Journal({ entries: options.journal, total: memory.journal }, () =>
       log.warn({}, 'The journal is full: from now on, it forgets old requests of the accounts that have most.'),
     )
     const worlds = new Worlds({
@@ -94,6 +98,7 @@ export async function startServer(
       store,
       clock,
       journal,
+      budget: options.store === undefined ? budget : undefined,
       defaults: { fixture, seed: options.seed, now, frozen, plan, faults },
       maxAccounts: options.maxAccounts,
       sandboxKeys: options.sandboxKeys,
@@ -229,12 +234,14 @@ async function openStore(
   { data, durability, skipDamaged, clock, log }: CompleteOptions,
   contract: Contract,
   skipped: string[],
+  budget: MemoryBudget,
 ): Promise<Store> {
-  if (data === undefined) return openMemoryStore()
+  if (data === undefined) return openMemoryStore(budget)
   const { openFolderStore } = await import('../store/folder/folder-store.ts')
   return openFolderStore(data, contract.settings, {
     validate: (record) => validateAccount(record, contract, clock()),
     durability,
+    budget,
     skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
     writeFailures: {
       began: (err) => log.error({ err }, 'Changes are refused, because they cannot be written.'),

@@ -1,6 +1,7 @@
 import type { AccountState } from '../domain/account.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import type { Capacity, Counters, Store, Visitor } from './store.ts'
 import { StoreError } from './store-error.ts'
 import { type AccountData, type AccountDatabase, StoredAccount } from './stored-account.ts'
@@ -36,12 +37,15 @@ export class Accounts implements Store {
   /** The accounts that may be evicted. The one that was used longest ago comes first. */
   readonly #evictable = new Set<StoredAccount>()
   readonly #driver: AccountsDriver
+  readonly #budget: MemoryBudget | undefined
   #incarnations = 0
   #newIds = 0
   #closing: Promise<void> | undefined
 
-  constructor(driver: AccountsDriver) {
+  /** Without a budget, the accounts may take any memory. */
+  constructor(driver: AccountsDriver, budget?: MemoryBudget) {
     this.#driver = driver
+    this.#budget = budget
   }
 
   /** Adds an account that is stored already. */
@@ -105,13 +109,18 @@ export class Accounts implements Store {
     const decision = decide(account.state)
     if (!decision.ok) return decision
     if (decision.state.id !== accountId) throw new Error(`The account "${accountId}" cannot become another one`)
-    if (decision.state.keys !== account.state.keys) this.#claimKeys(account, decision.state)
+    const hasNewKeys = decision.state.keys !== account.state.keys
+    if (hasNewKeys) this.#refuseTakenKeys(decision.state)
+    account.share?.change(decision.state)
+    if (hasNewKeys) this.#claimKeys(account, decision.state)
     const written = account.accept(decision.state)
     return written instanceof Promise ? written.then(() => decision) : decision
   }
 
   async replace(accountId: string, state: AccountState, counters: Parameters<Store['replace']>[2]): Promise<void> {
     const account = this.#find(accountId)
+    this.#refuseTakenKeys(state)
+    account.share?.replace(state, counters.snapshot)
     this.#claimKeys(account, state)
     const data = account.mutableData
     data.quotas = new Map(counters.quotas)
@@ -186,11 +195,14 @@ export class Accounts implements Store {
     { persisted, evictable }: { persisted: AccountState | undefined; evictable: boolean },
   ): StoredAccount {
     const { id } = data.state
+    this.#refuseTakenKeys(data.state)
     const account = new StoredAccount(this.#driver.open(id, data), {
       persisted,
       evictable,
       incarnation: ++this.#incarnations,
-      onWritten: (written) => this.#releaseKeys(written),
+      onWritten: (written) => this.#settle(written),
+      share:
+        persisted === undefined ? this.#budget?.open(data.state, evictable) : this.#budget?.load(data.state, evictable),
     })
     this.#claimKeys(account, data.state)
     this.#attach(account)
@@ -227,6 +239,7 @@ export class Accounts implements Store {
       throw error
     }
     this.#deleting.delete(id)
+    account.share?.close()
     for (const hash of account.keyHashes) this.#holders.delete(hash)
   }
 
@@ -235,15 +248,27 @@ export class Accounts implements Store {
     this.#evictable.add(account)
   }
 
-  #claimKeys(account: StoredAccount, { id, keys }: AccountState): void {
+  /** @throws StoreError `taken` for a key that belongs to another account. */
+  #refuseTakenKeys({ id, keys }: AccountState): void {
     for (const key of keys) {
       const holder = this.#holders.get(key.hash) ?? id
       if (holder !== id) throw new StoreError('taken', `The key "${key.id}" belongs to the account "${holder}" already`)
     }
+  }
+
+  #claimKeys(account: StoredAccount, { id, keys }: AccountState): void {
     for (const { hash } of keys) {
       this.#holders.set(hash, id)
       account.keyHashes.add(hash)
     }
+  }
+
+  /** After a write, failed or not. */
+  #settle(account: StoredAccount): void {
+    const { persisted, state, share } = account
+    if (persisted === undefined) share?.close()
+    else share?.restore(state)
+    this.#releaseKeys(account)
   }
 
   /**

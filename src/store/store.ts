@@ -68,8 +68,15 @@ export interface Store {
     accountId: string,
     decide: (state: AccountState) => Decision<AccountState, Value, Code>,
   ): Awaitable<Decision<AccountState, Value, Code>>
-  /** Replaces state and counters of the account. Without `requests`, that count continues. */
-  replace(accountId: string, state: AccountState, counters: Counters & { requests?: number }): Promise<void>
+  /**
+   * Replaces state and counters of the account. Without `requests`, that count continues. `snapshot` names the snapshot
+   * that the state comes from and shares its parts with, if it does.
+   */
+  replace(
+    accountId: string,
+    state: AccountState,
+    counters: Counters & { requests?: number; snapshot?: string },
+  ): Promise<void>
   /** Answers once the account and its keys are deleted for good. */
   delete(accountId: string): Promise<void>
   /**

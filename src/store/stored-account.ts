@@ -3,6 +3,7 @@ import { type Low, LowSync } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import type { Counting } from '../domain/counting.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
+import type { Share } from './memory-budget.ts'
 
 /** Everything that is stored of an account. */
 export interface AccountData extends Counting {
@@ -22,6 +23,8 @@ export interface StoredAccountOptions {
   evictable: boolean
   /** See `Visitor`. */
   incarnation: number
+  /** Absent where any memory may be taken. */
+  share: Share | undefined
   /** Called after each write, failed or not, before those who wait for the write continue. */
   onWritten(account: StoredAccount): void
 }
@@ -33,6 +36,7 @@ export interface StoredAccountOptions {
 export class StoredAccount {
   readonly evictable: boolean
   readonly incarnation: number
+  readonly share: Share | undefined
   /** The hashes of the keys that belong to this account, including those of a state that is not written yet. */
   readonly keyHashes = new Set<string>()
   readonly #database: AccountDatabase
@@ -48,12 +52,16 @@ export class StoredAccount {
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
-  constructor(database: AccountDatabase, { persisted, evictable, incarnation, onWritten }: StoredAccountOptions) {
+  constructor(
+    database: AccountDatabase,
+    { persisted, evictable, incarnation, share, onWritten }: StoredAccountOptions,
+  ) {
     this.#database = database
     this.#persisted = persisted
     this.#onWritten = onWritten
     this.evictable = evictable
     this.incarnation = incarnation
+    this.share = share
   }
 
   /** The latest state that was accepted; perhaps it is not written yet. */

@@ -3,7 +3,8 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { Low } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
-import { Accounts } from '../accounts.ts'
+import { Accounts, type AccountsDriver } from '../accounts.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
 import { type AccountRecord, encodeAccount } from '../record.ts'
 import type { Store } from '../store.ts'
 import { StoreError } from '../store-error.ts'
@@ -31,6 +32,8 @@ export interface FolderOptions {
    */
   skipDamaged?: ((error: StoreError) => void) | undefined
   writeFailures?: WriteFailureListener | undefined
+  /** Without it, the accounts may take any memory. */
+  budget?: MemoryBudget | undefined
 }
 
 /**
@@ -43,7 +46,7 @@ export interface FolderOptions {
 export async function openFolderStore(
   directory: string,
   settings: Pick<Settings, 'nameComparison'>,
-  { validate, durability = 'rename', skipDamaged, writeFailures }: FolderOptions = {},
+  { validate, durability = 'rename', skipDamaged, writeFailures, budget }: FolderOptions = {},
 ): Promise<Store> {
   const folder = resolve(directory)
   await makeFolder(folder, durability)
@@ -52,14 +55,15 @@ export async function openFolderStore(
   const access: FileAccess = { settings, durability, lock, failures, semaphore: new Semaphore(MAX_WRITES) }
   /** The errors of damaged files by name in lower case, because some file systems ignore case. */
   const damaged = new Map<string, StoreError>()
-  const accounts = new Accounts({
+  const driver: AccountsDriver = {
     open: (accountId, data) => new Low(fileOf(accountId), data),
     isBlocked: (accountId) => damaged.has(fileName(accountId).toLowerCase()),
     remove: (accountId) => fileOf(accountId).remove(),
     // If the folder was replaced and nobody noticed, all accounts that are not in it have to be written.
     prepareClose: () => lock.renew().catch(() => {}),
     close: () => lock.release(),
-  })
+  }
+  const accounts = new Accounts(driver, budget)
 
   function fileOf(accountId: string): AccountFile {
     const name = fileName(accountId)

@@ -1,0 +1,108 @@
+import type { AccountState, DomainGroup, DomainNature, MonitoredDomain } from '../domain/account.ts'
+import type { Fault, FaultRule } from '../domain/faults.ts'
+import type { Fixture } from '../domain/fixture.ts'
+import type { PersistentMap } from '../domain/persistent-map.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
+
+/**
+ * Approximate bytes in memory. They include the places in maps, what is counted and covered for an account, and the
+ * texts that a folder of accounts keeps of each part. A test compares them with the heap.
+ */
+const ACCOUNT = 10_000
+const DOMAIN = 600
+const FORMER_DOMAIN = 400
+const GROUP = 800
+const MEMBER = 40
+const KEY = 800
+const FAULT = 500
+/** A part of the fixture that an account remembers for a reset, and a member of a group in it. */
+const ORIGINAL = 150
+const ORIGINAL_MEMBER = 50
+/** What a map keeps so that an older version of it can be read. */
+const VERSION = 120
+
+/** The approximate bytes of an account. */
+export function weighAccount({ domains, formerDomains, groups, keys, faults, origin }: AccountState): number {
+  let weight = ACCOUNT + keys.length * KEY + weighFaults(faults) + weighOrigin(origin.fixture)
+  for (const domain of domains.values()) weight += weighDomain(domain)
+  for (const group of groups.values()) weight += weighGroup(group)
+  return weight + (formerDomains?.size ?? 0) * FORMER_DOMAIN
+}
+
+/** What a change of an account makes of its weight, in bytes. */
+export interface WeightChange {
+  /** By how much the account is heavier, or lighter if it is negative. */
+  growth: number
+  /** The weight of what only older states still hold, if any are kept. */
+  outdated: number
+}
+
+/** Compares two states of an account, of which one was made from the other. It takes time for what differs. */
+export function weighChange(before: AccountState, after: AccountState): WeightChange {
+  const change = { growth: 0, outdated: 0 }
+  addDifference(change, before.domains, after.domains, weighDomain)
+  addDifference(change, before.groups, after.groups, weighGroup)
+  addDifference(change, before.formerDomains, after.formerDomains, weighNature)
+  if (before.keys !== after.keys) change.growth += (after.keys.length - before.keys.length) * KEY
+  if (before.faults !== after.faults) change.growth += weighFaults(after.faults) - weighFaults(before.faults)
+  if (before.origin !== after.origin) {
+    change.growth += weighOrigin(after.origin.fixture) - weighOrigin(before.origin.fixture)
+  }
+  return change
+}
+
+/** The approximate bytes of a fault rule. Its text is about as long as what is in memory. */
+export const weighRule: (rule: FaultRule) => number = memoizeWeakly((rule) => FAULT + 2 * JSON.stringify(rule).length)
+
+function addDifference<Part extends object>(
+  change: WeightChange,
+  before: PersistentMap<string, Part> | undefined,
+  after: PersistentMap<string, Part> | undefined,
+  weigh: (part: Part) => number,
+): void {
+  if (before === after) return
+  const steps = before === undefined ? undefined : after?.changesSince(before)
+  if (steps === undefined) {
+    // Neither was made from the other.
+    const weight = sum(before?.values() ?? [], weigh)
+    change.growth += sum(after?.values() ?? [], weigh) - weight
+    change.outdated += weight
+    return
+  }
+  for (const [, former, present] of steps) {
+    const weight = former === undefined ? 0 : weigh(former)
+    change.growth += (present === undefined ? 0 : weigh(present)) - weight
+    change.outdated += weight + VERSION
+  }
+}
+
+function weighDomain({ features, pin }: MonitoredDomain): number {
+  return DOMAIN + (pin === undefined ? 0 : ORIGINAL) + sum(features, ({ length }) => 2 * length + 16)
+}
+
+function weighNature(_: DomainNature): number {
+  return FORMER_DOMAIN
+}
+
+function weighGroup({ name, domains }: DomainGroup): number {
+  return GROUP + 2 * name.length + MEMBER * domains.length
+}
+
+function weighFaults(faults: readonly Fault[]): number {
+  return sum(faults, ({ rule }) => weighRule(rule))
+}
+
+const weighFixture = memoizeWeakly(({ domains = [], former_domains = [], groups = [], keys = [] }: Fixture) => {
+  const parts = domains.length + former_domains.length + groups.length + keys.length
+  return ORIGINAL * parts + ORIGINAL_MEMBER * sum(groups, (group) => group.domains?.length ?? 0)
+})
+
+function weighOrigin(fixture: AccountState['origin']['fixture']): number {
+  return typeof fixture === 'string' ? 0 : weighFixture(fixture)
+}
+
+function sum<Part>(parts: Iterable<Part>, weigh: (part: Part) => number): number {
+  let total = 0
+  for (const part of parts) total += weigh(part)
+  return total
+}
