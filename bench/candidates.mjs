@@ -6,6 +6,7 @@ import { assembleRequest } from './load.mjs'
 import { portOf, startProgram } from './processes.mjs'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
+export const PROGRAM = join(HERE, '../dist/cli.js')
 
 export const [OURS, OURS_WITHOUT_JOURNAL, EXPRESS, HTTP] = [
   'dmarc-understudy',
@@ -15,9 +16,9 @@ export const [OURS, OURS_WITHOUT_JOURNAL, EXPRESS, HTTP] = [
 ]
 
 /** The service as it is shipped; requests are counted, but none is refused, and nothing is logged. */
-export function serveCommand(fixture, { port = 0, options = [], flags = [] } = {}) {
+export function serveCommand(fixture, { port = 0, options = [], flags = [], program = PROGRAM } = {}) {
   const settings = ['--log-level', 'silent', '--no-quotas', '--api-key', API_KEY, '--fixture', fixture]
-  return [...flags, join(HERE, '../dist/cli.js'), 'serve', '--port', `${port}`, ...settings, ...options]
+  return [...flags, program, 'serve', '--port', `${port}`, ...settings, ...options]
 }
 
 /** A server of this folder. */

@@ -1,4 +1,5 @@
-// What a client notices of crowds of others, and whether they leave anything behind: `npm run bench:load`.
+// What a client notices of crowds of others and of expensive work, and whether they leave anything behind:
+// `npm run bench:load`.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { constants, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,13 +7,15 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { writeFixture } from './accounts.mjs'
-import { OURS, serveCommand, serviceRequest, startCandidate } from './candidates.mjs'
+import { BURDENS, prepareBurden } from './burdens.mjs'
+import { OURS, PROGRAM, serveCommand, serviceRequest, startCandidate } from './candidates.mjs'
 import { CROWDS } from './crowds.mjs'
 import { always, drive } from './load.mjs'
 import { pinThisProcess, printed, residentMebibytes, startProgram, stopAll, stopProgram } from './processes.mjs'
 import { figure, printTable } from './table.mjs'
 
 const CROWD = fileURLToPath(new URL('crowds.mjs', import.meta.url))
+const BURDEN = fileURLToPath(new URL('burdens.mjs', import.meta.url))
 const LOAD_CORE = '1'
 const WARM_UP = 1
 /** Times the p99 of an idle server that a client may have to wait beside a crowd that it should not notice. */
@@ -20,24 +23,33 @@ const NOTICEABLE = 5
 /** MiB of resident memory that a server may have in all. */
 const MEMORY = 512
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '40' } } })
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '40' },
+    // Another build of the program, to compare with.
+    program: { type: 'string', default: PROGRAM },
+    part: { type: 'string', default: 'all' },
+  },
+})
 if (!/^\d{1,5}$/.test(values.seconds)) {
   console.error(`--seconds ${values.seconds}: must be a whole number.`)
   process.exit(2)
 }
 const folder = mkdtempSync(join(tmpdir(), 'understudy-load-'))
 try {
-  await main(Number(values.seconds) / (Object.keys(CROWDS).length + 1))
+  pinThisProcess()
+  preferThisProcess()
+  const fixture = writeFixture(join(folder, 'account.json'), { domains: 1000, groups: 20 })
+  const share = Number(values.seconds) / (Object.keys(CROWDS).length + 1)
+  if (values.part !== 'burdens') await measureCrowds(fixture, share)
+  if (values.part !== 'crowds') await measureBurdens(fixture, share)
 } finally {
   await stopAll()
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function main(seconds) {
-  pinThisProcess()
-  preferThisProcess()
-  const fixture = writeFixture(join(folder, 'account.json'), { domains: 1000, groups: 20 })
-  const { child, port } = await startCandidate(OURS, serveCommand(fixture))
+async function measureCrowds(fixture, seconds) {
+  const { child, port } = await startCandidate(OURS, serveCommand(fixture, { program: values.program }))
   await readAlone(port, WARM_UP)
   const open = countDescriptors(child.pid)
   const idle = await readAlone(port, seconds)
@@ -69,10 +81,40 @@ async function main(seconds) {
   if (noticed.length > 0 || left > 0 || grown || child.exitCode !== null) process.exitCode = 1
 }
 
+/** Each burden has a server of its own, because what it leaves behind would be a burden on the next. */
+async function measureBurdens(fixture, seconds) {
+  const rows = []
+  for (const [burden, { options }] of Object.entries(BURDENS)) {
+    const more = options?.(mkdtempSync(join(folder, 'data-'))) ?? []
+    const command = serveCommand(fixture, { program: values.program, options: more })
+    const { child, port } = await startCandidate(OURS, command)
+    await prepareBurden(burden, port)
+    await readAlone(port, WARM_UP)
+    const load = startProgram([BURDEN, burden, String(port)], { cores: LOAD_CORE })
+    await printed(load, /(there)/)
+    const { p99, longest, perSecond } = await readAlone(port, seconds)
+    const memory = residentMebibytes(child.pid)
+    const done = printed(load, /done (\d+)/)
+    load.kill('SIGTERM')
+    rows.push({
+      while: burden,
+      'p99 ms': figure(p99),
+      'longest ms': figure(longest),
+      'reads/s': figure(perSecond),
+      'acts/s': figure(Number(await done) / seconds),
+      'resident MiB': figure(memory),
+    })
+    await stopProgram(child)
+  }
+  printTable(rows)
+}
+
 /** One client, with one request at a time. */
 async function readAlone(port, seconds) {
-  const { answers, wall, p99 } = await drive(port, always(serviceRequest('GET', '/domaingroups'), 1), { seconds })
-  return { p99, perSecond: answers / wall }
+  const { answers, wall, p99, longest } = await drive(port, always(serviceRequest('GET', '/domaingroups'), 1), {
+    seconds,
+  })
+  return { p99, longest, perSecond: answers / wall }
 }
 
 /** The crowds have the core that this process measures on; where it may, it goes first. */

@@ -78,7 +78,13 @@ export async function drive(port, sequences, { seconds = ENDLESS, answers = ENDL
   const wall = (performance.now() - began) / 1000
   for (const client of clients) client.close()
   counts.latencies.sort((one, other) => one - other)
-  return { answers: counts.answers, wall, p99: counts.latencies[Math.floor(counts.latencies.length * 0.99)] }
+  const { latencies } = counts
+  return {
+    answers: counts.answers,
+    wall,
+    p99: latencies[Math.floor(latencies.length * 0.99)],
+    longest: latencies.at(-1),
+  }
 }
 
 /** Where each sequence goes on: one that adds and removes in turn must not add twice. */
