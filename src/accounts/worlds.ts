@@ -6,7 +6,7 @@ import { clockAt, timeOn } from '../domain/clock.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
-import type { MemoryBudget } from '../store/memory-budget.ts'
+import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, createAccount, recreateAccount } from './creation.ts'
@@ -136,6 +136,12 @@ export class Worlds {
         ? this.#histories.values()
         : [this.#histories.get(account), this.#histories.get(undefined)].filter((each) => each !== undefined)
     return mergeCoverage(coveragesOf(histories), contract)
+  }
+
+  /** The memory that accounts with their snapshots, and the journal, take and may take. */
+  get memory(): { accounts: BudgetUse | undefined; journal: BudgetUse } {
+    const { journal } = this
+    return { accounts: this.#deps.budget?.use, journal: { used: journal.weight, limit: journal.limits.total } }
   }
 
   /** How many requests fault rules have acted on since the start. */

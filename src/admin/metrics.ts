@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import { reportCoverage } from '../coverage/report.ts'
 import { hasPassed } from '../journal/verdict.ts'
+import type { BudgetUse } from '../store/memory-budget.ts'
 import type { ControlDeps } from './handler.ts'
 
 let ofProcess: Registry | undefined
@@ -57,6 +58,12 @@ export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Pro
     help: 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was held to it.',
     registers: [registry],
   }).set(hasPassed(counts) ? 1 : 0)
+  const memory = (name: string, help: string, pick: (use: BudgetUse) => number) => {
+    const gauge = new Gauge({ name, help, labelNames: ['part'] as const, registers: [registry] })
+    for (const [part, use] of Object.entries(worlds.memory)) if (use !== undefined) gauge.set({ part }, pick(use))
+  }
+  memory('dmarc_understudy_memory_bytes', 'Approximate memory that is taken.', ({ used }) => used)
+  memory('dmarc_understudy_memory_limit_bytes', 'Memory that may be taken, see --max-memory.', ({ limit }) => limit)
   new Gauge({
     name: 'dmarc_understudy_accounts',
     help: 'Accounts, including sandboxes.',

@@ -76,7 +76,13 @@ describe('the metrics', () => {
     await service.get('/domains').catch(() => {})
     await service.get('/domains')
     await service.send('GET', '/domains', undefined, withKey('sandbox_short'))
-    const names = ['requests_total', 'exchanges_total', 'journal_forgotten_total', 'request_seconds_total', 'fault_hits_total']
+    const names = [
+      'requests_total',
+      'exchanges_total',
+      'journal_forgotten_total',
+      'request_seconds_total',
+      'fault_hits_total',
+    ]
     const before = await read(service)
     expect(names.slice(0, 2).map((name) => total(before, name))).toEqual([3, 3])
     expect(total(before, 'fault_hits_total')).toBe(1)
@@ -95,6 +101,16 @@ describe('the metrics', () => {
     }
     await service.get('/domains')
     expect(total(await read(service), 'requests_total')).toBe(4)
+  })
+
+  it('show the memory that accounts and the journal take, and may take', async () => {
+    const service = await startObserved({ maxMemory: 64 * 2 ** 20, store: undefined })
+    const before = await read(service)
+    expect(total(before, 'memory_limit_bytes')).toBe(64 * 2 ** 20)
+    await service.send('POST', '/domains', { domains: ['one.example', 'two.example'] })
+    const after = await read(service)
+    expect(total(after, 'memory_bytes') - total(before, 'memory_bytes')).toBeGreaterThan(2_000)
+    expect(total(after, 'memory_bytes') - total(before, 'memory_bytes')).toBeLessThan(6_000)
   })
 
   it('name no account and no secret', async () => {
