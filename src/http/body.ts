@@ -7,6 +7,7 @@ import { findDuplicateField } from '../ground/duplicate-fields.ts'
 import { pointTo } from '../ground/json.ts'
 import { acceptsType, BYTE_ORDER_MARK, createDecoder } from './charset.ts'
 import type { Content } from './content.ts'
+import { Reception } from './reception.ts'
 
 /** A body that was read: a JSON value, or why it is none. `content` is what was received, acceptable or not. */
 type ReadBody = { ok: true; value: unknown; content: Content } | (Refusal & { content?: Content })
@@ -23,15 +24,7 @@ export interface MediaFields {
   'content-encoding'?: string | undefined
 }
 
-const NOTHING = Buffer.alloc(0)
-
-/** A request whose body may have arrived before anybody asks for it. */
-export interface Arrival {
-  /** Whether it has, all of it. */
-  isWhole: boolean
-  /** What has arrived, where that is something. */
-  arrived: Buffer | undefined
-}
+const ofProcess = new Reception()
 
 /** Reads bodies by the settings of an API. */
 export interface BodyReader {
@@ -52,7 +45,8 @@ export interface BodyReader {
   ): ReadBody | undefined
 }
 
-export function createBodyReader(settings: BodySettings): BodyReader {
+/** `reception` is shared with the other readers of the process. */
+export function createBodyReader(settings: BodySettings, reception = ofProcess): BodyReader {
   const { bodyLimit, unreadBodies, duplicateFields, byteOrderMark } = settings
   const decode = createDecoder(settings)
   const parse = duplicateFields === 'last' ? parseLast : parseUnique
@@ -75,7 +69,7 @@ export function createBodyReader(settings: BodySettings): BodyReader {
       const { headers } = request
       const problem = findMediaProblem(headers, settings)
       if (problem !== undefined) return refuse(problem)
-      return whenReady(readBytes(request, bodyLimit), (bytes) =>
+      return whenReady(reception.read(request, bodyLimit), (bytes) =>
         bytes === undefined ? refuse(tooLarge(bodyLimit)) : parseBytes(bytes, headers['content-type']),
       )
     },
@@ -130,44 +124,4 @@ export function tooLarge(limit: number): Problem {
 /** RFC 9112 §6.3: a request without either field has no body. */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
-/** The bytes of the body, or `undefined` as soon as there are more than `limit`; the rest is then read past. */
-function readBytes(request: IncomingMessage & Partial<Arrival>, limit: number): Awaitable<Buffer | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > limit) {
-    request.resume()
-    return undefined
-  }
-  if (request.isWhole) {
-    const { arrived = NOTHING } = request
-    return arrived.length > limit ? undefined : arrived
-  }
-  return new Promise((resolve, reject) => {
-    // It may have been lost while it waited for its turn behind another on the same connection.
-    if (request.destroyed) return reject(new ClientGone())
-    const chunks: Buffer[] = []
-    let length = 0
-    function take(chunk: Buffer): void {
-      length += chunk.length
-      if (length <= limit) {
-        chunks.push(chunk)
-        return
-      }
-      request.off('data', take)
-      request.resume()
-      resolve(undefined)
-    }
-    request.on('data', take)
-    request.once('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
-    // Whatever breaks a body off, be it a lost connection or a bad chunk, leaves nobody to answer.
-    request.once('error', () => reject(new ClientGone()))
-    request.once('close', () => {
-      if (!request.complete) reject(new ClientGone())
-    })
-  })
-}
-
-/** The client left before its request was complete, so there is nobody to answer. */
-export class ClientGone extends Error {
-  override name = 'ClientGone'
 }

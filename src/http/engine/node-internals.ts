@@ -1,7 +1,7 @@
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import express, { type Request, type Response } from 'express'
-import type { Arrival } from '../body.ts'
+import type { Arrival } from '../reception.ts'
 
 // Everything in this file relies on parts of Node.js and of Express that neither of them documents. Each piece says what
 // it is for, and what it is worth as a share of the time of a small request. A test for each of them, in

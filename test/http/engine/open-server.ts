@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { Arrival } from '../../../src/http/body.ts'
 import { contentOf } from '../../../src/http/content.ts'
 import type { RequestHandler } from '../../../src/http/engine/connection.ts'
 import { closeServer, createHttpServer, listen } from '../../../src/http/engine/http-server.ts'
 import { post } from '../../../src/http/engine/outbox.ts'
+import type { Arrival } from '../../../src/http/reception.ts'
 
 export type ExpressRequest = IncomingMessage & Partial<Arrival> & { app?: { enabled(setting: string): boolean } }
 
