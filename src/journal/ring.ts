@@ -47,17 +47,6 @@ export class Ring {
     return this.#first - first
   }
 
-  /** From the oldest to the newest. */
-  list(): Entry[] {
-    const start = this.#first % this.#limit
-    const end = start + this.#next - this.#first
-    const inOrder =
-      end <= this.#limit
-        ? this.#slots.slice(start, end)
-        : [...this.#slots.slice(start), ...this.#slots.slice(0, end - this.#limit)]
-    return inOrder as Entry[]
-  }
-
   /** The entry with a number; `undefined` where it was dropped, or where none came yet. */
   at(number: number): Entry | undefined {
     return number >= this.#first && number < this.#next ? this.#slots[number % this.#limit] : undefined
