@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { RequestReport } from '../../src/journal/description.ts'
+import { Journal } from '../../src/journal/journal.ts'
 import { withKey } from '../support/account.ts'
 import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
+import { sendRequest } from '../support/request.ts'
+import { API_KEY } from '../support/service.ts'
 import { CLOSE, requestBytes } from '../support/wire.ts'
 
 interface Event {
@@ -108,6 +111,25 @@ describe('a stream of events', () => {
     for (let number = 0; number < 300; number++) await service.send('POST', '/domaingroups', { name })
     const reader = await Reader.open(service, '/events', '0')
     expect((await reader.take(300)).map(({ id }) => Number(id))).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
+  })
+
+  it('reads a full journal as fast as its reader does, and brings what comes meanwhile, in order', async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    const body = '\u0001'.repeat(10_240)
+    const send = (number: number, key = API_KEY) =>
+      sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, { authorization: `Bearer ${key}` })
+    for (let number = 1; number <= 800; number++) await send(number)
+    const described = vi.spyOn(Journal.prototype, 'redactorFor')
+    onTestFinished(() => described.mockRestore())
+    const reader = await Reader.open(service, '/events', '0')
+    for (let round = 0; round < 200; round++) await new Promise((resolve) => setImmediate(resolve))
+    // The rest is still in the journal, which nobody has copied.
+    expect(described.mock.calls.length).toBeLessThan(500)
+    for (let number = 801; number <= 1_000; number++) await send(number, number % 2 === 0 ? 'sandbox_late' : API_KEY)
+    const expected = Array.from({ length: 1_000 }, (_, index) => `n=${index + 1}`)
+    expect(queries(await reader.take(1_000))).toEqual(expected)
+    await send(1_001)
+    expect(queries(await reader.take(1))).toEqual(['n=1001'])
   })
 
   it('goes on beside many others, which come and go', async () => {
