@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
@@ -104,6 +105,15 @@ describe('A list', () => {
     const { status, error } = await askControl(await startService(), 'GET', `${path}?${query}`)
     expect([status, error.message]).toEqual([400, message])
   })
+})
+
+it('The documentation says how long a page is', () => {
+  const said = readFileSync('docs/control-plane.md', 'utf8').replaceAll(/\s+/g, ' ')
+  expect(said).toContain(`A page has ${pageDefault} items, or as many as \`limit\` says`)
+  expect(said).toContain(`which is at most ${pageLimit.toLocaleString('en')}.`)
+  expect(said).toContain(`longer than about ${pageBytes / 2 ** 20} MiB`)
+  const limits = readFileSync('docs/limitations.md', 'utf8').replaceAll(/\s+/g, ' ')
+  expect(limits).toContain(`at most ${pageLimit.toLocaleString('en')} items and about ${pageBytes / 2 ** 20} MiB`)
 })
 
 describe('The pages of a journal', () => {
