@@ -6,6 +6,8 @@ import type { Journal } from '../journal/journal.ts'
 
 /** In milliseconds. A comment is sent so often, because a proxy would close a silent stream. */
 const HEARTBEAT = 15_000
+/** For how many heartbeats a reader may take nothing, before it is cut off. */
+const PATIENCE = 4
 /**
  * New entries that may wait for a slow reader. If there are more, the stream is closed, and the reader can resume it
  * with `Last-Event-ID`.
@@ -40,6 +42,8 @@ export function streamEntries(
   let waiting: Entry[] = []
   let next = 0
   let flowing = true
+  /** How many heartbeats came since the reader has taken something. */
+  let missedBeats = 0
 
   /** Writes waiting entries until the connection's buffer is full. */
   function pump(): void {
@@ -75,7 +79,10 @@ export function streamEntries(
 
   response.write(': the requests as they happen\n\n')
   const unsubscribe = journal.subscribe(take)
-  const heartbeat = setInterval(() => flowing && response.write(': still here\n\n'), HEARTBEAT)
+  const heartbeat = setInterval(() => {
+    if (flowing) response.write(': still here\n\n')
+    else if (++missedBeats === PATIENCE) response.destroy()
+  }, HEARTBEAT)
   heartbeat.unref()
   function end(): void {
     leave()
@@ -89,6 +96,7 @@ export function streamEntries(
   stopping.addEventListener('abort', end, { once: true })
   response.on('drain', () => {
     flowing = true
+    missedBeats = 0
     pump()
   })
   response.once('close', leave)

@@ -174,6 +174,29 @@ describe('a stream of events', () => {
     expect(sent).toBeLessThan(4_000)
   }, 60_000)
 
+  it('is cut for a reader who takes nothing for a minute, however much it has missed', async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    const name = 'x'.repeat(10_000)
+    for (let number = 0; number < 1_000; number++) await service.send('POST', '/domaingroups', { name })
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { hostname, port } = new URL(service.adminUrl)
+    const idle = connect(Number(port), hostname)
+    onTestFinished(() => void idle.destroy())
+    idle.on('error', () => {})
+    idle.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\nLast-Event-ID: 0\r\n\r\n`)
+    await once(idle, 'readable')
+    for (let round = 0; round < 200; round++) await new Promise((resolve) => setImmediate(resolve))
+    await vi.advanceTimersByTimeAsync(45_000)
+    await vi.advanceTimersByTimeAsync(15_000)
+    let bytes = 0
+    idle.on('data', (chunk) => {
+      bytes += chunk.length
+    })
+    await once(idle, 'close')
+    expect(bytes).toBeLessThan(1_000 * 20_000)
+  })
+
   it('ends when the server stops', async () => {
     const service = await startObserved()
     const reader = await Reader.open(service)
