@@ -4,8 +4,8 @@ import { it } from '../support/program.ts'
 import { sendRequest } from '../support/request.ts'
 
 const BODY = '\u0001'.repeat(10_240)
-/** In milliseconds. A page is 8 MiB, and to make it takes longer than this. */
-const LONGEST_PAUSE = 50
+/** So many entries, with two bodies and a rule of 60 KiB as JSON, are longer than any text can be: 2^29 characters. */
+const ENTRIES = 3_200
 
 /** Fetches a page as bytes: to parse it here would take longer than to make it there. */
 function fetchPage(url: string): Promise<{ status: number; bytes: number; next: string | undefined }> {
@@ -25,9 +25,7 @@ function fetchPage(url: string): Promise<{ status: number; bytes: number; next: 
   })
 }
 
-it('a journal that is full to its limit in bytes is read in pages, and keeps nobody waiting', async ({
-  serveProcess,
-}) => {
+it('a journal that is longer than any text is read in pages, and nobody waits for a page', async ({ serveProcess }) => {
   const { baseUrl } = await serveProcess([
     '--journal',
     '1000000',
@@ -43,13 +41,11 @@ it('a journal that is full to its limit in bytes is read in pages, and keeps nob
     respond: { status: 500, body: BODY },
     phase: 'after',
   })
-  for (let sent = 0; sent < 13_000; sent += 50) {
+  for (let sent = 0; sent < ENTRIES; sent += 50) {
     await Promise.all(
       Array.from({ length: 50 }, () => sendRequest('POST', `${baseUrl}/domains`, BODY, { authorization })),
     )
   }
-  const count = (await sendRequest('GET', `${adminUrl}/requests?limit=1`)).body.data.count as number
-  expect(count).toBeGreaterThan(5_000)
 
   let isRead = false
   const pauses: number[] = []
@@ -72,15 +68,17 @@ it('a journal that is full to its limit in bytes is read in pages, and keeps nob
     query = `&before=${page.next}`
   }
   const milliseconds = performance.now() - began
+  const ofPage = milliseconds / pages
   isRead = true
   await knocking
   pauses.sort((one, other) => one - other)
   const [usual, nearlyAll] = [pauses[pauses.length >> 1] ?? 0, pauses[Math.floor(pauses.length * 0.99)] ?? 0]
   console.info(
-    `A journal of ${count} long bodies: ${pages} pages, ${Math.round(bytes / 1e6)} MB in ${Math.round(milliseconds)} ms; ` +
+    `A journal of ${ENTRIES} long bodies: ${pages} pages, ${Math.round(bytes / 1e6)} MB in ${Math.round(milliseconds)} ms; ` +
       `another client waits ${usual.toFixed(1)} ms, 99 of 100 times less than ${nearlyAll.toFixed(1)} ms`,
   )
-  // More than any text can have: 2^29 characters.
   expect(bytes).toBeGreaterThan(2 ** 29)
-  expect(nearlyAll).toBeLessThan(LONGEST_PAUSE)
+  // Ratios, because another program may take half of the machine.
+  expect(usual).toBeLessThan(ofPage / 5)
+  expect(nearlyAll).toBeLessThan(ofPage)
 }, 120_000)
