@@ -130,10 +130,8 @@ export class Journal {
   find(requestId: string): Entry | undefined {
     let found: Entry | undefined
     for (const ring of this.#rings.values()) {
-      for (const entry of walk([ring], Number.POSITIVE_INFINITY, -1)) {
-        if (found !== undefined && entry.ordinal < found.ordinal) break
-        if (entry.requestId === requestId) found = entry
-      }
+      const entry = ring.find(requestId)
+      if (entry !== undefined && entry.ordinal > (found?.ordinal ?? 0)) found = entry
     }
     return found
   }

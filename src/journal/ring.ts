@@ -63,6 +63,15 @@ export class Ring {
     return low
   }
 
+  /** The newest entry with this request id. */
+  find(requestId: string): Entry | undefined {
+    for (let number = this.#next - 1; number >= this.#first; number--) {
+      const entry = this.#slots[number % this.#limit]
+      if (entry?.requestId === requestId) return entry
+    }
+    return undefined
+  }
+
   #drop(): void {
     const place = this.#first % this.#limit
     const dropped = this.#slots[place]
