@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
 import { withKey } from '../support/account.ts'
 import { addFault, askControl, controlApi, readPages } from '../support/control-plane.ts'
+import { recordingLog } from '../support/recording-log.ts'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
 
@@ -181,5 +183,27 @@ describe('The pages of rules with long bodies', () => {
     expect(text.length).toBeLessThan(pageBytes + 10_000)
     expect(data.count).toBe(30)
     expect((await readPages(service, '/accounts/default/faults')).flat()).toHaveLength(30)
+  })
+})
+
+describe('A list with an item that the document forbids', () => {
+  it('is cut off where its beginning is sent already, and is answered 500 where it is short', async () => {
+    const store = openMemoryStore()
+    const log = recordingLog()
+    const service = await startService({ store, log })
+    // So many are sent in several chunks.
+    const count = 400
+    for (let number = 1; number <= count; number++) await askControl(service, 'POST', '/accounts', { fixture: 'empty' })
+    const { read } = store
+    store.read = async (id) => {
+      const account = await read.call(store, id)
+      return id === `account-${count}` ? { ...account, seed: -1 } : account
+    }
+    const url = `${new URL(service.baseUrl).origin}/__admin/accounts`
+    await expect(sendRequest('GET', `${url}?limit=${pageLimit}`)).rejects.toThrow(/aborted|socket hang up|ECONNRESET/)
+    const { status, error } = await askControl(service, 'GET', `/accounts?limit=2&after=account-${count - 1}`)
+    expect([status, error.code]).toEqual([500, 'internal_error'])
+    const violation = { err: expect.objectContaining({ message: expect.stringContaining('violates the document') }) }
+    expect(log.errors).toMatchObject([violation, violation])
   })
 })
