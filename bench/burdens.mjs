@@ -14,6 +14,10 @@ const LISTENERS = 5
 /** A body as long as the journal keeps one, of characters that JSON writes as six. It is no JSON. */
 const LONG = '\u0001'.repeat(10_000)
 
+/** About how many such requests are on a page, which has at most 8 MiB. */
+const PAGE = 130
+let pages = 0
+
 /**
  * Burden → the options of the server, what is done before (`prepare`), what is done meanwhile (`act`, over and over on
  * each of `clients` connections), and how many connections listen to events.
@@ -31,14 +35,14 @@ export const BURDENS = {
       }
     },
   },
-  'a journal full of long bodies is listed': {
+  'a journal full of long bodies is listed, page after page': {
     clients: 1,
     async prepare(send) {
       // The client that measures would push them out of the journal of its own account.
       await send(controlRequest('POST', '/accounts', { id: 'long', api_key: 'key-of-long' }))
       for (let index = 0; index < 1_000; index++) await send(rawPost(LONG, 'key-of-long'))
     },
-    act: () => controlRequest('GET', '/accounts/long/requests?limit=1000'),
+    act: () => controlRequest('GET', `/accounts/long/requests?limit=1000&before=${1_001 - PAGE * (pages++ % 8)}`),
   },
   'bodies of 8 MiB are imported': {
     clients: 1,

@@ -36,7 +36,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   cli: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:os', 'node:util', 'js-yaml', 'pino'],
   start: ['node:events', 'node:http'],
   service: ['node:http', 'node:net'],
-  admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:timers/promises', 'node:url', 'prom-client'],
+  admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],
   faults: ['node:http', 'node:net'],
   explain: ['node:url', 'node:zlib'],
   accounts: ['node:fs', 'node:fs/promises', 'node:path', '@faker-js/faker'],

@@ -8,15 +8,20 @@ import { isObject } from '../ground/json.ts'
 import { deriveKey, findPublicKey } from '../ground/secrets.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
-import { type AccountHandler, type ControlCall, done, type Handler } from './handler.ts'
+import { type AccountHandler, type ControlCall, done, type Handler, listed } from './handler.ts'
+import { reports, selectPage } from './paging.ts'
 import { invalid, unknownName } from './refusals.ts'
 import type { AccountReport } from './reports.ts'
 
 export const listAccounts: Handler = async (call) => {
-  const read = await Promise.allSettled((await call.store.list()).map((id) => call.store.read(id)))
+  const ids = await call.store.list()
+  const page = await selectPage(call, { items: ids, count: ids.length, idOf: (id) => id })
+  if (!page.ok) return page
+  const read = await Promise.allSettled(page.items.map((id) => call.store.read(id)))
   // An account may have been deleted since the list was made.
-  const accounts = read.flatMap((each) => (each.status === 'fulfilled' ? [reportAccount(call, each.value)] : []))
-  return done({ accounts, count: accounts.length })
+  const accounts = read.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const items = reports(accounts, (account) => reportAccount(call, account))
+  return listed('accounts', items, { count: ids.length, next: page.next })
 }
 
 export const createAccount: Handler = async (call) => {

@@ -12,6 +12,7 @@ import { queryOf, readParameters, readTarget, splitTarget } from '../http/target
 import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
 import { createGuard } from './guard.ts'
+import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
 import { describeHealth, PAGES, type Page } from './pages.ts'
 import { describeRefusal } from './refusals.ts'
@@ -56,6 +57,8 @@ interface Answer {
 }
 
 const JSON_TYPE = 'application/json'
+/** The headers of every response. */
+const UNIFORM_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
 // Written here, because the document with the other messages may be what could not be loaded.
 const failure = { code: 'internal_error', message: 'The server failed to answer; its log has the reason.' }
@@ -127,11 +130,14 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     }
     const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body })
     if (!outcome.ok) return sendAnswer(request, response, answerRefusal(control, operation, outcome))
-    const success = { success: true, data: outcome.data }
-    const answer = validated(operation, { status: operation.success.status, body: success })
-    if (outcome.write === undefined) return sendAnswer(request, response, answer)
-    const text = `{"success":true,"data":${outcome.write()}}`
-    send(request, response, answer.status, { 'Content-Type': JSON_TYPE }, text)
+    const { status } = operation.success
+    const check = (data: unknown) => validated(operation, { status, body: { success: true, data } })
+    if ('data' in outcome) return sendAnswer(request, response, check(outcome.data))
+    const headers = { 'Content-Type': JSON_TYPE }
+    await sendParts(request, response, writeList(outcome.list, check), {
+      head: () => void response.writeHead(status, { ...headers, ...UNIFORM_HEADERS }),
+      send: (text) => send(request, response, status, headers, text),
+    })
   }
 
   async function stream(
@@ -226,11 +232,6 @@ function send(
   text: string,
 ): void {
   const body = Buffer.from(text)
-  response.writeHead(status, {
-    ...headers,
-    'Content-Length': body.length,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  })
+  response.writeHead(status, { ...headers, 'Content-Length': body.length, ...UNIFORM_HEADERS })
   response.end(request.method === 'HEAD' ? undefined : body)
 }

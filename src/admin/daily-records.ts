@@ -1,18 +1,18 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Contract } from '../contract/contract.ts'
 import type { AccountState, MonitoredDomain } from '../domain/account.ts'
 import { type DmarcRecord, refreshDay, refreshOf } from '../domain/dmarc.ts'
-import { readDay, writeDay } from '../domain/iso-8601.ts'
+import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
 import { recordsFrom } from '../figures/figures.ts'
+import { Turns } from '../ground/turns.ts'
 import type { AdminRefusal } from './codes.ts'
-import { type AccountCall, type AccountHandler, done } from './handler.ts'
+import { type AccountCall, type AccountHandler, listed } from './handler.ts'
 import { invalid } from './refusals.ts'
 import type { DailyRecords } from './reports.ts'
 
 /** The longest period, in days: a year. */
 const PERIOD = 366
-/** How many records are computed before others have their turn; about 10 ms. */
-const TURN = 2000
+/** How many records are written at once. */
+const PIECE = 500
 
 interface Period {
   from: number
@@ -25,21 +25,18 @@ export const listDailyRecords: AccountHandler = async (call) => {
   if ('ok' in period) return period
   const { from, to } = period
   const days = Array.from({ length: to - from + 1 }, (_, index): DailyRecords => {
-    return { date: writeDay(from + index), records: [] }
+    return { date: writeDate(from + index), records: [] }
   })
   const today = refreshDay(now, contract.settings.refresh)
-  let computed = 0
+  const turns = new Turns()
   for (const domain of [...account.domains.values()]) {
     const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract)))
     for (const [index, record] of recordsFrom(account, domain, earliest, to, contract).entries()) {
       if (record !== undefined) days[earliest - from + index]?.records.push(record)
     }
-    computed += days.length
-    if (computed < TURN) continue
-    computed = 0
-    await setImmediate()
+    if (turns.isOver()) await turns.next()
   }
-  return done({ days }, () => writeDays(days, contract))
+  return listed('days', days, {}, (day) => writeDay(day as DailyRecords, contract))
 }
 
 /** The first refresh at which a domain was monitored. */
@@ -53,10 +50,10 @@ function readPeriod({ account, query, limits: { recordsLimit } }: AccountCall): 
   const [from, to] = [readDay(query['from'] ?? ''), readDay(query['to'] ?? '')]
   if (from === undefined) return invalid('from', query['from'], 'no-day')
   if (to === undefined) return invalid('to', query['to'], 'no-day')
-  if (to < from) return invalid('to', query['to'], 'order', { from: writeDay(from) })
+  if (to < from) return invalid('to', query['to'], 'order', { from: writeDate(from) })
   const count = to - from + 1
   if (count > PERIOD)
-    return invalid('to', query['to'], 'period', { limit: PERIOD, count, latest: writeDay(from + PERIOD - 1) })
+    return invalid('to', query['to'], 'period', { limit: PERIOD, count, latest: writeDate(from + PERIOD - 1) })
   return checkSize(account, { from, to }, recordsLimit)
 }
 
@@ -64,15 +61,19 @@ function checkSize({ domains }: AccountState, period: Period, limit: number): Pe
   const count = (period.to - period.from + 1) * domains.size
   if (count <= limit) return period
   const days = Math.floor(limit / domains.size)
-  return invalid('to', writeDay(period.to), 'records', { limit, count, domains: domains.size, days })
+  return invalid('to', writeDate(period.to), 'records', { limit, count, domains: domains.size, days })
 }
 
-/** With the records as GET /dmarc writes them. */
-function writeDays(days: readonly DailyRecords[], { operations }: Contract): string {
+/** A day in parts, with the records as GET /dmarc writes them. */
+function* writeDay({ date, records }: DailyRecords, { operations }: Contract): Generator<string> {
   const operation = operations.find(({ id }) => id === 'listDmarc')
-  const write = (records: readonly DmarcRecord[]) => {
-    const text = operation?.success.write({ data: records }) ?? JSON.stringify({ data: records })
-    return text.slice('{"data":'.length, -1)
+  const write = (piece: readonly DmarcRecord[]) => {
+    const text = operation?.success.write({ data: piece }) ?? JSON.stringify({ data: piece })
+    return text.slice('{"data":['.length, -']}'.length)
   }
-  return `{"days":[${days.map(({ date, records }) => `{"date":"${date}","records":${write(records)}}`).join(',')}]}`
+  yield `{"date":"${date}","records":[`
+  for (let from = 0; from < records.length; from += PIECE) {
+    yield (from === 0 ? '' : ',') + write(records.slice(from, from + PIECE))
+  }
+  yield ']}'
 }

@@ -4,6 +4,7 @@ import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import type { Api } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { valueAt } from '../ground/json.ts'
+import { readLimits } from './document.ts'
 
 /** The build makes it from src/dashboard. The path is right from the sources and from the built program. */
 const PAGE = new URL('../../dist/dashboard.html', import.meta.url)
@@ -26,6 +27,7 @@ export interface PageFacts {
   policies: readonly string[]
   connections: readonly string[]
   corruptions: readonly string[]
+  pageLimit: number
 }
 
 /**
@@ -57,8 +59,8 @@ export async function readDashboard(contract: Contract, api: Api): Promise<Dashb
   }
 }
 
-function describeContract({ basePath, operations, settings }: Contract, { document }: Api): PageFacts {
-  const choices = (pointer: string) => valueAt(document.resolved, `/components/schemas${pointer}/enum`) as string[]
+function describeContract({ basePath, operations, settings }: Contract, api: Api): PageFacts {
+  const choices = (pointer: string) => valueAt(api.document.resolved, `/components/schemas${pointer}/enum`) as string[]
   return {
     basePath,
     plans: settings.plans.order,
@@ -70,6 +72,7 @@ function describeContract({ basePath, operations, settings }: Contract, { docume
     policies: choices('/Pin/properties/p'),
     connections: choices('/FaultRule/properties/connection'),
     corruptions: choices('/FaultRule/properties/corrupt'),
+    pageLimit: readLimits(api).pageLimit,
   }
 }
 

@@ -46,6 +46,9 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'keysPerAccount',
   'recordsLimit',
   'answerLimit',
+  'pageDefault',
+  'pageLimit',
+  'pageBytes',
 ]
 
 /** The limits that the settings of the document give. */

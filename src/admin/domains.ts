@@ -9,29 +9,27 @@ import { recordOn } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { answerPage } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
 import type { DomainReport, MonitoredDomainReport } from './reports.ts'
 
 /** Days before and after today for which the events of a domain are listed. */
 const EVENTS = { before: 60, after: 90 }
-const PAGE = 100
+/** About how many bytes the report of a domain takes as JSON, without its features. */
+const REPORT = 2_000
 
 export const listMonitoredDomains: AccountHandler = (call) => {
-  const { account, query } = call
-  const { after, limit = PAGE } = query
-  if (after !== undefined && !account.domains.has(after)) return notFound('domain', after)
-  const page: MonitoredDomain[] = []
-  let isReached = after === undefined
-  let next: string | null = null
-  for (const domain of account.domains.values()) {
-    if (isReached && page.length === Number(limit)) {
-      next = page.at(-1)?.name ?? null
-      break
-    }
-    if (isReached) page.push(domain)
-    isReached ||= domain.name === after
-  }
-  return done({ domains: page.map((domain) => reportDomain(call, domain)), count: account.domains.size, next })
+  const { domains } = call.account
+  const list = { items: domains.values(), count: domains.size, idOf, sizeOf }
+  return answerPage(call, 'domains', list, (domain) => reportDomain(call, domain))
+}
+
+function idOf({ name }: MonitoredDomain): string {
+  return name
+}
+
+function sizeOf({ features }: MonitoredDomain): number {
+  return REPORT + Buffer.byteLength(JSON.stringify(features))
 }
 
 function reportDomain({ account, contract, now }: AccountCall, domain: MonitoredDomain): MonitoredDomainReport {

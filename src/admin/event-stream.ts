@@ -6,6 +6,8 @@ import type { Journal } from '../journal/journal.ts'
 
 /** In milliseconds. A comment is sent so often, because a proxy would close a silent stream. */
 const HEARTBEAT = 15_000
+/** For how many heartbeats a reader may take nothing, before it is cut off. */
+const PATIENCE = 4
 /**
  * New entries that may wait for a slow reader. If there are more, the stream is closed, and the reader can resume it
  * with `Last-Event-ID`.
@@ -35,21 +37,31 @@ export function streamEntries(
     response.end()
     return
   }
-  const former = entriesSince(request.headers['last-event-id'], journal, account)
-  const limit = former.length + BACKLOG
-  let waiting = former
+  const missed = entriesAfter(request.headers['last-event-id'], journal, account)
+  let caughtUp = false
+  let waiting: Entry[] = []
   let next = 0
   let flowing = true
+  /** How many heartbeats came since the reader has taken something. */
+  let missedBeats = 0
 
   /** Writes waiting entries until the connection's buffer is full. */
   function pump(): void {
-    while (flowing && next < waiting.length) {
-      const entry = waiting[next++]
-      if (entry !== undefined) flowing = response.write(eventOf(entry))
+    while (flowing) {
+      const entry = nextMissed() ?? waiting[next++]
+      if (entry === undefined) break
+      flowing = response.write(eventOf(entry))
     }
     if (next < waiting.length) return
     waiting = []
     next = 0
+  }
+
+  function nextMissed(): Entry | undefined {
+    if (caughtUp) return undefined
+    const { value, done } = missed.next()
+    caughtUp = done === true
+    return value ?? undefined
   }
 
   function eventOf(entry: Entry): string {
@@ -58,15 +70,19 @@ export function streamEntries(
   }
 
   function take(entry: Entry): void {
-    if (account !== undefined && entry.account !== account) return
+    // Until the reader has caught up, new entries are read from the journal.
+    if (!caughtUp || (account !== undefined && entry.account !== account)) return
     waiting.push(entry)
-    if (waiting.length - next > limit) response.destroy()
+    if (waiting.length - next > BACKLOG) response.destroy()
     else pump()
   }
 
   response.write(': the requests as they happen\n\n')
   const unsubscribe = journal.subscribe(take)
-  const heartbeat = setInterval(() => flowing && response.write(': still here\n\n'), HEARTBEAT)
+  const heartbeat = setInterval(() => {
+    if (flowing) response.write(': still here\n\n')
+    else if (++missedBeats === PATIENCE) response.destroy()
+  }, HEARTBEAT)
   heartbeat.unref()
   function end(): void {
     leave()
@@ -80,14 +96,30 @@ export function streamEntries(
   stopping.addEventListener('abort', end, { once: true })
   response.on('drain', () => {
     flowing = true
+    missedBeats = 0
     pump()
   })
   response.once('close', leave)
   pump()
 }
 
-/** The entries after the last event of a reader; none for a reader without one. */
-function entriesSince(lastEventId: string | string[] | undefined, journal: Journal, account: string | undefined) {
-  const last = /^\d+$/.test(String(lastEventId)) ? Number(lastEventId) : Number.POSITIVE_INFINITY
-  return journal.list(account).filter(({ ordinal }) => ordinal > last)
+/**
+ * The entries after the last event of a reader; none for a reader without one. They are read from the journal one by one,
+ * with those that come meanwhile. What the journal drops before its turn is left out.
+ */
+function* entriesAfter(
+  lastEventId: string | string[] | undefined,
+  journal: Journal,
+  account: string | undefined,
+): Generator<Entry, void, undefined> {
+  let last = /^\d+$/.test(String(lastEventId)) ? Number(lastEventId) : Number.POSITIVE_INFINITY
+  while (last < journal.recorded) {
+    // A later entry may be the first one of its account, which the walk does not reach.
+    const newest = journal.recorded
+    for (const entry of journal.oldestFirst(account, last)) {
+      if (entry.ordinal > newest) break
+      yield entry
+    }
+    last = newest
+  }
 }

@@ -13,7 +13,9 @@ import {
   type ControlOutcome,
   done,
   type Handler,
+  listed,
 } from './handler.ts'
+import { answerPage, reports } from './paging.ts'
 import { notFound, tooMany } from './refusals.ts'
 import type { FaultReport } from './reports.ts'
 
@@ -31,12 +33,26 @@ export const addFaultSet: AccountHandler = async (call) => {
     call,
     set.rules.map((rule) => ({ set: name, rule })),
   )
-  return added.ok ? listFaults({ ...call, account: added.state }) : added
+  if (!added.ok) return added
+  // The rules of a set stand together at the end, and there may be none.
+  const { faults } = added.state
+  const items = faults.slice(faults.length - set.rules.length)
+  return listed(
+    'faults',
+    reports(items, (fault) => reportFault(call, fault)),
+  )
 }
 
 export const listFaults: AccountHandler = async (call) => {
+  const { faults } = call.account
   const { tallies } = await call.store.counters(call.account.id)
-  return done({ faults: call.account.faults.map((fault) => reportFault(call, fault, tallies.get(fault.id))) })
+  const list = { items: faults, count: faults.length, idOf: ({ id }: Fault) => id, sizeOf: sizeOfFault }
+  return answerPage(call, 'faults', list, (fault) => reportFault(call, fault, tallies.get(fault.id)))
+}
+
+/** The body of a rule's response makes it long. */
+function sizeOfFault({ rule }: Fault): number {
+  return Buffer.byteLength(JSON.stringify(rule))
 }
 
 export const addFault: AccountHandler = async (call) => {

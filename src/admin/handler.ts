@@ -35,6 +35,10 @@ export interface ControlLimits {
   /** How many records of GET /dmarc one response may have. */
   recordsLimit: number
   answerLimit: number
+  /** How many items a page of a list has without a limit of its own. */
+  pageDefault: number
+  pageLimit: number
+  pageBytes: number
 }
 
 /** A request that the control plane's document permits, with everything that a handler needs. */
@@ -53,14 +57,34 @@ export interface AccountCall extends ControlCall {
   now: number
 }
 
-/** `write` makes the text of the data, where it is not what `JSON.stringify` makes of it. */
-export type ControlOutcome = { ok: true; data: unknown; write?: () => string } | AdminRefusal
+/** Data with a list that can be long. Its items are made one after the other, while they are sent. */
+export interface ListedData {
+  /** The field that has the list. */
+  name: string
+  /** They can be taken once. */
+  items: Iterable<unknown>
+  /** The other fields. */
+  rest: object
+  /** Makes the text of an item in parts, where it is long or is not what `JSON.stringify` makes of it. */
+  write?: ((item: unknown) => Iterable<string>) | undefined
+}
+
+export type ControlOutcome = { ok: true; data: unknown } | { ok: true; list: ListedData } | AdminRefusal
 
 /** What an operation of the control plane does. The same handler serves HTTP and the library. */
 export type Handler = (call: ControlCall) => ControlOutcome | Promise<ControlOutcome>
 /** The handler of an operation about one account. */
 export type AccountHandler = (call: AccountCall) => ControlOutcome | Promise<ControlOutcome>
 
-export function done(data: unknown = {}, write?: () => string): ControlOutcome {
-  return { ok: true, data, ...(write && { write }) }
+export function done(data: unknown = {}): ControlOutcome {
+  return { ok: true, data }
+}
+
+export function listed(
+  name: string,
+  items: Iterable<unknown>,
+  rest: object = {},
+  write?: ListedData['write'],
+): ControlOutcome {
+  return { ok: true, list: { name, items, rest, write } }
 }

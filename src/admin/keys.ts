@@ -4,10 +4,16 @@ import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
+import { answerPage } from './paging.ts'
 import { invalid, notFound, taken, tooMany } from './refusals.ts'
 import type { KeyReport } from './reports.ts'
 
-export const listKeys: AccountHandler = (call) => done({ keys: call.account.keys.map((key) => reportKey(call, key)) })
+export const listKeys: AccountHandler = (call) => {
+  const { keys } = call.account
+  return answerPage(call, 'keys', { items: keys, count: keys.length, idOf: ({ id }) => id }, (key) =>
+    reportKey(call, key),
+  )
+}
 
 export const createKey: AccountHandler = async (call) => {
   const { account, store, now, limits } = call

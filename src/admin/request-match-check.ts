@@ -1,14 +1,17 @@
 import { METHODS } from 'node:http'
 import type { Contract } from '../contract/contract.ts'
+import { Turns } from '../ground/turns.ts'
 import type { Entry } from '../journal/entry.ts'
-import { differencesOf, type RequestMatch } from '../journal/match.ts'
+import { matcherOf, type RequestMatch } from '../journal/match.ts'
 import type { AdminRefusal } from './codes.ts'
 import { invalid, unknownName } from './refusals.ts'
+
+type Part = Parameters<typeof matcherOf>[0]
 
 interface Known {
   contract: Contract
   /** The entries that are compared. What they have is no mistake, whatever the contract says. */
-  entries: readonly Entry[]
+  entries(): Iterable<Entry>
   /** The ids of the account's keys; `undefined` where the requests of several accounts are compared. */
   keys?: readonly string[]
   /** The statuses with which the account's fault rules answer. */
@@ -21,7 +24,7 @@ interface Known {
  * Refuses conditions that no request can ever meet, such as a misspelt operation. An answer to them would be true of
  * every client: nothing matches, so `count: 0` would pass.
  */
-export function checkRequestMatch(match: RequestMatch, known: Known): AdminRefusal | undefined {
+export async function checkRequestMatch(match: RequestMatch, known: Known): Promise<AdminRefusal | undefined> {
   const { contract, entries, fieldOf } = known
   const { operations, routes, catalogue } = contract
   const names = operations.map(({ id }) => id)
@@ -33,24 +36,31 @@ export function checkRequestMatch(match: RequestMatch, known: Known): AdminRefus
     code: catalogue.codes,
     status: statusesIn(known).map(String),
   }
-  const isSeen = (part: RequestMatch) =>
-    entries.some((entry) => differencesOf(entry, part, contract.basePath).length === 0)
+  async function isSeen(part: Part): Promise<boolean> {
+    const matches = matcherOf(part, contract.basePath)
+    const turns = new Turns()
+    for (const entry of entries()) {
+      if (matches(entry)) return true
+      if (turns.isOver()) await turns.next()
+    }
+    return false
+  }
   for (const [name, allowed] of Object.entries(choices)) {
     const value = match[name as keyof RequestMatch]
     if (value === undefined || allowed === undefined || allowed.includes(String(value))) continue
     // Any method of HTTP may have been sent, and one that nobody sent is no mistake.
     if (name === 'method' && METHODS.includes(String(value))) continue
-    if (!isSeen({ [name]: value })) return unknownName(fieldOf(name), value, allowed)
+    if (!(await isSeen({ [name]: value }))) return unknownName(fieldOf(name), value, allowed)
   }
   return checkCombination(match, known, isSeen)
 }
 
 /** Whether an operation has the method, the path, the status and the code that are asked for beside it. */
-function checkCombination(
+async function checkCombination(
   { operation: id, method, path, status, code }: RequestMatch,
   { contract, injected, fieldOf }: Known,
-  isSeen: (part: RequestMatch) => boolean,
-): AdminRefusal | undefined {
+  isSeen: (part: Part) => Promise<boolean>,
+): Promise<AdminRefusal | undefined> {
   const operation = contract.operations.find((each) => each.id === id)
   if (operation === undefined || id === undefined) return undefined
   const refuse = (field: string, value: unknown, allowed: Iterable<unknown>) =>
@@ -60,9 +70,10 @@ function checkCombination(
   if (path !== undefined && path !== operation.path) return refuse('path', path, [operation.path])
   const responses = [...operation.responses.values()]
   const codes = new Set(responses.flatMap((response) => [...response.codes]))
-  if (code !== undefined && !codes.has(code) && !isSeen({ operation: id, code })) return refuse('code', code, codes)
+  if (code !== undefined && !codes.has(code) && !(await isSeen({ operation: id, code })))
+    return refuse('code', code, codes)
   const statuses = [...operation.responses.keys(), ...injected]
-  if (status === undefined || statuses.includes(status) || isSeen({ operation: id, status })) return undefined
+  if (status === undefined || statuses.includes(status) || (await isSeen({ operation: id, status }))) return undefined
   return refuse('status', status, statuses)
 }
 

@@ -2,12 +2,14 @@ import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { explainEntry } from '../explain/explanation.ts'
 import { show } from '../ground/show.ts'
+import { Turns } from '../ground/turns.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import { countConditions, type Difference, differencesOf, type RequestMatch } from '../journal/match.ts'
+import { countConditions, type Difference, differencesOf, matcherOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction.ts'
-import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler } from './handler.ts'
+import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler, listed } from './handler.ts'
+import { readLimit, reports } from './paging.ts'
 import { notFound } from './refusals.ts'
 import type { VerificationReport } from './reports.ts'
 import { checkRequestMatch } from './request-match-check.ts'
@@ -15,42 +17,35 @@ import { checkRequestMatch } from './request-match-check.ts'
 /** How many requests that nearly matched are listed. */
 const NEAR_MISSES = 3
 
-export const listAllRequests: Handler = (call) => select(call, call.worlds.journal.list())
+export const listAllRequests: Handler = (call) => listEntries(call)
 
-export const listRequests: AccountHandler = (call) =>
-  select(call, call.worlds.journal.list(call.account.id), call.account)
+export const listRequests: AccountHandler = (call) => listEntries(call, call.account)
 
 export const clearRequests: AccountHandler = ({ account, worlds }) => {
   worlds.journal.clear(account.id)
   return done()
 }
 
-export const verifyRequests: AccountHandler = ({ account, worlds, contract, body }) => {
+export const verifyRequests: AccountHandler = async ({ account, worlds, contract, body }) => {
   const { match, count, at_least, at_most } = body as {
     match: RequestMatch
     count?: number
     at_least?: number
     at_most?: number
   }
-  const entries = worlds.journal.list(account.id)
-  const refusal = checkRequestMatch(match, {
+  const entries = () => worlds.journal.newestFirst(account.id)
+  const refusal = await checkRequestMatch(match, {
     contract,
     entries,
     ...knownOf(account),
     fieldOf: (name) => `/match/${name}`,
   })
   if (refusal) return refusal
-  const compared = entries.map((entry) => ({ entry, differences: differencesOf(entry, match, contract.basePath) }))
-  const matched = compared.filter(({ differences }) => differences.length === 0).length
+  const { matched, nearest } = await compareAll(entries(), match, contract.basePath)
   const lowest = count ?? at_least ?? (at_most === undefined ? 1 : 0)
   const highest = count ?? at_most ?? Number.POSITIVE_INFINITY
   const passed = matched >= lowest && matched <= highest
-  const conditions = countConditions(match)
-  const nearest = compared
-    // A request that meets none of several conditions is no near miss. With one condition, any request may be meant.
-    .filter(({ differences }) => differences.length > 0 && (conditions === 1 || differences.length < conditions))
-    .sort((one, other) => one.differences.length - other.differences.length || other.entry.ordinal - one.entry.ordinal)
-  const misses = passed || matched > highest ? [] : nearest.slice(0, NEAR_MISSES)
+  const misses = passed || matched > highest ? [] : nearest
   const outcome = {
     passed,
     matched,
@@ -58,6 +53,34 @@ export const verifyRequests: AccountHandler = ({ account, worlds, contract, body
   }
   const report: VerificationReport = { ...outcome, message: sayWhy(outcome, lowest, highest) }
   return done(report)
+}
+
+/** An entry that was compared with conditions, and those that it does not meet. */
+interface Compared {
+  entry: Entry
+  differences: Difference[]
+}
+
+/** How many entries match, and those that nearly do, the nearest and newest first. `entries` begin with the newest. */
+async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePath: string) {
+  const conditions = countConditions(match)
+  const turns = new Turns()
+  let matched = 0
+  let nearest: Compared[] = []
+  for (const entry of entries) {
+    if (turns.isOver()) await turns.next()
+    const differences = differencesOf(entry, match, basePath)
+    if (differences.length === 0) matched++
+    // A request that meets none of several conditions is no near miss. With one condition, any request may be meant.
+    else if (conditions === 1 || differences.length < conditions) {
+      const farthest = nearest.at(-1)?.differences.length ?? 0
+      if (nearest.length === NEAR_MISSES && differences.length >= farthest) continue
+      nearest = [...nearest, { entry, differences }]
+        .sort((one, other) => one.differences.length - other.differences.length)
+        .slice(0, NEAR_MISSES)
+    }
+  }
+  return { matched, nearest }
 }
 
 export const explainRequest: Handler = async (call) => {
@@ -87,25 +110,72 @@ function knownOf({ keys, faults }: AccountState): { keys: string[]; injected: nu
   }
 }
 
-function select(
-  { query, contract, worlds: { journal } }: ControlCall,
-  entries: readonly Entry[],
-  account?: AccountState,
-): ControlOutcome {
-  const { limit, status, violation, injected, ...match } = query
+/** Answers with a page of the requests of one account, or of all and of none. */
+async function listEntries(call: ControlCall, account?: AccountState): Promise<ControlOutcome> {
+  const { contract, worlds } = call
+  const { journal } = worlds
+  const { limit: _, before, status, violation, injected, ...match } = call.query
   const wanted: RequestMatch = {
     ...match,
     ...(status !== undefined && { status: Number(status) }),
     ...(violation !== undefined && { violation: violation === 'true' }),
     ...(injected !== undefined && { injected: injected === 'true' }),
   }
+  const limit = readLimit(call)
+  if (typeof limit !== 'number') return limit
   const known = account === undefined ? { injected: [] } : knownOf(account)
-  const refusal = checkRequestMatch(wanted, { contract, entries, ...known, fieldOf: (name) => name })
+  const entries = () => journal.newestFirst(account?.id)
+  const refusal = await checkRequestMatch(wanted, { contract, entries, ...known, fieldOf: (name) => name })
   if (refusal) return refusal
-  const matching = entries.filter((entry) => differencesOf(entry, wanted, contract.basePath).length === 0)
-  const newest = limit === undefined ? matching : matching.slice(Math.max(0, matching.length - Number(limit)))
-  const requests = newest.map((entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry)))
-  return done({ requests, count: matching.length })
+  const describe = (entry: Entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry))
+  const { page, next, count } = await selectEntries(journal, account?.id, {
+    before: before === undefined ? Number.POSITIVE_INFINITY : Number(before),
+    matches: countConditions(wanted) === 0 ? undefined : matcherOf(wanted, contract.basePath),
+    limit,
+    bytes: call.limits.pageBytes,
+    sizeOf: (entry) => Buffer.byteLength(JSON.stringify(describe(entry))),
+  })
+  return listed('requests', reports(page, describe), { count, next })
+}
+
+interface Selection {
+  /** An ordinal; the page has only entries before it. */
+  before: number
+  /** Absent where all entries match. */
+  matches: ((entry: Entry) => boolean) | undefined
+  limit: number
+  /** How many bytes the page may have. */
+  bytes: number
+  sizeOf(entry: Entry): number
+}
+
+/**
+ * The newest entries that match, from the oldest to the newest, the `before` of the next page if there is one, and how
+ * many entries match in all.
+ */
+async function selectEntries(
+  journal: Journal,
+  account: string | undefined,
+  { before, matches, limit, bytes, sizeOf }: Selection,
+): Promise<{ page: Entry[]; next: number | null; count: number }> {
+  const page: Entry[] = []
+  const turns = new Turns()
+  let next: number | null = null
+  let count = 0
+  let left = bytes
+  // To count those that match, all have to be seen, also those after the page and before it.
+  for (const entry of journal.newestFirst(account, matches === undefined ? before : undefined)) {
+    if (turns.isOver()) await turns.next()
+    if (matches?.(entry) === false) continue
+    count++
+    if (entry.ordinal >= before || next !== null) continue
+    const last = page.at(-1)
+    if (page.length < limit) left -= sizeOf(entry)
+    if (last === undefined || (page.length < limit && left >= 0)) page.push(entry)
+    else if (matches === undefined) return { page: page.reverse(), next: last.ordinal, count: journal.size(account) }
+    else next = last.ordinal
+  }
+  return { page: page.reverse(), next, count: matches === undefined ? journal.size(account) : count }
 }
 
 /** What was expected and what came, in one or two sentences. `highest` may be infinite. */

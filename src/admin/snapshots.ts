@@ -2,11 +2,13 @@ import type { Snapshot } from '../accounts/worlds.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { reportAccount } from './accounts.ts'
 import { type AccountHandler, done } from './handler.ts'
+import { answerPage } from './paging.ts'
 import { notFound, taken, tooMany } from './refusals.ts'
 import type { SnapshotReport } from './reports.ts'
 
-export const listSnapshots: AccountHandler = ({ account, worlds }) => {
-  return done({ snapshots: worlds.snapshots(account.id).map(reportSnapshot) })
+export const listSnapshots: AccountHandler = (call) => {
+  const items = call.worlds.snapshots(call.account.id)
+  return answerPage(call, 'snapshots', { items, count: items.length, idOf: ({ name }) => name }, reportSnapshot)
 }
 
 export const takeSnapshot: AccountHandler = async ({ account, worlds, body, limits }) => {

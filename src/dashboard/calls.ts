@@ -65,9 +65,25 @@ export interface RuleToAdd {
   phase?: string | undefined
 }
 
+/** Which page of a list is asked for; without `after`, the first one. */
+export interface PageQuery {
+  limit: number
+  after?: string
+}
+
+/** Which page of the requests is asked for; without `before`, the one with the newest. */
+export interface RequestsQuery {
+  limit: number
+  before?: number
+}
+
 interface Queries {
-  listRequests: { limit: number }
-  listAllRequests: { limit: number }
+  listAccounts: PageQuery
+  listSnapshots: PageQuery
+  listKeys: PageQuery
+  listFaults: PageQuery
+  listRequests: RequestsQuery
+  listAllRequests: RequestsQuery
 }
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never

@@ -1,6 +1,7 @@
 import { call } from './client.ts'
 import { findById, options } from './elements.ts'
 import { showFailure, showNote } from './notices.ts'
+import { readAll } from './paging.ts'
 import { Refused } from './refusals.ts'
 import { DEFAULT_ACCOUNT, rememberSelection, selection, TABS, type Tab } from './selection.ts'
 
@@ -36,7 +37,10 @@ export async function refreshAll(): Promise<void> {
 
 /** Fills the list of accounts. If the chosen account is missing, it chooses the default account. */
 export async function loadAccounts(): Promise<void> {
-  const { accounts } = await call('listAccounts')
+  const accounts = await readAll(
+    (query) => call('listAccounts', { query }),
+    (page) => page.accounts,
+  )
   const ids = accounts.map(({ id }) => id)
   picker.replaceChildren(...options(ids))
   if (ids.includes(selection.account)) picker.value = selection.account

@@ -14,7 +14,7 @@ type ArgumentOf<Id extends CallId> = object extends RequestOf<Id> ? [request?: R
 interface Request {
   parameters?: Readonly<Record<string, string>>
   body?: object
-  query?: Readonly<Record<string, number>>
+  query?: object
   headers?: Readonly<Record<string, string>>
   signal?: AbortSignal
 }

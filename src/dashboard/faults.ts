@@ -5,6 +5,7 @@ import { badge, element, findById } from './elements.ts'
 import { formatCount, formatJson } from './formatting.ts'
 import { cardItem, fillList, listItem } from './lists.ts'
 import { showNote } from './notices.ts'
+import { readAll } from './paging.ts'
 import type { Fault, FaultRule, FaultSet } from './responses.ts'
 import { selection } from './selection.ts'
 import { showTally } from './tabs.ts'
@@ -26,7 +27,11 @@ export function startFaults(): void {
 
 async function loadFaults(): Promise<void> {
   const { account } = selection
-  const [{ faults }, { sets }] = await Promise.all([call('listFaults'), call('listFaultSets')])
+  const loading = readAll(
+    (query) => call('listFaults', { parameters: { account }, query }),
+    (page) => page.faults,
+  )
+  const [faults, { sets }] = await Promise.all([loading, call('listFaultSets')])
   if (account !== selection.account) return
   showTally('faults', faults.length)
   // The rules are loaded every few seconds; a list that did not change must not be drawn again under the pointer.

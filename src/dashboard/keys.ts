@@ -5,6 +5,7 @@ import { confirmed, showSecret, textOf } from './dialogs.ts'
 import { badge, element, findById } from './elements.ts'
 import { formatInstant } from './formatting.ts'
 import { cardItem, fillList } from './lists.ts'
+import { readAll } from './paging.ts'
 import type { Key } from './responses.ts'
 import { selection } from './selection.ts'
 import { showTally } from './tabs.ts'
@@ -19,7 +20,10 @@ export function startKeys(): void {
 
 async function loadKeys(): Promise<void> {
   const { account } = selection
-  const { keys } = await call('listKeys')
+  const keys = await readAll(
+    (query) => call('listKeys', { parameters: { account }, query }),
+    (page) => page.keys,
+  )
   if (account !== selection.account) return
   showTally('keys', keys.length)
   fillList(list, keys.map(keyItem), 'No keys: nobody can use this account.')

@@ -1,3 +1,4 @@
+import type { RequestsQuery } from './calls.ts'
 import { call } from './client.ts'
 import { badge, type Child, element, findById, withSpaces } from './elements.ts'
 import { formatCount, formatInstant } from './formatting.ts'
@@ -42,9 +43,17 @@ export function showsEveryone(): boolean {
 /** Fills the list with the requests in the journal. */
 export async function loadRequests(): Promise<void> {
   const [all, { account }] = [showsEveryone(), selection]
-  const { requests } = await call(all ? 'listAllRequests' : 'listRequests', { query: { limit: MOST_REQUESTS } })
-  if (all !== showsEveryone() || account !== selection.account) return
-  listed = requests.map(toListed).reverse()
+  const newest: ListedRequest[] = []
+  let query: RequestsQuery = { limit: MOST_REQUESTS }
+  // Long bodies make a page end early.
+  for (let next: number | null = 0; next !== null && newest.length < MOST_REQUESTS; ) {
+    const page = await call(all ? 'listAllRequests' : 'listRequests', { parameters: { account }, query })
+    if (all !== showsEveryone() || account !== selection.account) return
+    newest.push(...page.requests.map(toListed).reverse())
+    next = page.next
+    if (next !== null) query = { limit: MOST_REQUESTS - newest.length, before: next }
+  }
+  listed = newest
   drawAll()
 }
 

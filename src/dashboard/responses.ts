@@ -11,6 +11,8 @@ export interface Facts {
   policies: readonly string[]
   connections: readonly string[]
   corruptions: readonly string[]
+  /** How many items a page of a list can have. */
+  pageLimit: number
 }
 
 interface Account {
@@ -185,14 +187,24 @@ export interface Coverage {
   edges: readonly (Gap & { id: string; seen: boolean })[]
 }
 
+/** `next` is the `after` of the next page; null on the last page. */
+interface Page {
+  next: string | null
+}
+
+/** `next` is the `before` of the next page, which has older requests; null on the last page. */
+interface RequestsPage {
+  next: number | null
+}
+
 /** The data of each operation's success; the page reads nothing from the operations that are not listed. */
 export interface ResponseData {
-  listAccounts: { accounts: readonly Account[] }
+  listAccounts: Page & { accounts: readonly Account[] }
   createAccount: { account: Account; api_key: string }
   getAccount: { account: Account; api_key: string | null }
   exportState: Fixture
-  listSnapshots: { snapshots: readonly Snapshot[] }
-  listKeys: { keys: readonly Key[] }
+  listSnapshots: Page & { snapshots: readonly Snapshot[] }
+  listKeys: Page & { keys: readonly Key[] }
   createKey: { key: Key; api_key: string }
   setFeatures: Domain
   pinDmarc: Domain
@@ -200,9 +212,9 @@ export interface ResponseData {
   updateClock: Clock
   getQuotas: { quotas: readonly Quota[] }
   listFaultSets: { sets: readonly FaultSet[] }
-  listFaults: { faults: readonly Fault[] }
-  listAllRequests: { requests: readonly JournalEntry[] }
-  listRequests: { requests: readonly JournalEntry[] }
+  listFaults: Page & { faults: readonly Fault[] }
+  listAllRequests: RequestsPage & { requests: readonly JournalEntry[] }
+  listRequests: RequestsPage & { requests: readonly JournalEntry[] }
   explainRequest: Explanation
   getCoverage: Coverage
 }

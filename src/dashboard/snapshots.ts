@@ -7,6 +7,7 @@ import { element, findById } from './elements.ts'
 import { formatCount, formatInstant } from './formatting.ts'
 import { cardItem, fillList } from './lists.ts'
 import { showNote } from './notices.ts'
+import { readAll } from './paging.ts'
 import type { Snapshot } from './responses.ts'
 import { selection } from './selection.ts'
 import { showTally } from './tabs.ts'
@@ -21,7 +22,10 @@ export function startSnapshots(): void {
 
 async function loadSnapshots(): Promise<void> {
   const { account } = selection
-  const { snapshots } = await call('listSnapshots')
+  const snapshots = await readAll(
+    (query) => call('listSnapshots', { parameters: { account }, query }),
+    (page) => page.snapshots,
+  )
   if (account !== selection.account) return
   showTally('snapshots', snapshots.length)
   fillList(list, snapshots.map(snapshotItem), 'No snapshots. Take one before a change that you may want to undo.')

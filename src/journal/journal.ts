@@ -4,6 +4,7 @@ import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactorFor } from './redaction.ts'
 import { Ring } from './ring.ts'
+import { walk } from './walk.ts'
 
 export interface JournalLimits {
   /** How many entries are kept for each account; with 0, none. */
@@ -105,21 +106,34 @@ export class Journal {
     return redactorFor(entry, this.#secrets)
   }
 
-  /** The entries of one account, or of all accounts and of none, from the oldest to the newest. */
-  list(account?: string): Entry[] {
-    if (account !== undefined) return this.#rings.get(account)?.list() ?? []
-    return [...this.#rings.values()].flatMap((ring) => ring.list()).sort((one, other) => one.ordinal - other.ordinal)
+  /** How many entries there are of one account, or of all accounts and of none. */
+  size(account?: string): number {
+    let size = 0
+    for (const ring of this.#ringsOf(account)) size += ring.size
+    return size
+  }
+
+  /**
+   * The entries of one account, or of all accounts and of none, from the newest to the oldest. They are looked up when
+   * they are taken: the journal may change meanwhile. `before` is an ordinal; those before it are walked through.
+   */
+  newestFirst(account?: string, before = Number.POSITIVE_INFINITY): Generator<Entry, void, undefined> {
+    return walk(this.#ringsOf(account), before, -1)
+  }
+
+  /** The same from the oldest to the newest: those after an ordinal. */
+  oldestFirst(account?: string, after = 0): Generator<Entry, void, undefined> {
+    return walk(this.#ringsOf(account), after + 1, 1)
   }
 
   /** The newest entry with this request id. An account that was reset uses its ids again. */
   find(requestId: string): Entry | undefined {
-    const found = [...this.#rings.values()].flatMap((ring) =>
-      ring.list().filter((entry) => entry.requestId === requestId),
-    )
-    return found.reduce<Entry | undefined>(
-      (last, entry) => (last && last.ordinal > entry.ordinal ? last : entry),
-      undefined,
-    )
+    let found: Entry | undefined
+    for (const ring of this.#rings.values()) {
+      const entry = ring.find(requestId)
+      if (entry !== undefined && entry.ordinal > (found?.ordinal ?? 0)) found = entry
+    }
+    return found
   }
 
   clear(account: string | undefined): void {
@@ -131,6 +145,12 @@ export class Journal {
   subscribe(listener: (entry: Entry) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  #ringsOf(account: string | undefined): readonly Ring[] {
+    if (account === undefined) return [...this.#rings.values()]
+    const ring = this.#rings.get(account)
+    return ring === undefined ? [] : [ring]
   }
 
   #cutBody(body: Content): Content {

@@ -40,20 +40,37 @@ export interface Difference {
 /** How many characters of a body a difference shows. */
 const SHOWN = 2_000
 
+type Attribute = Exclude<keyof RequestMatch, 'query' | 'headers' | 'body'>
+
+/** What is compared with the conditions that are about one value. */
+const ATTRIBUTES: Readonly<Record<Attribute, (entry: Entry, basePath: string) => unknown>> = {
+  operation: ({ operation }) => operation?.id,
+  method: ({ method }) => method,
+  path: pathBelow,
+  key: ({ key }) => key,
+  status: ({ status }) => status,
+  code: ({ code }) => code,
+  injected: ({ injected }) => injected,
+  violation: violates,
+}
+const ATTRIBUTE_NAMES = Object.keys(ATTRIBUTES) as Attribute[]
+
+/**
+ * A function that says whether an entry meets all conditions about one value. It makes no object, because it may see
+ * hundreds of thousands of entries.
+ */
+export function matcherOf(match: Pick<RequestMatch, Attribute>, basePath: string): (entry: Entry) => boolean {
+  const conditions = ATTRIBUTE_NAMES.filter((name) => match[name] !== undefined)
+  return (entry) => conditions.every((name) => ATTRIBUTES[name](entry, basePath) === match[name])
+}
+
 /** The conditions that an entry does not meet; none if it matches. */
 export function differencesOf(entry: Entry, match: RequestMatch, basePath: string): Difference[] {
   const differences: Difference[] = []
   const compare = (field: string, expected: unknown, received: unknown, fits = received === expected) => {
     if (expected !== undefined && !fits) differences.push({ field, expected, received: received ?? null })
   }
-  compare('operation', match.operation, entry.operation?.id)
-  compare('method', match.method, entry.method)
-  compare('path', match.path, pathBelow(entry, basePath))
-  compare('key', match.key, entry.key)
-  compare('status', match.status, entry.status)
-  compare('code', match.code, entry.code)
-  compare('injected', match.injected, entry.injected)
-  compare('violation', match.violation, violates(entry))
+  for (const name of ATTRIBUTE_NAMES) compare(name, match[name], ATTRIBUTES[name](entry, basePath))
   const parameters = readQuery(queryOf(entry.target))
   for (const [name, value] of Object.entries(match.query ?? {})) compare(`query.${name}`, value, parameters[name])
   for (const [name, value] of Object.entries(match.headers ?? {}))

@@ -14,6 +14,16 @@ export class Ring {
     this.#limit = limit
   }
 
+  /** How many entries there are. */
+  get size(): number {
+    return this.#next - this.#first
+  }
+
+  /** The number of the oldest entry, if there is one. */
+  get first(): number {
+    return this.#first
+  }
+
   /** The approximate bytes of all entries. */
   get weight(): number {
     return this.#weight
@@ -37,15 +47,29 @@ export class Ring {
     return this.#first - first
   }
 
-  /** From the oldest to the newest. */
-  list(): Entry[] {
-    const start = this.#first % this.#limit
-    const end = start + this.#next - this.#first
-    const inOrder =
-      end <= this.#limit
-        ? this.#slots.slice(start, end)
-        : [...this.#slots.slice(start), ...this.#slots.slice(0, end - this.#limit)]
-    return inOrder as Entry[]
+  /** The entry with a number; `undefined` where it was dropped, or where none came yet. */
+  at(number: number): Entry | undefined {
+    return number >= this.#first && number < this.#next ? this.#slots[number % this.#limit] : undefined
+  }
+
+  /** The number of the first entry whose ordinal is not smaller; that of the next entry if there is none. */
+  numberOf(ordinal: number): number {
+    let [low, high] = [this.#first, this.#next]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.at(middle)?.ordinal ?? 0) < ordinal) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** The newest entry with this request id. */
+  find(requestId: string): Entry | undefined {
+    for (let number = this.#next - 1; number >= this.#first; number--) {
+      const entry = this.#slots[number % this.#limit]
+      if (entry?.requestId === requestId) return entry
+    }
+    return undefined
   }
 
   #drop(): void {

@@ -12,10 +12,8 @@ import type {
   SnapshotReport,
   VerificationReport,
 } from '../admin/reports.ts'
-import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { RecordPin } from '../domain/dmarc.ts'
-import type { ErrorCode } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
@@ -26,6 +24,7 @@ import type { RequestMatch } from '../journal/match.ts'
 import type { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
+import { type RequestFilter, readList, readRequests } from './lists.ts'
 
 /** What a new account is like. For everything else, the options of the server hold. */
 export interface AccountOptions {
@@ -46,22 +45,6 @@ export type ResetOptions = Pick<AccountOptions, 'fixture' | 'seed' | 'now' | 'fr
 
 /** An account whose key is known, because it was created here. */
 export type AccountWithKey = Account & { readonly apiKey: string }
-
-/** Which requests a list has. */
-export interface RequestFilter {
-  operation?: OperationId
-  method?: string
-  /** Below the version segment, such as /domaingroups. */
-  path?: string
-  status?: number
-  code?: ErrorCode
-  /** Whether the request or its response violates the contract. */
-  violation?: boolean
-  /** Whether a fault or a simulation made the response. */
-  injected?: boolean
-  /** How many of the newest requests the list has. */
-  limit?: number
-}
 
 /**
  * An account with its own state, keys, clock, quotas, faults and journal, which no other account sees. A method that
@@ -117,12 +100,15 @@ export class Account {
     add: async (rule: KnownFaultRule): Promise<FaultReport> => {
       return (await this.#ask<{ fault: FaultReport }>('addFault', { body: rule })).fault
     },
-    /** Adds the rules of a set: `flaky`, `quota-storm`, `lossy-writes`, `slow`, or a set of this server. */
+    /**
+     * Adds the rules of a set: `flaky`, `quota-storm`, `lossy-writes`, `slow`, or a set of this server. Resolves to the
+     * rules that were added.
+     */
     addSet: async (set: string): Promise<FaultReport[]> => {
       return (await this.#ask<{ faults: FaultReport[] }>('addFaultSet', { parameters: { set } })).faults
     },
     /** The rules, with how often each has acted. */
-    list: async (): Promise<FaultReport[]> => (await this.#ask<{ faults: FaultReport[] }>('listFaults')).faults,
+    list: (): Promise<FaultReport[]> => this.#list('listFaults', 'faults', ({ id }) => id),
     /** Removes the rule with this id. */
     remove: async (fault: string): Promise<void> => void (await this.#ask('deleteFault', { parameters: { fault } })),
     /** Removes all rules. */
@@ -132,10 +118,8 @@ export class Account {
   /** The requests of its clients with their responses. */
   readonly requests = {
     /** From the oldest request in the journal to the newest. */
-    list: async (filter: RequestFilter = {}): Promise<RequestReport[]> => {
-      const query = filterParameters(filter)
-      return (await this.#ask<{ requests: RequestReport[] }>('listRequests', { query })).requests
-    },
+    list: (filter: RequestFilter = {}): Promise<RequestReport[]> =>
+      readRequests(this.#client, 'listRequests', filter, { account: this.id }),
     /** Whether the expected number of requests match. Without a number, one or more are expected. */
     verify: (
       match: RequestMatch,
@@ -147,7 +131,7 @@ export class Account {
 
   readonly keys = {
     /** Without their secrets. */
-    list: async (): Promise<KeyReport[]> => (await this.#ask<{ keys: KeyReport[] }>('listKeys')).keys,
+    list: (): Promise<KeyReport[]> => this.#list('listKeys', 'keys', ({ id }) => id),
     /** A new key has a week of grace unless `created_at` says that it is older. Its secret is in this response only. */
     create: (
       options: { label?: string; key?: string; created_at?: string } = {},
@@ -183,9 +167,7 @@ export class Account {
     restore: (snapshot: string): Promise<AccountReport> => {
       return this.#askAccount('restoreSnapshot', { parameters: { snapshot } })
     },
-    list: async (): Promise<SnapshotReport[]> => {
-      return (await this.#ask<{ snapshots: SnapshotReport[] }>('listSnapshots')).snapshots
-    },
+    list: (): Promise<SnapshotReport[]> => this.#list('listSnapshots', 'snapshots', ({ name }) => name),
     delete: async (snapshot: string): Promise<void> => {
       await this.#ask('deleteSnapshot', { parameters: { snapshot } })
     },
@@ -217,17 +199,8 @@ export class Account {
   }
 
   /** Its domains in the order of their addition, and what the figures of each are made from. */
-  async listDomains(): Promise<MonitoredDomainReport[]> {
-    const all: MonitoredDomainReport[] = []
-    for (let after: string | null | undefined; after !== null; ) {
-      const query = { limit: '1000', ...(after !== undefined && { after }) }
-      const page = await this.#ask<{ domains: MonitoredDomainReport[]; next: string | null }>('listMonitoredDomains', {
-        query,
-      })
-      all.push(...page.domains)
-      after = page.next
-    }
-    return all
+  listDomains(): Promise<MonitoredDomainReport[]> {
+    return this.#list('listMonitoredDomains', 'domains', ({ domain }) => domain)
   }
 
   /**
@@ -285,15 +258,13 @@ export class Account {
     return (await this.#ask<{ account: AccountReport }>(operationId, request)).account
   }
 
+  #list<Item>(operation: string, name: string, idOf: (item: Item) => string): Promise<Item[]> {
+    return readList(this.#client, { operation, name, idOf }, { parameters: { account: this.id } })
+  }
+
   #ask<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
     return this.#client.call(operationId, { ...request, parameters: { account: this.id, ...request.parameters } })
   }
-}
-
-/** A filter as query parameters of the control plane. */
-export function filterParameters(filter: RequestFilter | null): Record<string, string> {
-  const given = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
 }
 
 /**

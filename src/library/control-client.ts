@@ -1,5 +1,7 @@
 import type { Control, ControlRequest } from '../admin/control.ts'
+import type { ControlLimits, ListedData } from '../admin/handler.ts'
 import { describeRefusal } from '../admin/refusals.ts'
+import { Turns } from '../ground/turns.ts'
 import { StoreError } from '../store/store-error.ts'
 import { ControlError } from './control-error.ts'
 
@@ -14,6 +16,11 @@ export class ControlClient {
     this.#stopping = stopping
   }
 
+  async limits(): Promise<ControlLimits> {
+    if (this.#stopping.aborted) throw stopped()
+    return (await this.#load()).limits
+  }
+
   /** Calls an operation of the control plane and returns the `data` of its response. @throws ControlError */
   async call<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
     if (this.#stopping.aborted) throw stopped()
@@ -21,13 +28,24 @@ export class ControlClient {
     const control = await this.#load()
     try {
       const outcome = await control.perform(control.operation(operationId), given)
-      if (outcome.ok) return copyOf(outcome.data) as Data
+      if (outcome.ok) return ('list' in outcome ? await copyOfList(outcome.list) : copyOf(outcome.data)) as Data
       const { error } = describeRefusal(control.api.catalogue, outcome.problems).body
       throw new ControlError(error.code, error.message, error.problems)
     } catch (error) {
       throw error instanceof StoreError && error.problem === 'closed' ? stopped() : error
     }
   }
+}
+
+/** The data of a list as a whole. */
+async function copyOfList({ name, items, rest }: ListedData): Promise<object> {
+  const turns = new Turns()
+  const copies: unknown[] = []
+  for (const item of items) {
+    copies.push(copyOf(item))
+    if (turns.isOver()) await turns.next()
+  }
+  return { [name]: copies, ...(copyOf(rest) as object) }
 }
 
 /** A copy by way of JSON, as over HTTP. Neither side can change an object of the other. */

@@ -4,16 +4,10 @@ import type { AccountReport, FaultSetReport, VerdictReport } from '../admin/repo
 import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { RequestReport } from '../journal/description.ts'
-import {
-  Account,
-  type AccountOptions,
-  type AccountWithKey,
-  filterParameters,
-  type RequestFilter,
-  withFixture,
-} from './account.ts'
+import { Account, type AccountOptions, type AccountWithKey, withFixture } from './account.ts'
 import { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
+import { type RequestFilter, readList, readRequests } from './lists.ts'
 
 /**
  * The methods of a running stand-in. A method that fails rejects with a `ControlError` that says what would be right.
@@ -31,7 +25,7 @@ export interface Library {
   createAccount(options?: AccountOptions): Promise<AccountWithKey>
   /** The account with this id, such as `sandbox_checkout`. Rejects if there is none. */
   findAccount(id: string): Promise<Account>
-  /** All accounts, including `default` and sandboxes. */
+  /** All accounts, including `default` and sandboxes, in the order of their creation. */
   listAccounts(): Promise<AccountReport[]>
   /** The sets of fault rules for `faults.addSet`. */
   listFaultSets(): Promise<FaultSetReport[]>
@@ -59,11 +53,7 @@ export function openLibrary(
     apiKey,
     account: handle(DEFAULT_ACCOUNT, apiKey),
     requests: {
-      async list(filter = {}) {
-        return (
-          await client.call<{ requests: RequestReport[] }>('listAllRequests', { query: filterParameters(filter) })
-        ).requests
-      },
+      list: (filter = {}) => readRequests(client, 'listAllRequests', filter),
     },
     async createAccount(options = {}) {
       const body = await withFixture(options).then(inSnakeCase)
@@ -75,9 +65,8 @@ export function openLibrary(
       const { api_key } = await client.call<{ api_key: string | null }>('getAccount', { parameters: { account: id } })
       return handle(id, id === DEFAULT_ACCOUNT && apiKey !== undefined ? apiKey : (api_key ?? undefined))
     },
-    async listAccounts() {
-      return (await client.call<{ accounts: AccountReport[] }>('listAccounts')).accounts
-    },
+    listAccounts: () =>
+      readList<AccountReport>(client, { operation: 'listAccounts', name: 'accounts', idOf: ({ id }) => id }),
     async listFaultSets() {
       return (await client.call<{ sets: FaultSetReport[] }>('listFaultSets')).sets
     },

@@ -36,7 +36,10 @@ export type Visitor<Value> = (account: AccountState, counting: Counting, incarna
  * share them too, each under the incarnation of its account.
  */
 export interface Store {
-  /** The ids of all accounts, in no particular order. */
+  /**
+   * The ids of all accounts in the order of their creation, so that a list of them can be read page by page. Those that
+   * were there when the store was opened come first; they keep their order until it is closed.
+   */
   list(): Promise<string[]>
   has(accountId: string): Promise<boolean>
   /**

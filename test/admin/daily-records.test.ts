@@ -57,6 +57,15 @@ describe('the records of some days', () => {
     )
   })
 
+  it('are whole however many there are of one day, and are sent in chunks', async () => {
+    const domains = Array.from({ length: 1_501 }, (_, index) => `d${index}.example`)
+    const service = await startService({ now: NOW, fixture: { domains } })
+    const answer = await askDays(service, '2026-01-15', '2026-01-15')
+    const { text } = await service.get('/dmarc')
+    expect(textsOf(answer.text).get('2026-01-15')).toBe(text.slice('{"success":true,"data":'.length, -1))
+    expect(answer.headers['transfer-encoding']).toBe('chunked')
+  })
+
   it('begin at the first refresh after the addition of a domain', async () => {
     const service = await startService({ now: NOW, fixture: { domains: ['a.example'] } })
     await service.send('POST', '/domains', { domains: ['b.example'] })

@@ -83,40 +83,6 @@ describe('the list of domains', () => {
     ])
   })
 
-  it('comes in pages', async () => {
-    const names = Array.from({ length: 250 }, (_, index) => `d${index}.example`)
-    const service = await startService({ now: NOW, fixture: { domains: names } })
-    const read: string[] = []
-    const sizes: number[] = []
-    for (let after: string | null = ''; after !== null; ) {
-      const query: string = after === '' ? '' : `?after=${after}`
-      const { data } = await askControl(service, 'GET', `/accounts/default/domains${query}`)
-      expect(data.count).toBe(250)
-      read.push(...data.domains.map(({ domain }: MonitoredDomainReport) => domain))
-      sizes.push(data.domains.length)
-      after = data.next
-    }
-    expect(read).toEqual(names)
-    expect(sizes).toEqual([100, 100, 50])
-    expect((await listDomains(service, '?limit=3&after=d9.example')).map(({ domain }) => domain)).toEqual([
-      'd10.example',
-      'd11.example',
-      'd12.example',
-    ])
-    const whole = await askControl(service, 'GET', '/accounts/default/domains?limit=250')
-    expect(whole.data).toMatchObject({ next: null })
-  })
-
-  it.each([
-    ['?limit=0', 400, '`limit` must be a number from 1 to 1000, not "0".'],
-    ['?limit=1001', 400, '`limit` must be a number from 1 to 1000, not "1001".'],
-    ['?after=b.example', 404, 'There is no domain "b.example".'],
-  ])('of %s is refused', async (query, status, message) => {
-    const service = await startService({ now: NOW, fixture: 'empty' })
-    const answer = await askControl(service, 'GET', `/accounts/default/domains${query}`)
-    expect([answer.status, answer.error.message]).toEqual([status, message])
-  })
-
   it('has the kinds of events that its document lists', () => {
     const { MonitoredDomain } = controlApi.document.resolved.components?.schemas ?? {}
     expect(MonitoredDomain).toMatchObject({

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { RequestReport } from '../../src/journal/description.ts'
+import { Journal } from '../../src/journal/journal.ts'
 import { withKey } from '../support/account.ts'
 import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
+import { sendRequest } from '../support/request.ts'
+import { API_KEY } from '../support/service.ts'
 import { CLOSE, requestBytes } from '../support/wire.ts'
 
 interface Event {
@@ -110,6 +113,25 @@ describe('a stream of events', () => {
     expect((await reader.take(300)).map(({ id }) => Number(id))).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
   })
 
+  it('reads a full journal as fast as its reader does, and brings what comes meanwhile, in order', async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    const body = '\u0001'.repeat(10_240)
+    const send = (number: number, key = API_KEY) =>
+      sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, { authorization: `Bearer ${key}` })
+    for (let number = 1; number <= 800; number++) await send(number)
+    const described = vi.spyOn(Journal.prototype, 'redactorFor')
+    onTestFinished(() => described.mockRestore())
+    const reader = await Reader.open(service, '/events', '0')
+    for (let round = 0; round < 200; round++) await new Promise((resolve) => setImmediate(resolve))
+    // The rest is still in the journal, which nobody has copied.
+    expect(described.mock.calls.length).toBeLessThan(500)
+    for (let number = 801; number <= 1_000; number++) await send(number, number % 2 === 0 ? 'sandbox_late' : API_KEY)
+    const expected = Array.from({ length: 1_000 }, (_, index) => `n=${index + 1}`)
+    expect(queries(await reader.take(1_000))).toEqual(expected)
+    await send(1_001)
+    expect(queries(await reader.take(1))).toEqual(['n=1001'])
+  })
+
   it('goes on beside many others, which come and go', async () => {
     const service = await startObserved()
     const warnings: Error[] = []
@@ -151,6 +173,29 @@ describe('a stream of events', () => {
     if (!cut) await once(idle, 'close')
     expect(sent).toBeLessThan(4_000)
   }, 60_000)
+
+  it('is cut for a reader who takes nothing for a minute, however much it has missed', async () => {
+    const service = await startObserved({ enforceQuotas: false })
+    const name = 'x'.repeat(10_000)
+    for (let number = 0; number < 1_000; number++) await service.send('POST', '/domaingroups', { name })
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { hostname, port } = new URL(service.adminUrl)
+    const idle = connect(Number(port), hostname)
+    onTestFinished(() => void idle.destroy())
+    idle.on('error', () => {})
+    idle.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\nLast-Event-ID: 0\r\n\r\n`)
+    await once(idle, 'readable')
+    for (let round = 0; round < 200; round++) await new Promise((resolve) => setImmediate(resolve))
+    await vi.advanceTimersByTimeAsync(45_000)
+    await vi.advanceTimersByTimeAsync(15_000)
+    let bytes = 0
+    idle.on('data', (chunk) => {
+      bytes += chunk.length
+    })
+    await once(idle, 'close')
+    expect(bytes).toBeLessThan(1_000 * 20_000)
+  })
 
   it('ends when the server stops', async () => {
     const service = await startObserved()

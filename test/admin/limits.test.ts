@@ -15,7 +15,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'getAccount?account': HEADER,
   'deleteSnapshot?snapshot': HEADER,
   'updateKey?key': HEADER,
-  'listMonitoredDomains?after': HEADER,
+  'listAccounts?after': HEADER,
   'setFeatures?domain': HEADER,
   'addFaultSet?set': HEADER,
   'deleteFault?fault': HEADER,

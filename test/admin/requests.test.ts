@@ -260,7 +260,6 @@ describe('a filter', () => {
     ['?injected=true', ['POST 429']],
     ['?injected=false&operation=addDomains', ['POST 200', 'POST 400']],
     ['?limit=2', ['POST 429', 'GET 404']],
-    ['?limit=0', []],
   ])('%s', async (query, expected) => {
     const service = await startObserved()
     await service.get('/domains')

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { loadControlApi, readLimits } from '../../src/admin/document.ts'
 import { startService } from '../support/service.ts'
 import {
   adminUrl,
@@ -17,6 +18,7 @@ import { FAINT_TEXTS } from './contrast.ts'
 
 const TABS = ['requests', 'faults', 'domains', 'snapshots', 'keys', 'coverage']
 const TOKEN = 'open-sesame'
+const { pageLimit: PAGE_LIMIT } = readLimits(await loadControlApi())
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -92,6 +94,15 @@ describe('the page of the dashboard', () => {
     await ask(service, '/accounts/short-lived', { method: 'DELETE' })
     await page.until(contains('#toasts', 'The account short-lived does not exist any more.'))
     await page.until(`document.getElementById('account').value === 'default'`)
+  })
+
+  it('offers all accounts, also when they have more than one page', async () => {
+    const service = await startService({ fixture: 'empty' })
+    const count = PAGE_LIMIT + 5
+    for (let number = 1; number <= count; number++) await ask(service, '/accounts', { method: 'POST', body: '{}' })
+    const page = await openDashboard(service)
+    await page.until(`document.getElementById('account').options.length === ${count + 1}`)
+    expect(await page.evaluate(`document.getElementById('account').lastElementChild.value`)).toBe(`account-${count}`)
   })
 
   it('moves through its tabs with the arrow keys', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { startService } from '../support/service.ts'
+import { sendRequest } from '../support/request.ts'
+import { API_KEY, startService } from '../support/service.ts'
 import { contains, openDashboard, shareBrowser, shownPaths, start, textOf } from './browser-page.ts'
 
 describe('the requests on the dashboard', () => {
@@ -15,6 +16,18 @@ describe('the requests on the dashboard', () => {
     await page.until(contains('#request-rows', '/api/v1/domaingroups'))
     expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups', '/api/v1/domains', '/api/v1/dmarc'])
     expect(await textOf(page, '#request-rows tr')).toMatch(/^09:30:00POST\/api\/v1\/domaingroups400invalid_name/)
+  })
+
+  it('shows the newest three hundred, also when these are too long for one page', async () => {
+    const service = await startService({ enforceQuotas: false })
+    const body = '\u0001'.repeat(10_240)
+    for (let number = 1; number <= 320; number++) {
+      await sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, { authorization: `Bearer ${API_KEY}` })
+    }
+    const page = await openDashboard(service)
+    await page.until(`document.querySelectorAll('#request-rows tr').length === 300`)
+    const paths = await shownPaths(page)
+    expect([paths[0], paths[299]]).toEqual(['/api/v1/domains?n=320', '/api/v1/domains?n=21'])
   })
 
   it('filters them by words', async () => {

@@ -24,14 +24,20 @@ interface Export {
   groups: Required<ElementOf<Fixture['groups']>>[]
 }
 
+/** What a page of a list has beside its items. */
+interface Page<Cursor> {
+  count: number
+  next: Cursor | null
+}
+
 /** The types of the library for the operations that the page calls. */
 interface Reports {
-  listAccounts: { accounts: AccountReport[] }
+  listAccounts: Page<string> & { accounts: AccountReport[] }
   createAccount: { account: AccountReport; api_key: string }
   getAccount: { account: AccountReport; api_key: string | null }
   exportState: Export
-  listSnapshots: { snapshots: SnapshotReport[] }
-  listKeys: { keys: KeyReport[] }
+  listSnapshots: Page<string> & { snapshots: SnapshotReport[] }
+  listKeys: Page<string> & { keys: KeyReport[] }
   createKey: { key: KeyReport; api_key: string }
   setFeatures: DomainReport
   pinDmarc: DomainReport
@@ -39,9 +45,9 @@ interface Reports {
   updateClock: ClockReport
   getQuotas: { quotas: QuotaReport[] }
   listFaultSets: { sets: FaultSetReport[] }
-  listFaults: { faults: FaultReport[] }
-  listAllRequests: { requests: RequestReport[] }
-  listRequests: { requests: RequestReport[] }
+  listFaults: Page<string> & { faults: FaultReport[] }
+  listAllRequests: Page<number> & { requests: RequestReport[] }
+  listRequests: Page<number> & { requests: RequestReport[] }
   explainRequest: ExplanationReport
   getCoverage: CoverageReport
 }

@@ -8,14 +8,17 @@ import { heapInUse } from '../load/memory.ts'
 
 const MIB = 2 ** 20
 
+const account = fc.constantFrom(undefined, 'a', 'b', 'c')
+const ordinals = (entries: Iterable<{ ordinal: number }>) => [...entries].map(({ ordinal }) => ordinal)
+
 describe('A journal', () => {
   it('takes the room that it needs from the accounts that have most, so a quiet one loses nothing to a busy one', () => {
     const journal = new Journal({ total: 100_000 })
     for (let index = 0; index < 10; index++) journal.record(entry({ account: 'quiet' }))
     for (let index = 0; index < 1_000; index++) journal.record(entry({ account: 'busy' }))
-    expect(journal.list('quiet')).toHaveLength(10)
-    expect(journal.list('busy').length).toBeGreaterThan(40)
-    expect(journal.list('busy').at(-1)?.ordinal).toBe(1_010)
+    expect(journal.size('quiet')).toBe(10)
+    expect(journal.size('busy')).toBeGreaterThan(40)
+    expect(journal.newestFirst('busy').next().value?.ordinal).toBe(1_010)
     expect(journal.weight).toBeLessThanOrEqual(100_000)
   })
 
@@ -23,7 +26,7 @@ describe('A journal', () => {
     const journal = new Journal({ total: 1_000_000 })
     const accounts = Array.from({ length: 20 }, (_, index) => `account-${index}`)
     for (let round = 0; round < 500; round++) for (const account of accounts) journal.record(entry({ account }))
-    const kept = accounts.map((account) => journal.list(account).length)
+    const kept = accounts.map((account) => journal.size(account))
     expect(Math.min(...kept)).toBeGreaterThan(0.7 * Math.max(...kept))
   })
 
@@ -32,7 +35,7 @@ describe('A journal', () => {
     const journal = new Journal({ total: 100_000 }, () => notes++)
     for (let index = 0; index < 1_000; index++) journal.record(entry({}))
     expect(notes).toBe(1)
-    expect(journal.forgotten).toBe(1_000 - journal.list().length)
+    expect(journal.forgotten).toBe(1_000 - journal.size())
   })
 
   it('keeps the newest entry in order, however it was thinned and however many it may keep (seed 7)', () => {
@@ -47,7 +50,7 @@ describe('A journal', () => {
           for (const [account, length] of exchanges) {
             const body = { held: Buffer.alloc(length), size: length }
             const { ordinal } = journal.record(entry({ account, body }))
-            const all = journal.list()
+            const all = [...journal.oldestFirst()]
             expect(all.at(-1)?.ordinal).toBe(ordinal)
             const ordinals = all.map((each) => each.ordinal)
             expect(ordinals).toEqual(ordinals.toSorted((one, other) => one - other))
@@ -75,8 +78,8 @@ describe('A journal', () => {
       journal.record(entry(index % 2 === 0 ? { group: groupOf(index) } : { injection }))
     }
     expect(heapInUse() - before).toBeLessThan(limit)
-    expect(journal.list().length).toBeGreaterThan(50)
-    expect(journal.list().length).toBeLessThan(500)
+    expect(journal.size()).toBeGreaterThan(50)
+    expect(journal.size()).toBeLessThan(500)
   })
 
   it('weighs a group once that many entries share, also after the first of them is gone', () => {
@@ -87,6 +90,56 @@ describe('A journal', () => {
     for (let index = 0; index < 9; index++) alone.record(entry({}))
     alone.record(entry({ group }))
     expect(journal.weight).toBe(alone.weight)
+  })
+})
+
+describe('The entries of a journal', () => {
+  it('are gone through in both directions from any place, those of all accounts and those of one', () => {
+    fc.assert(
+      fc.property(
+        fc.array(account, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 0, max: 70 }),
+        (accounts, limit, place) => {
+          const journal = new Journal({ entries: limit })
+          for (const each of accounts) journal.record(entry({ account: each }))
+          const all = accounts.map((each, index) => ({ account: each, ordinal: index + 1 }))
+          const kept = all.filter(
+            (entry) =>
+              all.filter((each) => each.account === entry.account && each.ordinal > entry.ordinal).length < limit,
+          )
+          for (const chosen of [undefined, 'a']) {
+            const own = kept.filter((one) => chosen === undefined || one.account === chosen)
+            expect(journal.size(chosen)).toBe(own.length)
+            expect(ordinals(journal.newestFirst(chosen))).toEqual(ordinals(own).reverse())
+            const before = own.filter(({ ordinal }) => ordinal < place)
+            expect(ordinals(journal.newestFirst(chosen, place))).toEqual(ordinals(before).reverse())
+            const after = own.filter(({ ordinal }) => ordinal > place)
+            expect(ordinals(journal.oldestFirst(chosen, place))).toEqual(ordinals(after))
+          }
+        },
+      ),
+    )
+  })
+
+  it('are left out if they are dropped while somebody goes through them, and those that come follow', () => {
+    const journal = new Journal({ entries: 4 })
+    for (let number = 1; number <= 4; number++) journal.record(entry({ account: 'a' }))
+    const [back, forth] = [journal.newestFirst('a'), journal.oldestFirst('a')]
+    expect([back.next().value?.ordinal, forth.next().value?.ordinal]).toEqual([4, 1])
+    for (let number = 5; number <= 7; number++) journal.record(entry({ account: 'a' }))
+    expect(ordinals(back)).toEqual([])
+    expect(ordinals(forth)).toEqual([4, 5, 6, 7])
+  })
+
+  it('are found by their request id, the newest first, whose ever it is', () => {
+    const journal = new Journal()
+    for (const each of ['a', 'b', 'a', undefined]) journal.record(entry({ account: each, requestId: 'same' }))
+    journal.record(entry({ account: 'b', requestId: 'other' }))
+    expect(journal.find('same')?.ordinal).toBe(4)
+    journal.clear(undefined)
+    expect(journal.find('same')?.ordinal).toBe(3)
+    expect(journal.find('none')).toBeUndefined()
   })
 })
 

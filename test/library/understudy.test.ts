@@ -293,7 +293,7 @@ describe('a call that cannot be', () => {
       'a filter that cannot be',
       (u) => u.account.requests.list({ limit: -1 }),
       'invalid_value',
-      '`limit` must be a number of at most six digits, not "-1".',
+      '`limit` must be a whole number, 1 or more, not "-1".',
     ],
     [
       'an unknown field to match',

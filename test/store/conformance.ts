@@ -35,6 +35,15 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
       expect(await store.accountOf('k1')).toBeUndefined()
     })
 
+    it('lists accounts in the order of their creation, whatever happens to them and to others', async () => {
+      for (const id of ['c', 'a', 'B', 'b', 'd']) await store.create(exampleAccount(id, [`key of ${id}`]))
+      expect(await store.list()).toEqual(['c', 'a', 'B', 'b', 'd'])
+      await store.delete('B')
+      await applyUpdate(store, 'a', watch('new.example'))
+      await store.create(exampleAccount('aa', ['key of aa']))
+      expect(await store.list()).toEqual(['c', 'a', 'b', 'd', 'aa'])
+    })
+
     it('gives back an account that was created', async () => {
       const state = exampleAccount('acme', ['k1', 'k2'])
       await store.create(state)

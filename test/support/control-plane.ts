@@ -88,14 +88,35 @@ export async function addFault(service: Served, rule: FaultRule, account = 'defa
 }
 
 export async function faultsOf(service: Served, account = 'default'): Promise<FaultReport[]> {
-  return (await askControl(service, 'GET', `/accounts/${account}/faults`)).data.faults
+  return (await readPages<FaultReport>(service, `/accounts/${account}/faults`)).flat()
 }
 
-/** The journal of an account, from the oldest to the newest; `query` begins with a question mark. */
+/** The journal of an account, from the oldest to the newest; `query` begins with a question mark and has no `limit`. */
 export async function journalOf(service: Served, account = 'default', query = ''): Promise<RequestReport[]> {
-  const { status, text, data } = await askControl(service, 'GET', `/accounts/${account}/requests${query}`)
-  expect(status, text).toBe(200)
-  return data.requests
+  return (await readPages<RequestReport>(service, `/accounts/${account}/requests${query}`)).reverse().flat()
+}
+
+/**
+ * Reads all pages of a list, as a client does: `next` of a page leads to the next one. `path` has the query that they
+ * share. `beforeEach` is called before each page.
+ */
+export async function readPages<Item>(
+  service: Served,
+  path: string,
+  beforeEach: () => unknown = () => {},
+): Promise<Item[][]> {
+  const [route = '', query] = path.split('?')
+  const parameters = new URLSearchParams(query)
+  const pages: Item[][] = []
+  for (;;) {
+    await beforeEach()
+    const { status, text, data } = await askControl(service, 'GET', `${route}?${parameters}`)
+    expect(status, text).toBe(200)
+    const { count: _, next, ...list } = data
+    pages.push(...(Object.values(list) as Item[][]))
+    if (next === null) return pages
+    parameters.set(route.endsWith('/requests') ? 'before' : 'after', next)
+  }
 }
 
 export interface ControlPlane {

@@ -51,5 +51,5 @@ export async function startObserved(
 /** Holds one entry to the document, such as one of an event. */
 export function expectEntry(entry: unknown): void {
   const operation = controlApi.operations.find(({ id }) => id === 'listAllRequests')
-  expect(operation?.success.check({ success: true, data: { requests: [entry], count: 1 } })).toEqual([])
+  expect(operation?.success.check({ success: true, data: { requests: [entry], count: 1, next: null } })).toEqual([])
 }

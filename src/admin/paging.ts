@@ -1,0 +1,72 @@
+import { Turns } from '../ground/turns.ts'
+import type { AdminRefusal } from './codes.ts'
+import { type ControlCall, type ControlOutcome, listed } from './handler.ts'
+import { invalid } from './refusals.ts'
+
+/** A list whose pages begin after an item. */
+export interface List<Item> {
+  /** All items in their order. */
+  items: Iterable<Item>
+  count: number
+  /** What names an item in `after` and `next`. */
+  idOf(item: Item): string
+  /** About how many bytes an item takes as JSON, where that can be many. */
+  sizeOf?(item: Item): number
+}
+
+/** The items of a page, and the `after` of the next page if there is one. */
+export interface Page<Item> {
+  ok: true
+  items: readonly Item[]
+  next: string | null
+}
+
+/** How many items the page may have that is asked for. */
+export function readLimit({ query, limits: { pageDefault, pageLimit } }: ControlCall): number | AdminRefusal {
+  const limit = query['limit'] === undefined ? pageDefault : Number(query['limit'])
+  return limit <= pageLimit ? limit : invalid('limit', limit, 'limit', { limit: pageLimit })
+}
+
+/** The page that the call asks for. Others have their turn while a long list is gone through. */
+export async function selectPage<Item>(
+  call: ControlCall,
+  { items, idOf, sizeOf = () => 0 }: List<Item>,
+): Promise<Page<Item> | AdminRefusal> {
+  const limit = readLimit(call)
+  if (typeof limit !== 'number') return limit
+  const { after } = call.query
+  const page: Item[] = []
+  const turns = new Turns()
+  let bytes = 0
+  let isReached = after === undefined
+  for (const item of items) {
+    if (turns.isOver()) await turns.next()
+    if (!isReached) {
+      isReached = idOf(item) === after
+      continue
+    }
+    bytes += sizeOf(item)
+    const last = page.at(-1)
+    if (last !== undefined && (page.length === limit || bytes > call.limits.pageBytes)) {
+      return { ok: true, items: page, next: idOf(last) }
+    }
+    page.push(item)
+  }
+  return isReached ? { ok: true, items: page, next: null } : invalid('after', after, 'unlisted')
+}
+
+/** Answers with the page of a list that the call asks for. Each item is reported when it is sent. */
+export async function answerPage<Item>(
+  call: ControlCall,
+  name: string,
+  list: List<Item>,
+  report: (item: Item) => unknown,
+): Promise<ControlOutcome> {
+  const page = await selectPage(call, list)
+  return page.ok ? listed(name, reports(page.items, report), { count: list.count, next: page.next }) : page
+}
+
+/** The reports of items. Each is made when it is taken. */
+export function* reports<Item>(items: Iterable<Item>, report: (item: Item) => unknown): Generator<unknown> {
+  for (const item of items) yield report(item)
+}

@@ -1,0 +1,209 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { readLimits } from '../../src/admin/document.ts'
+import type { RequestReport } from '../../src/journal/description.ts'
+import { openMemoryStore } from '../../src/store/memory.ts'
+import { withKey } from '../support/account.ts'
+import { addFault, askControl, controlApi, readPages } from '../support/control-plane.ts'
+import { recordingLog } from '../support/recording-log.ts'
+import { sendRequest } from '../support/request.ts'
+import { API_KEY, startService, type TestService } from '../support/service.ts'
+
+const { pageDefault, pageLimit, pageBytes } = readLimits(controlApi)
+
+/** Each list, the field that has it, what names an item, and how `count` items come to be there besides those that are. */
+const LISTS: [
+  path: string,
+  name: string,
+  idOf: string,
+  fill: (service: TestService, count: number) => Promise<unknown>,
+][] = [
+  ['/accounts', 'accounts', 'id', (service, count) => postEach(service, '/accounts', count, () => ({}))],
+  [
+    '/accounts/default/keys',
+    'keys',
+    'id',
+    (service, count) => postEach(service, '/accounts/default/keys', count, () => ({})),
+  ],
+  [
+    '/accounts/default/snapshots',
+    'snapshots',
+    'name',
+    (service, count) => postEach(service, '/accounts/default/snapshots', count, (number) => ({ name: `s${number}` })),
+  ],
+  [
+    '/accounts/default/faults',
+    'faults',
+    'id',
+    (service, count) => postEach(service, '/accounts/default/faults', count, () => ({ delay_ms: 1 })),
+  ],
+  [
+    '/accounts/default/domains',
+    'domains',
+    'domain',
+    (service, count) =>
+      askControl(service, 'PUT', '/accounts/default/state', {
+        domains: Array.from({ length: count }, (_, number) => `d${number}.example`),
+      }),
+  ],
+  ['/accounts/default/requests', 'requests', 'ordinal', (service, count) => sendEach(service, count)],
+  ['/requests', 'requests', 'ordinal', (service, count) => sendEach(service, count)],
+]
+
+async function postEach(service: TestService, path: string, count: number, bodyOf: (number: number) => object) {
+  for (let number = 0; number < count; number++) {
+    expect((await askControl(service, 'POST', path, bodyOf(number))).status).toBe(201)
+  }
+}
+
+async function sendEach(service: TestService, count: number) {
+  for (let number = 0; number < count; number++) await service.get('/domains')
+}
+
+describe('A list', () => {
+  it.each(LISTS)('at %s has every item once on its pages, in order', async (path, name, idOf, fill) => {
+    const service = await startService({ enforceQuotas: false })
+    await fill(service, 7)
+    const whole = (await askControl(service, 'GET', path)).data
+    expect(whole.next).toBeNull()
+    expect(whole[name]).toHaveLength(whole.count)
+    const pages = await readPages(service, `${path}?limit=3`)
+    const sizes = pages.map((page) => page.length)
+    expect(sizes.slice(0, -1).every((size) => size === 3) && sizes.length === Math.ceil(whole.count / 3)).toBe(true)
+    expect((path.endsWith('/requests') ? pages.reverse() : pages).flat()).toEqual(whole[name])
+    expect(new Set(whole[name].map((item: Record<string, unknown>) => item[idOf])).size).toBe(whole.count)
+  })
+
+  it.each(LISTS)('at %s has no next page when its items fill the pages', async (path, name, _, fill) => {
+    const service = await startService({ enforceQuotas: false })
+    await fill(service, 4)
+    const { count } = (await askControl(service, 'GET', path)).data
+    const { data } = await askControl(service, 'GET', `${path}?limit=${count}`)
+    expect([data[name].length, data.next]).toEqual([count, null])
+  })
+
+  it.each(LISTS.filter(([path]) => path !== '/accounts/default/snapshots'))(
+    'at %s has as many items on a page as the document says',
+    async (path, name, _, fill) => {
+      const service = await startService({ enforceQuotas: false })
+      await fill(service, pageDefault + 1)
+      expect((await askControl(service, 'GET', path)).data[name]).toHaveLength(pageDefault)
+      const refusal = await askControl(service, 'GET', `${path}?limit=${pageLimit + 1}`)
+      const message = `\`limit\` must be at most ${pageLimit}, not ${pageLimit + 1}.`
+      expect([refusal.status, refusal.error.code, refusal.error.message]).toEqual([400, 'invalid_value', message])
+      expect((await askControl(service, 'GET', `${path}?limit=${pageLimit}`)).data[name].length).toBeGreaterThan(100)
+    },
+  )
+
+  const unlisted = 'must name something of the list, and "x" is not in it, perhaps because it was deleted meanwhile.'
+  it.each([
+    ...LISTS.map(([path]) => [path, 'limit=0', '`limit` must be a whole number, 1 or more, not "0".']),
+    ...LISTS.filter(([, name]) => name !== 'requests').map(([path]) => [path, 'after=x', `\`after\` ${unlisted}`]),
+    ['/requests', 'before=0', '`before` must be the ordinal of a request, not "0".'],
+    ['/requests', 'after=1', 'The query parameter `after` is unknown.'],
+    ['/accounts', 'before=1', 'The query parameter `before` is unknown.'],
+    ['/fault-sets', 'limit=1', 'The query parameter `limit` is unknown.'],
+  ])('at %s is refused with %s', async (path, query, message) => {
+    const { status, error } = await askControl(await startService(), 'GET', `${path}?${query}`)
+    expect([status, error.message]).toEqual([400, message])
+  })
+})
+
+it('The documentation says how long a page is', () => {
+  const said = readFileSync('docs/control-plane.md', 'utf8').replaceAll(/\s+/g, ' ')
+  expect(said).toContain(`A page has ${pageDefault} items, or as many as \`limit\` says`)
+  expect(said).toContain(`which is at most ${pageLimit.toLocaleString('en')}.`)
+  expect(said).toContain(`longer than about ${pageBytes / 2 ** 20} MiB`)
+  const limits = readFileSync('docs/limitations.md', 'utf8').replaceAll(/\s+/g, ' ')
+  expect(limits).toContain(`at most ${pageLimit.toLocaleString('en')} items and about ${pageBytes / 2 ** 20} MiB`)
+})
+
+describe('The pages of a journal', () => {
+  it('have every request once, although others come and old ones are dropped meanwhile', async () => {
+    const service = await startService({ enforceQuotas: false, journal: 20 })
+    for (let number = 1; number <= 20; number++) {
+      await service.send('GET', `/domains?n=${number}`, undefined, number % 3 === 0 ? withKey('sandbox_a') : {})
+    }
+    let pages = 0
+    const read = await readPages<RequestReport>(service, '/requests?limit=5', async () => {
+      // Two new requests before each page but the first: as many old ones of the account are dropped.
+      if (pages++ > 0) for (let more = 0; more < 6; more++) await service.get('/domains?n=new')
+    })
+    const ordinals = read.reverse().flatMap((page) => page.map(({ ordinal }) => ordinal))
+    expect(new Set(ordinals).size).toBe(ordinals.length)
+    expect(ordinals).toEqual(ordinals.toSorted((one, other) => one - other))
+    expect(read.flat().map(({ query }) => query)).not.toContain('n=new')
+    // The newest fifteen were there all the time that their pages were read.
+    expect(ordinals.slice(-10)).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20])
+  })
+
+  it('count all that match, on each page, and have the newest first', async () => {
+    const service = await startService({ enforceQuotas: false })
+    for (let number = 1; number <= 9; number++) await service.send(number % 2 === 1 ? 'GET' : 'DELETE', '/domains')
+    const first = (await askControl(service, 'GET', '/requests?method=GET&limit=2')).data
+    expect([first.count, first.next, first.requests.map(({ ordinal }: RequestReport) => ordinal)]).toEqual([
+      5,
+      7,
+      [7, 9],
+    ])
+    const second = (await askControl(service, 'GET', '/requests?method=GET&limit=2&before=7')).data
+    expect([second.count, second.next, second.requests.map(({ ordinal }: RequestReport) => ordinal)]).toEqual([
+      5,
+      3,
+      [3, 5],
+    ])
+    const last = (await askControl(service, 'GET', '/requests?method=GET&limit=2&before=3')).data
+    expect([last.count, last.next, last.requests.map(({ ordinal }: RequestReport) => ordinal)]).toEqual([5, null, [1]])
+  })
+
+  it('are limited in bytes, also when each byte of a body takes six of them', async () => {
+    const service = await startService({ enforceQuotas: false })
+    const body = '\u0001'.repeat(10_240)
+    await addFault(service, { respond: { status: 500, body }, phase: 'after' })
+    const entries = Math.ceil(pageBytes / (2 * 6 * 10_240)) + 20
+    for (let number = 0; number < entries; number++) {
+      await sendRequest('POST', `${service.baseUrl}/domains`, body, { authorization: `Bearer ${API_KEY}` })
+    }
+    const { text, data } = await askControl(service, 'GET', `/requests?limit=${pageLimit}`)
+    expect(data.requests[0].request.body).toBe(body)
+    expect(data.requests[0].response.body).toBe(body)
+    expect(data.count).toBe(entries)
+    expect(text.length).toBeGreaterThan(0.9 * pageBytes)
+    expect(text.length).toBeLessThan(pageBytes + 10_000)
+    expect((await readPages(service, `/requests?limit=${pageLimit}`)).flat()).toHaveLength(entries)
+  })
+})
+
+describe('The pages of rules with long bodies', () => {
+  it('are limited in bytes', async () => {
+    const service = await startService()
+    const rule = { respond: { status: 500, body: '\u0001'.repeat(60_000) }, probability: 0 }
+    for (let number = 0; number < 30; number++) await addFault(service, rule)
+    const { text, data } = await askControl(service, 'GET', '/accounts/default/faults')
+    expect(text.length).toBeLessThan(pageBytes + 10_000)
+    expect(data.count).toBe(30)
+    expect((await readPages(service, '/accounts/default/faults')).flat()).toHaveLength(30)
+  })
+})
+
+describe('A list with an item that the document forbids', () => {
+  it('is cut off where its beginning is sent already, and is answered 500 where it is short', async () => {
+    const store = openMemoryStore()
+    const log = recordingLog()
+    const service = await startService({ store, log })
+    // So many are sent in several chunks.
+    const count = 400
+    for (let number = 1; number <= count; number++) await askControl(service, 'POST', '/accounts', { fixture: 'empty' })
+    const { read } = store
+    store.read = async (id) => {
+      const account = await read.call(store, id)
+      return id === `account-${count}` ? { ...account, seed: -1 } : account
+    }
+    const url = `${new URL(service.baseUrl).origin}/__admin/accounts`
+    await expect(sendRequest('GET', `${url}?limit=${pageLimit}`)).rejects.toThrow(/aborted|socket hang up|ECONNRESET/)
+    const { status, error } = await askControl(service, 'GET', `/accounts?limit=2&after=account-${count - 1}`)
+    expect([status, error.code]).toEqual([500, 'internal_error'])
+    const violation = { err: expect.objectContaining({ message: expect.stringContaining('violates the document') }) }
+    expect(log.errors).toMatchObject([violation, violation])
+  })
+})
