@@ -9,6 +9,7 @@ import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
+import { namePathInLog } from '../journal/key-shapes.ts'
 import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
 import { createGuard } from './guard.ts'
@@ -91,8 +92,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       await serve(request, response, await routing)
     } catch (error) {
       if (error instanceof ClientGone) return
-      if (!isReported(error))
-        deps.log.error({ method, path: splitTarget(url).path, err: error }, 'The control plane failed to answer.')
+      if (!isReported(error)) {
+        const path = namePathInLog(splitTarget(url).path)
+        deps.log.error({ method, path, err: error }, 'The control plane failed to answer.')
+      }
       if (response.headersSent) response.destroy()
       else send(request, response, 500, { 'Content-Type': JSON_TYPE }, FAILED)
     }

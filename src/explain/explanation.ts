@@ -13,7 +13,6 @@ import { bytesOf, textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import {
   describeEntry,
-  describeInjection,
   describeProblem,
   describeQuota,
   isUnread,
@@ -73,7 +72,7 @@ export function explainEntry(
     problems,
     quota: describeQuota(entry.allowance),
     clock: described.at,
-    fault: describeInjection(entry.injection),
+    fault: described.fault,
     failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
     correction: correctable ? correct(entry, account, contract, urls, redact) : null,
     exchange: described,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { CLIENT_REQUEST_ID } from '../contract/response-headers.ts'
-import { redactKeys } from '../journal/redaction.ts'
+import { redactKeys } from '../journal/key-shapes.ts'
 
 const SANE = new RegExp(CLIENT_REQUEST_ID)
 
