@@ -46,6 +46,7 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'keysPerAccount',
   'recordsLimit',
   'answerLimit',
+  'eventStreams',
 ]
 
 /** The limits that the settings of the document give. */

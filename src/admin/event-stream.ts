@@ -1,16 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Catalogue } from '../contract/catalogue.ts'
-import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
+import { type EventFeed, writeEvent } from './event-feed.ts'
 
 /** In milliseconds. A comment is sent so often, because a proxy would close a silent stream. */
 const HEARTBEAT = 15_000
-/**
- * New entries that may wait for a slow reader. If there are more, the stream is closed, and the reader can resume it
- * with `Last-Event-ID`.
- */
-const BACKLOG = 1_000
+
+/** What a stream is about. */
+export interface StreamedEntries {
+  feed: EventFeed
+  journal: Journal
+  catalogue: Catalogue
+  /** Absent for those of all accounts. */
+  account: string | undefined
+}
 
 /**
  * Streams the new entries of the journal, of one account or of all, as server-sent events, until the reader leaves or
@@ -19,9 +23,7 @@ const BACKLOG = 1_000
 export function streamEntries(
   request: IncomingMessage,
   response: ServerResponse,
-  journal: Journal,
-  account: string | undefined,
-  catalogue: Catalogue,
+  { feed, journal, catalogue, account }: StreamedEntries,
   stopping: AbortSignal,
 ): void {
   response.writeHead(200, {
@@ -35,59 +37,48 @@ export function streamEntries(
     response.end()
     return
   }
-  const former = entriesSince(request.headers['last-event-id'], journal, account)
-  const limit = former.length + BACKLOG
-  let waiting = former
-  let next = 0
-  let flowing = true
+  const missed = entriesAfter(request.headers['last-event-id'], journal, account)
+  const seat = feed.take(account, { write: (bytes) => response.write(bytes), cut: () => response.destroy() })
+  let resume = catchUp
 
-  /** Writes waiting entries until the connection's buffer is full. */
-  function pump(): void {
-    while (flowing && next < waiting.length) {
-      const entry = waiting[next++]
-      if (entry !== undefined) flowing = response.write(eventOf(entry))
+  /** Sends what the reader has missed, as fast as it reads. */
+  function catchUp(): void {
+    for (let next = missed.next(); next.done !== true; next = missed.next()) {
+      if (!response.write(writeEvent(next.value, journal, catalogue))) return
     }
-    if (next < waiting.length) return
-    waiting = []
-    next = 0
-  }
-
-  function eventOf(entry: Entry): string {
-    const description = describeEntry(entry, catalogue, journal.redactorFor(entry))
-    return `id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`
-  }
-
-  function take(entry: Entry): void {
-    if (account !== undefined && entry.account !== account) return
-    waiting.push(entry)
-    if (waiting.length - next > limit) response.destroy()
-    else pump()
+    resume = seat.resume
+    seat.follow(journal.recorded)
   }
 
   response.write(': the requests as they happen\n\n')
-  const unsubscribe = journal.subscribe(take)
-  const heartbeat = setInterval(() => flowing && response.write(': still here\n\n'), HEARTBEAT)
+  const heartbeat = setInterval(() => !response.writableNeedDrain && response.write(': still here\n\n'), HEARTBEAT)
   heartbeat.unref()
   function end(): void {
+    feed.flush()
     leave()
     response.end()
   }
   function leave(): void {
-    unsubscribe()
+    seat.leave()
     clearInterval(heartbeat)
     stopping.removeEventListener('abort', end)
   }
   stopping.addEventListener('abort', end, { once: true })
-  response.on('drain', () => {
-    flowing = true
-    pump()
-  })
+  response.on('drain', () => resume())
   response.once('close', leave)
-  pump()
+  catchUp()
 }
 
 /** The entries after the last event of a reader; none for a reader without one. */
-function entriesSince(lastEventId: string | string[] | undefined, journal: Journal, account: string | undefined) {
-  const last = /^\d+$/.test(String(lastEventId)) ? Number(lastEventId) : Number.POSITIVE_INFINITY
-  return journal.list(account).filter(({ ordinal }) => ordinal > last)
+function* entriesAfter(
+  lastEventId: string | string[] | undefined,
+  journal: Journal,
+  account: string | undefined,
+): Generator<Entry, void, undefined> {
+  let last = /^\d+$/.test(String(lastEventId)) ? Number(lastEventId) : Number.POSITIVE_INFINITY
+  while (last < journal.recorded) {
+    const newest = journal.recorded
+    yield* journal.list(account).filter(({ ordinal }) => ordinal > last)
+    last = newest
+  }
 }

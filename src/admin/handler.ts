@@ -35,6 +35,8 @@ export interface ControlLimits {
   /** How many records of GET /dmarc one response may have. */
   recordsLimit: number
   answerLimit: number
+  /** How many streams of events there may be. */
+  eventStreams: number
 }
 
 /** A request that the control plane's document permits, with everything that a handler needs. */

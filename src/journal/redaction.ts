@@ -12,11 +12,6 @@ export type Redact = (text: string) => string
 
 /** Names of header fields and of query parameters with secrets. The scheme of such a field is shown. */
 const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
-/** What separates words in a target and in header fields. A secret may contain some of it. */
-const SEPARATORS = [/[\s"<>]+/, /[\s"<>?&=,;]+/, /[\s"<>?&=,;/]+/]
-/** How many steps of a path are looked at, each with everything behind it. */
-const STEPS = 20
-
 /** Which secrets a request carries, as credentials. */
 interface Credentials {
   /** The key, as it is and as the value of its field. */
@@ -48,7 +43,7 @@ export function redactorFor(
 ): Redact {
   const known = secrets.indexOf(account)
   const { own, others } = credentialsIn(headers)
-  const foreign = account === undefined ? [target, ...headers].flatMap(wordsOf).filter((word) => secrets.has(word)) : []
+  const foreign = account === undefined ? secrets.findIn([target, ...headers]) : []
   const carried = [...own, ...others, ...credentialsInQuery(target), ...foreign]
   const unknown = carried.filter((secret) => !known.has(secret))
   const indexes = unknown.length === 0 ? [known] : [known, createIndex(unknown)]
@@ -58,10 +53,7 @@ export function redactorFor(
 
 /** Makes a function that hides whatever is a secret of anybody, in a text that belongs to no request. */
 export function redactorForAnybody(secrets: Secrets): Redact {
-  return (text) => {
-    const words = wordsOf(text).filter((word) => secrets.has(word))
-    return hide(text, [secrets.indexOf(undefined), createIndex(words)], () => HIDDEN)
-  }
+  return (text) => hide(text, [secrets.indexOf(undefined), createIndex(secrets.findIn([text]))], () => HIDDEN)
 }
 
 /** The value of a header field without secrets. */
@@ -115,24 +107,6 @@ function credentialsInQuery(target: string): string[] {
 /** Whether a word is too long to be an ordinary one. */
 function isLong({ length }: string): boolean {
   return length > SHORT
-}
-
-/** The words of a text, any of which may be a secret. */
-function wordsOf(text: string): string[] {
-  const words = readingsOf(text).flatMap(({ text: reading }) => [
-    ...SEPARATORS.flatMap((separator) => reading.split(separator)),
-    ...endsOf(reading),
-  ])
-  return [...new Set(words)]
-}
-
-/** What follows each of the first slashes. */
-function endsOf(text: string): string[] {
-  const ends: string[] = []
-  for (let slash = text.indexOf('/'); slash >= 0 && ends.length < STEPS; slash = text.indexOf('/', slash + 1)) {
-    ends.push(text.slice(slash + 1))
-  }
-  return ends
 }
 
 /** Hides what the indexes find and what looks like a key, in every reading of a text. */

@@ -1,6 +1,6 @@
 import { hashKey } from '../ground/secrets.ts'
 import { looksLikeKey } from './key-shapes.ts'
-import { spellInBase64 } from './spellings.ts'
+import { spellInBase64, wordsOf } from './spellings.ts'
 import { WordIndex } from './word-index.ts'
 
 /** Which keys an account has, by their hashes. */
@@ -82,9 +82,14 @@ export class Secrets {
     return account.index
   }
 
-  /** Whether a word is a secret of anybody, apart from those that can be told by their form. */
+  /** Whether a word is a secret of anybody, as `findIn`. */
   has(word: string): boolean {
     return this.#holders.has(word.toLowerCase())
+  }
+
+  /** The words of these texts that are a secret of anybody, apart from those that can be told by their form. */
+  findIn(texts: readonly string[]): string[] {
+    return this.#holders.size === 0 ? [] : texts.flatMap(wordsOf).filter((word) => this.has(word))
   }
 
   #setHidden(account: AccountSecrets, hash: string, secret: string, isHidden: boolean): void {

@@ -14,6 +14,11 @@ const JSON_ESCAPE = new RegExp(String.raw`\\(?:u([0-9a-f]{4})|(["\\/bfnrt])|u?[0
 const PERCENT_ESCAPE = new RegExp(`%(?:([0-9a-f]{2})|[0-9a-f]?(?=${CUT}))`, 'gi')
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
+/** What separates words in a target and in header fields. A secret may contain some of it. */
+const SEPARATORS = [/[\s"<>]+/, /[\s"<>?&=,;]+/, /[\s"<>?&=,;/]+/]
+/** How many steps of a path are looked at, each with everything behind it. */
+const STEPS = 20
+
 /**
  * All that a text says: the text itself, and what it says as JSON or percent-encoded. Any of its characters may be
  * escaped, and also those of an escape.
@@ -73,6 +78,24 @@ function characterOf(code: string): string {
   return String.fromCharCode(Number.parseInt(code, 16))
 }
 
+/** The words of a text, any of which may be a secret. */
+export function wordsOf(text: string): string[] {
+  const words = readingsOf(text).flatMap(({ text: reading }) => [
+    ...SEPARATORS.flatMap((separator) => reading.split(separator)),
+    ...endsOf(reading),
+  ])
+  return [...new Set(words)]
+}
+
+/** What follows each of the first slashes. */
+function endsOf(text: string): string[] {
+  const ends: string[] = []
+  for (let slash = text.indexOf('/'); slash >= 0 && ends.length < STEPS; slash = text.indexOf('/', slash + 1)) {
+    ends.push(text.slice(slash + 1))
+  }
+  return ends
+}
+
 /**
  * What a secret looks like within a base64 text, in either alphabet (RFC 4648): one way for each place of its first byte
  * in a group of three. Only characters that hold nothing but the secret are in it; one more at each end holds a part of
@@ -80,10 +103,13 @@ function characterOf(code: string): string {
  */
 export function spellInBase64(secret: string): string[] {
   const spellings = new Set<string>()
+  const bytes = Buffer.from(`  ${secret}`)
   for (let before = 0; before < 3; before++) {
-    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)])
-    const inner = bytes.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6))
-    if (inner.length > SHORT) spellings.add(inner).add(inner.replaceAll('+', '-').replaceAll('/', '_'))
+    const bits = (bytes.length - 2 + before) * 8
+    const inner = bytes.toString('base64', 2 - before).slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6))
+    if (inner.length <= SHORT) continue
+    spellings.add(inner)
+    if (/[+/]/.test(inner)) spellings.add(inner.replaceAll('+', '-').replaceAll('/', '_'))
   }
   return [...spellings]
 }

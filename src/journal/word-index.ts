@@ -14,14 +14,15 @@ const LAST_THREE = (1 << 21) - 1
 const MOST_STEPS = 64
 const FEW_STEPS = 10_000
 const ALONE = /[\w.-]/
+const BEYOND_ASCII = /[^ -~]/
 const BASE64 = /[0-9A-Za-z+/_-]/
 
 /** A place in a tree of words: the words that begin alike share the nodes of their beginning. */
 interface Node {
   /** The characters from the node above to this one. */
   label: string
-  /** By their first characters. */
-  children: Map<number, Node>
+  /** By their first characters; absent where no longer word begins like this. */
+  children: Map<number, Node> | undefined
   /** How often the word that ends here was added. */
   added: number
   /** How often it was added as base64. */
@@ -48,8 +49,12 @@ export class WordIndex {
   add(word: string, encoded = false): void {
     if (word.length < SHORTEST) return
     const folded = foldText(word)
-    const root = this.#roots.get(rootOf(folded)) ?? createNode('')
-    this.#roots.set(rootOf(folded), root)
+    const beginning = rootOf(folded)
+    let root = this.#roots.get(beginning)
+    if (root === undefined) {
+      root = createNode('')
+      this.#roots.set(beginning, root)
+    }
     const node = descend(root, folded)
     node.added++
     if (encoded) node.encoded++
@@ -64,10 +69,10 @@ export class WordIndex {
     if (encoded) node.encoded--
     for (let depth = trail.length - 1; depth >= 0; depth--) {
       const { added, children, label } = trail[depth] as Node
-      if (added > 0 || children.size > 0) return
+      if (added > 0 || (children !== undefined && children.size > 0)) return
       const above = trail[depth - 1]
       if (above === undefined) this.#roots.delete(rootOf(folded))
-      else above.children.delete(label.charCodeAt(0))
+      else above.children?.delete(label.charCodeAt(0))
     }
   }
 
@@ -101,7 +106,7 @@ export class WordIndex {
     for (let at = 0; node !== undefined; at += node.label.length) {
       trail.push(node)
       if (at === folded.length) return trail
-      node = node.children.get(folded.charCodeAt(at))
+      node = node.children?.get(folded.charCodeAt(at))
       if (node === undefined || !folded.startsWith(node.label, at)) return undefined
     }
     return undefined
@@ -112,10 +117,10 @@ export class WordIndex {
 function descend(root: Node, folded: string): Node {
   let node = root
   for (let at = 0; at < folded.length; ) {
-    const next = node.children.get(folded.charCodeAt(at))
+    const next = node.children?.get(folded.charCodeAt(at))
     if (next === undefined) {
       const leaf = createNode(folded.slice(at))
-      node.children.set(folded.charCodeAt(at), leaf)
+      adopt(node, leaf)
       return leaf
     }
     const shared = countShared(next.label, folded, at)
@@ -129,9 +134,14 @@ function descend(root: Node, folded: string): Node {
 function split(above: Node, below: Node, length: number): Node {
   const middle = createNode(below.label.slice(0, length))
   below.label = below.label.slice(length)
-  middle.children.set(below.label.charCodeAt(0), below)
-  above.children.set(middle.label.charCodeAt(0), middle)
+  adopt(middle, below)
+  adopt(above, middle)
   return middle
+}
+
+function adopt(above: Node, below: Node): void {
+  above.children ??= new Map()
+  above.children.set(below.label.charCodeAt(0), below)
 }
 
 function countShared(label: string, text: string, from: number): number {
@@ -151,7 +161,7 @@ function follow(root: Node, text: string, start: number, note: Note): number {
       end = at
       isEncoded = node.encoded > 0
     }
-    const next = node.children.get(fold(text.charCodeAt(at)))
+    const next = node.children?.get(fold(text.charCodeAt(at)))
     const shared = next === undefined ? 0 : countFolded(next.label, text, at)
     at += shared
     if (next === undefined || shared < next.label.length) break
@@ -183,7 +193,7 @@ function behind(text: string, end: number): number {
 }
 
 function createNode(label: string): Node {
-  return { label, children: new Map(), added: 0, encoded: 0 }
+  return { label, children: undefined, added: 0, encoded: 0 }
 }
 
 function rootOf(folded: string): number {
@@ -193,7 +203,7 @@ function rootOf(folded: string): number {
 }
 
 function foldText(text: string): string {
-  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  return BEYOND_ASCII.test(text) ? text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text.toLowerCase()
 }
 
 /** The small letter for a capital one. Only ASCII: in other alphabets a text may change its length. */
