@@ -273,7 +273,7 @@ export class Worlds {
     const evicted = await store.create(state, { limit: maxAccounts, evictable })
     if (evicted !== undefined) this.#end(evicted)
     const apiKey = chosen.apiKey ?? deriveKey(state.seed, state.id)
-    this.#hideKeys(state, [...(typeof apiKey === 'string' ? [apiKey] : []), ...secretsOf(fixture ?? usual)])
+    await this.noteKeys(state.id, [...(typeof apiKey === 'string' ? [apiKey] : []), ...secretsOf(fixture ?? usual)])
     return state
   }
 
@@ -283,14 +283,16 @@ export class Worlds {
    */
   async noteKeys(accountId: string, given: readonly string[] = []): Promise<void> {
     const { store } = this.#deps
-    if (await store.has(accountId)) this.#hideKeys(await store.read(accountId), given)
-  }
-
-  #hideKeys({ id, keys, origin }: AccountState, given: readonly string[]): void {
-    const snapshots = this.snapshots(id).flatMap(({ state }) => state.keys)
-    const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
-    const recoverable = [origin.key, ...original, ...snapshots].flatMap(({ hash }) => hash ?? [])
-    this.journal.secrets.update(id, { held: keys.map(({ hash }) => hash), recoverable }, given)
+    // The account may be deleted meanwhile, and its secrets with it.
+    const state = await store.read(accountId).catch(() => undefined)
+    if (state === undefined) return
+    const { keys, origin } = state
+    const recoverable = () => {
+      const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
+      const kept = this.snapshots(accountId).flatMap((snapshot) => snapshot.state.keys)
+      return [origin.key, ...original, ...kept].flatMap(({ hash }) => hash ?? [])
+    }
+    this.journal.secrets.update(accountId, { held: keys.map(({ hash }) => hash), recoverable }, given)
   }
 
   /** Forgets everything about an account that is deleted. */

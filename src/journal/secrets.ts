@@ -6,8 +6,8 @@ import { WordIndex } from './word-index.ts'
 /** Which keys an account has, by their hashes. */
 export interface HeldKeys {
   held: Iterable<string>
-  /** Those that it may get back, for example by a reset. Their secrets are not hidden until then. */
-  recoverable?: Iterable<string>
+  /** Makes a list of those that it may get back, as by a reset. Their secrets are not hidden until then. */
+  recoverable?: () => Iterable<string>
 }
 
 /** The secrets of one account. */
@@ -48,7 +48,7 @@ export class Secrets {
    * Hides the secrets of the keys that an account has now, and forgets those of other keys. `given` are secrets that
    * were not known before; of these, only those of its keys are kept.
    */
-  update(accountId: string, { held, recoverable = [] }: HeldKeys, given: readonly string[] = []): void {
+  update(accountId: string, { held, recoverable = () => [] }: HeldKeys, given: readonly string[] = []): void {
     // A sandbox is not worth a place.
     const listed = given.filter((secret) => !secret.startsWith('sandbox_'))
     const former = this.#accounts.get(accountId)
@@ -56,11 +56,14 @@ export class Secrets {
     const account = former ?? { known: new Map(), hidden: new Set(), index: undefined }
     for (const secret of listed) account.known.set(hashKey(secret), secret)
     const present = new Set(held)
-    const kept = new Set(recoverable)
+    let kept: Set<string> | undefined
     for (const [hash, secret] of account.known) {
       const isHeld = present.has(hash)
       if (isHeld !== account.hidden.has(hash)) this.#setHidden(account, hash, secret, isHeld)
-      if (!isHeld && !kept.has(hash)) account.known.delete(hash)
+      if (isHeld) continue
+      // Most changes take no key away, so the list is not made for each of them.
+      kept ??= new Set(recoverable())
+      if (!kept.has(hash)) account.known.delete(hash)
     }
     if (account.known.size > 0) this.#accounts.set(accountId, account)
     else this.#accounts.delete(accountId)

@@ -12,6 +12,8 @@ const DEPTH = 2
 /** At the end of a text that was cut off, an escape may be incomplete. */
 const JSON_ESCAPE = new RegExp(String.raw`\\(?:u([0-9a-f]{4})|(["\\/bfnrt])|u?[0-9a-f]{0,3}(?=${CUT}))`, 'gi')
 const PERCENT_ESCAPE = new RegExp(`%(?:([0-9a-f]{2})|[0-9a-f]?(?=${CUT}))`, 'gi')
+/** Within a JSON pointer (RFC 6901). */
+const POINTER_ESCAPE = /~([01])/g
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
 /** What separates words in a target and in header fields. A secret may contain some of it. */
@@ -20,7 +22,7 @@ const SEPARATORS = [/[\s"<>]+/, /[\s"<>?&=,;]+/, /[\s"<>?&=,;/]+/]
 const STEPS = 20
 
 /**
- * All that a text says: the text itself, and what it says as JSON or percent-encoded. Any of its characters may be
+ * All that a text says: the text itself, and what it says as JSON, as a JSON pointer or percent-encoded. Any of its characters may be
  * escaped, and also those of an escape.
  */
 export function readingsOf(text: string): Reading[] {
@@ -28,7 +30,7 @@ export function readingsOf(text: string): Reading[] {
   let latest = readings
   for (let depth = 0; depth < DEPTH && latest.length > 0; depth++) {
     const next = latest
-      .flatMap((reading) => [readJsonEscapes(reading), readPercentEscapes(reading)])
+      .flatMap((reading) => [readJsonEscapes(reading), readPercentEscapes(reading), readPointerEscapes(reading)])
       .filter((reading) => reading !== undefined)
     latest = next.filter((reading, index) => next.findIndex((other) => other.text === reading.text) === index)
     readings.push(...latest)
@@ -46,6 +48,11 @@ function readJsonEscapes(reading: Reading): Reading | undefined {
 function readPercentEscapes(reading: Reading): Reading | undefined {
   if (!reading.text.includes('%')) return undefined
   return readEscapes(reading, PERCENT_ESCAPE, ([, code]) => (code === undefined ? '' : characterOf(code)))
+}
+
+function readPointerEscapes(reading: Reading): Reading | undefined {
+  if (!reading.text.includes('~')) return undefined
+  return readEscapes(reading, POINTER_ESCAPE, ([, code]) => (code === '1' ? '/' : '~'))
 }
 
 /** `undefined` where nothing is escaped. */

@@ -55,6 +55,7 @@ export function createPipeline(
 ): (request: IncomingMessage, response: ServerResponse) => void | Promise<void> {
   const { contract, store, log, stopping } = deps
   const { settings, catalogue } = contract
+  const { secrets } = deps.worlds.journal
   const findRoute = createRouter(contract, settings)
   const readQuery = createQueryReader(settings)
   const bodies = createBodyReader(settings)
@@ -177,7 +178,7 @@ export function createPipeline(
       principal === undefined
         ? requestIdOf(`${deps.seed}`, ++unauthenticated, contract.requestIds)
         : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
-    const requestId = clientIdOf?.(routed.request.headers) ?? ownId
+    const requestId = clientIdOf?.(routed.request.headers, secrets) ?? ownId
     const gated = {
       routed,
       requestId,
@@ -324,7 +325,7 @@ export function createPipeline(
   function withoutSecrets(error: unknown, { routed, principal }: Admitted | Refused): unknown {
     const { rawHeaders: headers, url: target = '' } = routed.request
     const request = { account: principal?.account.id, key: principal?.key.id, headers, target }
-    return redactDeeply(error, redactorFor(request, deps.worlds.journal.secrets))
+    return redactDeeply(error, redactorFor(request, secrets))
   }
 }
 
