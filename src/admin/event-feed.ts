@@ -123,12 +123,12 @@ export class EventFeed {
 
   /** Delivers everything at once. */
   flush(): void {
-    do {
+    while (this.#delivery !== undefined || this.#entries.length > 0) {
       this.#delivery ??= this.#deliver()
       while (this.#delivery.next().done !== true);
       // A slice that is scheduled already begins another delivery.
       this.#delivery = undefined
-    } while (this.#entries.length > 0)
+    }
   }
 
   #channelOf(account: string | undefined): Channel {

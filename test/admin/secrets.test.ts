@@ -96,6 +96,23 @@ describe('the secret of a key is hidden', () => {
   })
 })
 
+it('an explanation shows no secret in what is to be sent before, and still names the account', async () => {
+  const service = await startObserved()
+  const sandbox = withKey('sandbox_1')
+  const { body } = await service.send('POST', '/domaingroups', { name: 'a' }, sandbox)
+  await service.ask('POST', '/accounts/sandbox_1/keys', { key: SECRET })
+  await service.ask('PATCH', '/accounts/sandbox_1', { plan: 'below-stone' })
+  const path = `/domaingroups?id=${body.data.group.id}`
+  await service.send('PATCH', path, { add_domains: [SECRET] }, sandbox)
+  const refused = await service.explain()
+  expect(refused.correction?.before.join()).toContain('/accounts/sandbox_1')
+  await service.ask('PATCH', '/accounts/sandbox_1', { plan: 'stone' })
+  await service.send('PATCH', path, { add_domains: [SECRET] }, sandbox)
+  const explained = await service.explain()
+  expect(explained).toMatchObject({ code: 'not_monitored', correction: { curl: expect.any(String) } })
+  expect(JSON.stringify(explained)).not.toContain('northern')
+})
+
 describe('the secret of a key is forgotten', () => {
   it.each<[how: string, lose: (service: ObservedService, id: string) => Promise<unknown>]>([
     ['with the key', ({ ask }, id) => ask('DELETE', `${KEYS}/${id}`)],
