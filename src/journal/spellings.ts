@@ -14,6 +14,8 @@ const JSON_ESCAPE = new RegExp(String.raw`\\(?:u([0-9a-f]{4})|(["\\/bfnrt])|u?[0
 const PERCENT_ESCAPE = new RegExp(`%(?:([0-9a-f]{2})|[0-9a-f]?(?=${CUT}))`, 'gi')
 /** Within a JSON pointer (RFC 6901). */
 const POINTER_ESCAPE = /~([01])/g
+/** Whether anything may be escaped. */
+const ESCAPED = /[\\%~]/
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
 /** What separates words in a target and in header fields. A secret may contain some of it. */
@@ -27,6 +29,8 @@ const STEPS = 20
  */
 export function readingsOf(text: string): Reading[] {
   const readings: Reading[] = [{ text, places: undefined }]
+  // The usual case, in which what follows would take most of the time.
+  if (!ESCAPED.test(text)) return readings
   let latest = readings
   for (let depth = 0; depth < DEPTH && latest.length > 0; depth++) {
     const next = latest
