@@ -35,6 +35,11 @@ export function createKeys(fixture: LoadedFixture, own: AccountOrigin['key'], no
   return [establishedKey(own, now), ...keys.values()]
 }
 
+/** The keys of a fixture that are given with their secrets. */
+export function secretsOf(fixture: LoadedFixture | undefined): string[] {
+  return (fixture?.keys ?? []).flatMap(({ key }) => key ?? [])
+}
+
 /** The same key, known by its hash only. */
 export function withoutSecret({ key, ...rest }: FixtureKey): FixtureKey {
   return key === undefined ? rest : { ...rest, ...identityOf(key) }

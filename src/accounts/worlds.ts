@@ -4,6 +4,7 @@ import type { Observation } from '../coverage/observation.ts'
 import { type AccountState, keepAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
 import type { Clock } from '../ground/clock.ts'
+import { deriveKey } from '../ground/secrets.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
@@ -11,6 +12,7 @@ import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, createAccount, recreateAccount } from './creation.ts'
 import type { LoadedFixture } from './fixture.ts'
+import { secretsOf } from './fixture-keys.ts'
 
 /** From what a new account is made, unless its creator chooses otherwise. */
 type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
@@ -215,6 +217,7 @@ export class Worlds {
     const state = await recreateAccount(await store.read(accountId), { ...chosen, real: clock() }, contract)
     await store.replace(accountId, state, { ...NO_COUNTERS, requests: 0 })
     this.#clear(accountId)
+    await this.noteKeys(accountId, secretsOf(chosen.fixture))
     return state
   }
 
@@ -249,6 +252,7 @@ export class Worlds {
     const setting = clockAt(snapshot.takenAt, clock(), 'frozenAt' in snapshot.state.clock)
     const state = { ...snapshot.state, clock: setting }
     await store.replace(accountId, state, { ...snapshot.counters, snapshot: name })
+    await this.noteKeys(accountId)
     return state
   }
 
@@ -264,12 +268,31 @@ export class Worlds {
   ): Promise<AccountState> {
     const { store, defaults, contract, clock, maxAccounts } = this.#deps
     const { fixture: usual, ...rest } = defaults
-    if (typeof chosen.apiKey === 'string') this.journal.hide(chosen.apiKey)
     const given = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined))
     const state = createAccount(fixture ?? usual, { ...rest, ...given, id: chosen.id, real: clock() }, contract)
     const evicted = await store.create(state, { limit: maxAccounts, evictable })
     if (evicted !== undefined) this.#end(evicted)
+    const apiKey = chosen.apiKey ?? deriveKey(state.seed, state.id)
+    await this.noteKeys(state.id, [...(typeof apiKey === 'string' ? [apiKey] : []), ...secretsOf(fixture ?? usual)])
     return state
+  }
+
+  /**
+   * Hides the secrets of an account's keys, as they are now, from those who read the journal. To be called after each
+   * change of them; `given` are the secrets of keys that are new to the account.
+   */
+  async noteKeys(accountId: string, given: readonly string[] = []): Promise<void> {
+    const { store } = this.#deps
+    // The account may be deleted meanwhile, and its secrets with it.
+    const state = await store.read(accountId).catch(() => undefined)
+    if (state === undefined) return
+    const { keys, origin } = state
+    const recoverable = () => {
+      const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
+      const kept = this.snapshots(accountId).flatMap((snapshot) => snapshot.state.keys)
+      return [origin.key, ...original, ...kept].flatMap(({ hash }) => hash ?? [])
+    }
+    this.journal.secrets.update(accountId, { held: keys.map(({ hash }) => hash), recoverable }, given)
   }
 
   /** Forgets everything about an account that is deleted. */
@@ -279,6 +302,7 @@ export class Worlds {
     this.#clear(accountId)
     this.#histories.delete(accountId)
     this.#snapshots.delete(accountId)
+    this.journal.secrets.forget(accountId)
   }
 
   /** Clears the journal and the coverage of an account. */

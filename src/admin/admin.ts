@@ -9,8 +9,10 @@ import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
+import { namePathInLog } from '../journal/key-shapes.ts'
 import { isReported } from '../store/store-error.ts'
 import type { Control } from './control.ts'
+import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
 import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
@@ -68,6 +70,7 @@ const FAILED = JSON.stringify(errorEnvelope({ ...failure, problems: [{ ...failur
 export function createAdmin(deps: AdminDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const guard = createGuard(deps.token, deps.host)
   let routing: Promise<Routing> | undefined
+  let feed: EventFeed | undefined
 
   async function load() {
     const control = await deps.control()
@@ -94,8 +97,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       await serve(request, response, await routing)
     } catch (error) {
       if (error instanceof ClientGone) return
-      if (!isReported(error))
-        deps.log.error({ method, path: splitTarget(url).path, err: error }, 'The control plane failed to answer.')
+      if (!isReported(error)) {
+        const path = namePathInLog(splitTarget(url).path)
+        deps.log.error({ method, path, err: error }, 'The control plane failed to answer.')
+      }
       if (response.headersSent) response.destroy()
       else send(request, response, 500, { 'Content-Type': JSON_TYPE }, FAILED)
     }
@@ -122,10 +127,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     if (!conforming.ok) return sendAnswer(request, response, answerRefusal(control, operation, conforming))
     const page = PAGES[operation.id]
     if (page !== undefined) return sendPage(request, response, await page(control))
-    if (operation.id === 'streamAllEvents') return stream(request, response, control, undefined)
+    if (operation.id === 'streamAllEvents') return stream(request, response, control, undefined, operation)
     if (operation.id === 'streamEvents') {
       const { account = '' } = parameters
-      if (await control.deps.store.has(account)) return stream(request, response, control, account)
+      if (await control.deps.store.has(account)) return stream(request, response, control, account, operation)
       return sendAnswer(request, response, answerRefusal(control, operation, control.unknownAccount(account)))
     }
     const outcome = await control.run(operation, { parameters, query: conforming.query, body: conforming.body })
@@ -143,13 +148,23 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
   async function stream(
     request: IncomingMessage,
     response: ServerResponse,
-    { deps: { worlds, contract } }: Control,
+    control: Control,
     account: string | undefined,
+    operation: Operation,
   ): Promise<void> {
     // A stream of events has no end, so HEAD is answered without opening one.
     if (request.method === 'HEAD') return sendPage(request, response, { type: 'text/event-stream', text: '' })
+    const { EventFeed } = await import('./event-feed.ts')
     const { streamEntries } = await import('./event-stream.ts')
-    streamEntries(request, response, worlds.journal, account, contract.catalogue, deps.stopping)
+    const { journal } = control.deps.worlds
+    const { catalogue } = control.deps.contract
+    feed ??= new EventFeed(journal, catalogue)
+    if (feed.size >= control.limits.eventStreams) {
+      const expected = `There are ${feed.size} streams of events, which is as many as there may be`
+      const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
+      return sendAnswer(request, response, answerRefusal(control, operation, refusal))
+    }
+    streamEntries(request, response, { feed, journal, catalogue, account }, deps.stopping)
   }
 }
 

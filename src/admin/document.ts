@@ -49,6 +49,7 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'pageDefault',
   'pageLimit',
   'pageBytes',
+  'eventStreams',
 ]
 
 /** The limits that the settings of the document give. */

@@ -1,18 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Catalogue } from '../contract/catalogue.ts'
-import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
+import { type EventFeed, writeEvent } from './event-feed.ts'
 
 /** In milliseconds. A comment is sent so often, because a proxy would close a silent stream. */
 const HEARTBEAT = 15_000
 /** For how many heartbeats a reader may take nothing, before it is cut off. */
 const PATIENCE = 4
-/**
- * New entries that may wait for a slow reader. If there are more, the stream is closed, and the reader can resume it
- * with `Last-Event-ID`.
- */
-const BACKLOG = 1_000
+
+/** What a stream is about. */
+export interface StreamedEntries {
+  feed: EventFeed
+  journal: Journal
+  catalogue: Catalogue
+  /** Absent for those of all accounts. */
+  account: string | undefined
+}
 
 /**
  * Streams the new entries of the journal, of one account or of all, as server-sent events, until the reader leaves or
@@ -21,9 +25,7 @@ const BACKLOG = 1_000
 export function streamEntries(
   request: IncomingMessage,
   response: ServerResponse,
-  journal: Journal,
-  account: string | undefined,
-  catalogue: Catalogue,
+  { feed, journal, catalogue, account }: StreamedEntries,
   stopping: AbortSignal,
 ): void {
   response.writeHead(200, {
@@ -38,69 +40,43 @@ export function streamEntries(
     return
   }
   const missed = entriesAfter(request.headers['last-event-id'], journal, account)
-  let caughtUp = false
-  let waiting: Entry[] = []
-  let next = 0
-  let flowing = true
-  /** How many heartbeats came since the reader has taken something. */
-  let missedBeats = 0
+  const seat = feed.take(account, { write: (bytes) => response.write(bytes), cut: () => response.destroy() })
+  let resume = catchUp
 
-  /** Writes waiting entries until the connection's buffer is full. */
-  function pump(): void {
-    while (flowing) {
-      const entry = nextMissed() ?? waiting[next++]
-      if (entry === undefined) break
-      flowing = response.write(eventOf(entry))
+  /** Sends what the reader has missed, as fast as it reads. */
+  function catchUp(): void {
+    for (let next = missed.next(); next.done !== true; next = missed.next()) {
+      if (!response.write(writeEvent(next.value, journal, catalogue))) return
     }
-    if (next < waiting.length) return
-    waiting = []
-    next = 0
-  }
-
-  function nextMissed(): Entry | undefined {
-    if (caughtUp) return undefined
-    const { value, done } = missed.next()
-    caughtUp = done === true
-    return value ?? undefined
-  }
-
-  function eventOf(entry: Entry): string {
-    const description = describeEntry(entry, catalogue, journal.redactorFor(entry))
-    return `id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`
-  }
-
-  function take(entry: Entry): void {
-    // Until the reader has caught up, new entries are read from the journal.
-    if (!caughtUp || (account !== undefined && entry.account !== account)) return
-    waiting.push(entry)
-    if (waiting.length - next > BACKLOG) response.destroy()
-    else pump()
+    resume = seat.resume
+    seat.follow(journal.recorded)
   }
 
   response.write(': the requests as they happen\n\n')
-  const unsubscribe = journal.subscribe(take)
+  /** How many heartbeats came since the reader has taken something. */
+  let missedBeats = 0
   const heartbeat = setInterval(() => {
-    if (flowing) response.write(': still here\n\n')
+    if (!response.writableNeedDrain) response.write(': still here\n\n')
     else if (++missedBeats === PATIENCE) response.destroy()
   }, HEARTBEAT)
   heartbeat.unref()
   function end(): void {
+    feed.flush()
     leave()
     response.end()
   }
   function leave(): void {
-    unsubscribe()
+    seat.leave()
     clearInterval(heartbeat)
     stopping.removeEventListener('abort', end)
   }
   stopping.addEventListener('abort', end, { once: true })
   response.on('drain', () => {
-    flowing = true
     missedBeats = 0
-    pump()
+    resume()
   })
   response.once('close', leave)
-  pump()
+  catchUp()
 }
 
 /**

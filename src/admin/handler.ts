@@ -39,6 +39,8 @@ export interface ControlLimits {
   pageDefault: number
   pageLimit: number
   pageBytes: number
+  /** How many streams of events there may be. */
+  eventStreams: number
 }
 
 /** A request that the control plane's document permits, with everything that a handler needs. */

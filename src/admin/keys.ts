@@ -20,7 +20,6 @@ export const createKey: AccountHandler = async (call) => {
   const { label, key, created_at } = call.body as { label?: string; key?: string; created_at?: string }
   const createdAt = created_at === undefined ? now : Date.parse(created_at)
   if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
-  if (key !== undefined) call.worlds.journal.hide(key)
   let secret = key ?? ''
   const decision = await store.update(account.id, (state) => {
     if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')
@@ -34,7 +33,9 @@ export const createKey: AccountHandler = async (call) => {
     if (ids.has(created.id)) return taken('a key', created.id)
     return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)
   })
-  return decision.ok ? done({ key: reportKey(call, decision.value), api_key: secret }) : decision
+  if (!decision.ok) return decision
+  await call.worlds.noteKeys(account.id, [secret])
+  return done({ key: reportKey(call, decision.value), api_key: secret })
 }
 
 export const updateKey: AccountHandler = (call) => {
@@ -44,7 +45,9 @@ export const updateKey: AccountHandler = (call) => {
 
 export const deleteKey: AccountHandler = async (call) => {
   const outcome = await changeKey(call, (state, key) => state.keys.filter((each) => each !== key))
-  return outcome.ok ? done() : outcome
+  if (!outcome.ok) return outcome
+  await call.worlds.noteKeys(call.account.id)
+  return done()
 }
 
 async function changeKey(call: AccountCall, change: (state: AccountState, key: ApiKey) => ApiKey[]) {

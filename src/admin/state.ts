@@ -1,6 +1,7 @@
 import { createAccount } from '../accounts/creation.ts'
 import { exportFixture } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
+import { secretsOf } from '../accounts/fixture-keys.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { accept, type Decision } from '../domain/errors.ts'
@@ -19,7 +20,9 @@ export const exportState: AccountHandler = ({ account, now, contract }) => {
 export const importState: AccountHandler = async (call) => {
   const fixture = await loadFixture(call.body as Fixture)
   const decision = await call.store.update(call.account.id, (account) => importFixture(call, fixture, account))
-  return decision.ok ? done({ account: reportAccount(call, decision.state) }) : decision
+  if (!decision.ok) return decision
+  await call.worlds.noteKeys(call.account.id, secretsOf(fixture))
+  return done({ account: reportAccount(call, decision.state) })
 }
 
 function importFixture(

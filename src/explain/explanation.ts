@@ -13,7 +13,6 @@ import { bytesOf, textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import {
   describeEntry,
-  describeInjection,
   describeProblem,
   describeQuota,
   isUnread,
@@ -73,7 +72,7 @@ export function explainEntry(
     problems,
     quota: describeQuota(entry.allowance),
     clock: described.at,
-    fault: describeInjection(entry.injection),
+    fault: described.fault,
     failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
     correction: correctable ? correct(entry, account, contract, urls, redact) : null,
     exchange: described,
@@ -90,7 +89,8 @@ function correct(
   // The correction is tried on a copy.
   const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)
   const publicKey = findPublicKey(account)
-  const { before, request } = { before: correction.before, request: withoutSecrets(correction.request, redact) }
+  const before = correction.before.map((each) => withoutSecrets(each, redact))
+  const request = withoutSecrets(correction.request, redact)
   return {
     changes: correction.changes.map(redact),
     before: before.map((each) => writeCurl(each, urls, publicKey)),
@@ -99,9 +99,13 @@ function correct(
   }
 }
 
-/** The corrected request, without keys that the client put in a wrong place. */
+/**
+ * A request of a correction, without keys that the client put in a wrong place. One to the control plane names only the
+ * account and its keys, by their ids.
+ */
 function withoutSecrets(request: PlannedRequest, redact: Redact): PlannedRequest {
-  const { body } = request
+  const { body, plane } = request
+  if (plane === 'admin') return request
   return {
     ...request,
     path: withoutBrackets(redact(request.path)),

@@ -60,14 +60,14 @@ export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact
     account: entry.account ?? null,
     key: entry.key ?? null,
     at: writeInstant(entry.at),
-    method: entry.method,
+    method: redact(entry.method),
     path: redact(entry.path),
     query: redactQuery(queryOf(entry.target), redact),
     operation: entry.operation?.id ?? null,
     status: entry.status ?? null,
     code: entry.code ?? null,
     injected: entry.injected,
-    fault: describeInjection(entry.injection),
+    fault: describeInjection(entry.injection, redact),
     problems: entry.problems.map((problem) => describeProblem(problem, catalogue, redact)),
     violations: entry.violations.length === 0 ? [] : redactWithin([...entry.violations], redact),
     quota: describeQuota(entry.allowance),
@@ -81,7 +81,12 @@ export function describeProblem(problem: Problem<string>, catalogue: Catalogue, 
   const { field, value } = problem
   const { code, message } = catalogue.answer(problem)
   const received = value === undefined ? undefined : shorten(redact(writeJson(value) ?? outline(value)), RECEIVED)
-  return { code, field: field ?? null, message: redact(message), received: received ?? null }
+  return {
+    code,
+    field: field === undefined ? null : redact(field),
+    message: redact(message),
+    received: received ?? null,
+  }
 }
 
 export function describeQuota(allowance: Allowance | undefined): RequestReport['quota'] {
@@ -90,10 +95,10 @@ export function describeQuota(allowance: Allowance | undefined): RequestReport['
   return { limit, remaining, resets_at: writeInstant(resetAt * 1000) }
 }
 
-export function describeInjection(injection: Entry['injection']): RequestReport['fault'] {
+function describeInjection(injection: Entry['injection'], redact: Redact): RequestReport['fault'] {
   if (injection === undefined) return null
-  const { source, id, effect, rule } = injection
-  return { source, id: id ?? null, effect: effect ?? null, rule }
+  const { source, id = null, effect, rule } = injection
+  return { source, id, effect: effect === undefined ? null : redact(effect), rule: redactWithin(rule, redact) }
 }
 
 function describeMessage(fields: readonly string[], body: Content | undefined, redact: Redact): MessageReport {
@@ -101,7 +106,8 @@ function describeMessage(fields: readonly string[], body: Content | undefined, r
   for (let index = 0; index < fields.length; index += 2) {
     const name = (fields[index] ?? '').toLowerCase()
     const value = redactField(name, fields[index + 1] ?? '', redact)
-    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
+    const shown = redact(name)
+    headers[shown] = headers[shown] === undefined ? value : `${headers[shown]}, ${value}`
   }
   const size = body?.size ?? 0
   const truncated = body !== undefined && isCut(body)

@@ -4,6 +4,7 @@ import { bytesOf, type Content } from '../http/content.ts'
 import type { Entry } from './entry.ts'
 import { type Redact, redactorFor } from './redaction.ts'
 import { Ring } from './ring.ts'
+import { Secrets } from './secrets.ts'
 import { walk } from './walk.ts'
 
 export interface JournalLimits {
@@ -32,9 +33,10 @@ export type NewEntry = Omit<Entry, 'ordinal' | 'weight'>
 /** The newest exchanges of each account, within limits. */
 export class Journal {
   readonly limits: JournalLimits
+  /** What is not shown of the entries. */
+  readonly secrets: Secrets
   readonly #rings = new Map<string | undefined, Ring>()
   readonly #listeners = new Set<(entry: Entry) => void>()
-  readonly #secrets = new Set<string>()
   /** A body that is sent again and again is cut once. */
   readonly #cut = new WeakMap<Content, Content>()
   #ordinal = 0
@@ -44,8 +46,9 @@ export class Journal {
   #forgotten = 0
 
   /** `onForget` is called when entries are forgotten for the first time because all together are too heavy. */
-  constructor(limits: Partial<JournalLimits> = {}, onForget?: () => void) {
+  constructor(limits: Partial<JournalLimits> = {}, onForget?: () => void, secrets = new Secrets()) {
     this.limits = { ...JOURNAL_LIMITS, ...limits }
+    this.secrets = secrets
     this.#onForget = onForget
   }
 
@@ -97,13 +100,8 @@ export class Journal {
     return bodySize <= this.limits.body ? kept : kept.map(withShortValue)
   }
 
-  /** From now on, the redactors hide this secret everywhere. */
-  hide(secret: string): void {
-    this.#secrets.add(secret)
-  }
-
   redactorFor(entry: Entry): Redact {
-    return redactorFor(entry, this.#secrets)
+    return redactorFor(entry, this.secrets)
   }
 
   /** How many entries there are of one account, or of all accounts and of none. */

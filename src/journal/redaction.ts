@@ -1,45 +1,59 @@
+import { isObject } from '../ground/json.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
 import { queryOf, readParameters } from '../http/target.ts'
 import type { Entry } from './entry.ts'
+import { findKeys, HIDDEN } from './key-shapes.ts'
+import { createIndex, type Secrets } from './secrets.ts'
+import { readingsOf } from './spellings.ts'
+import { SHORT, type WordIndex } from './word-index.ts'
 
 /** A function that hides secrets in a text of an exchange. */
 export type Redact = (text: string) => string
 
 /** Names of header fields and of query parameters with secrets. The scheme of such a field is shown. */
 const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
-/** Anything that looks like a key, whole or cut off. The id of a sandbox is a key. */
-const KEY = /key_[0-9A-Za-z]{8}\.[0-9A-Za-z]+|sandbox_[!#$%()*+./0-9:=?@A-Z^_`a-z{|}~-]+/g
-const HIDDEN = '[redacted]'
-/**
- * A secret of fewer characters is shown: to hide every `x` would destroy the text. Up to `WORD`, only whole words are
- * hidden.
- */
-const SHORTEST = 3
-const WORD = 7
-/** Replaces the end of a text that was cut off. */
-const CUT = '…'
-
-/** Hides everything that looks like a key. */
-export function redactKeys(text: string): string {
-  return text.replaceAll(KEY, HIDDEN)
+/** Which secrets a request carries, as credentials. */
+interface Credentials {
+  /** The key, as it is and as the value of its field. */
+  own: ReadonlySet<string>
+  others: readonly string[]
 }
 
-/** Makes a function that hides the secrets of a request, the `known` ones, and everything that looks like a key. */
-export function redactorFor(
-  { headers, key, target }: Pick<Entry, 'headers' | 'key' | 'target'>,
-  known: Iterable<string>,
-): Redact {
-  const own = new Set(credentialsIn(headers, /^authorization$/i).flatMap(spellings))
-  const carried = [...credentialsIn(headers, CREDENTIAL), ...credentialsInQuery(target)]
-  const secrets = new Set([...own, ...[...carried, ...known].flatMap(spellings)])
-  const longestFirst = [...secrets]
-    .filter(({ length }) => length >= SHORTEST)
-    .sort((one, other) => other.length - one.length)
-  const any = longestFirst.length === 0 ? undefined : new RegExp(longestFirst.map(patternOf).join('|'), 'gi')
-  const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
-  return function redact(text) {
-    const whole = any === undefined ? text : text.replaceAll(any, (found) => (own.has(found) ? ownLabel : HIDDEN))
-    return hideBeginnings(whole, longestFirst).replaceAll(KEY, HIDDEN)
+/** Header fields are kept once for many requests that are alike. */
+const credentialsIn = memoizeWeakly((headers: readonly string[]): Credentials => {
+  const own = new Set<string>()
+  const others: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? ''
+    if (!CREDENTIAL.test(name)) continue
+    const secrets = secretsIn(headers[index + 1] ?? '')
+    if (name.toLowerCase() === 'authorization') for (const secret of secrets) own.add(secret)
+    else others.push(...secrets)
   }
+  return { own, others }
+})
+
+/**
+ * Makes a function that hides what a request carries as a credential, the secrets of its account, and everything that
+ * looks like a key. A request of no account may carry a secret of any account, so each of its words is looked up.
+ */
+export function redactorFor(
+  { account, headers, key, target }: Pick<Entry, 'account' | 'headers' | 'key' | 'target'>,
+  secrets: Secrets,
+): Redact {
+  const known = secrets.indexOf(account)
+  const { own, others } = credentialsIn(headers)
+  const foreign = account === undefined ? secrets.findIn([target, ...headers]) : []
+  const carried = [...own, ...others, ...credentialsInQuery(target), ...foreign]
+  const unknown = carried.filter((secret) => !known.has(secret))
+  const indexes = unknown.length === 0 ? [known] : [known, createIndex(unknown)]
+  const ownLabel = key === undefined ? HIDDEN : `${key}.${HIDDEN}`
+  return (text) => hide(text, indexes, (found) => (own.has(found) ? ownLabel : HIDDEN))
+}
+
+/** Makes a function that hides whatever is a secret of anybody, in a text that belongs to no request. */
+export function redactorForAnybody(secrets: Secrets): Redact {
+  return (text) => hide(text, [secrets.indexOf(undefined), createIndex(secrets.findIn([text]))], () => HIDDEN)
 }
 
 /** The value of a header field without secrets. */
@@ -64,58 +78,62 @@ export function redactQuery(query: string, redact: Redact): string {
   return redact(hidden)
 }
 
-/** A copy of a value with all of its texts redacted. */
+/** A copy of a value that JSON can hold, with all of its texts redacted, names of fields included. */
 export function redactWithin<Value>(value: Value, redact: Redact): Value {
-  return JSON.parse(JSON.stringify(value), (_, item: unknown) => (typeof item === 'string' ? redact(item) : item))
+  const copy: unknown = JSON.parse(JSON.stringify(value), (_, item: unknown) => {
+    if (typeof item === 'string') return redact(item)
+    if (!isObject(item)) return item
+    return Object.fromEntries(Object.entries(item).map(([name, part]) => [redact(name), part]))
+  })
+  return copy as Value
 }
 
-function credentialsIn(headers: readonly string[], names: RegExp): string[] {
-  const secrets: string[] = []
-  for (let index = 0; index < headers.length; index += 2) {
-    if (!names.test(headers[index] ?? '')) continue
-    const value = headers[index + 1] ?? ''
-    const secret = /^\S+\s+(.+)$/.exec(value)?.[1]
-    // Without a scheme, the whole value is the secret. If it has several words, each of them may be one.
-    secrets.push(value, ...(secret === undefined ? [] : [secret, ...secret.split(/[\s,;="]+/).filter(isLong)]))
-  }
-  return secrets
+/** The secrets in a field with credentials: all of it or what follows its scheme, and each long word. */
+function secretsIn(value: string): string[] {
+  const [, scheme = '', secret = value] = /^(\S+)\s+(.+)$/.exec(value) ?? []
+  const hasScheme = secret !== value && !scheme.includes('=')
+  const decoded = /^basic$/i.test(scheme) ? Buffer.from(secret, 'base64').toString() : ''
+  const password = decoded.slice(decoded.indexOf(':') + 1)
+  const words = (hasScheme ? secret : value).split(/[\s,;="]+/).filter(isLong)
+  return [hasScheme ? secret : value, ...words, ...(password === '' ? [] : [password])]
 }
 
 function credentialsInQuery(target: string): string[] {
-  return readParameters(queryOf(target)).flatMap(([name, value]) => (CREDENTIAL.test(name) ? [value] : []))
+  const query = queryOf(target)
+  if (query === '') return []
+  return readParameters(query).flatMap(([name, value]) => (CREDENTIAL.test(name) ? [value] : []))
 }
 
 /** Whether a word is too long to be an ordinary one. */
 function isLong({ length }: string): boolean {
-  return length > WORD
+  return length > SHORT
 }
 
-/** A secret as it is written in a header, in JSON and in a query. */
-function spellings(secret: string): string[] {
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]
-}
-
-/** Hides the beginning of a secret at the end of a text that was cut off. */
-function hideBeginnings(text: string, secrets: readonly string[]): string {
-  if (secrets.length === 0 || !text.includes(CUT)) return text
-  const [first = '', ...rest] = text.split(CUT)
-  const last = rest.pop()
-  const parts = [first, ...rest].map((part) => {
-    const length = Math.max(0, ...secrets.map((secret) => overlap(part, secret)))
-    return length === 0 ? part : part.slice(0, -length) + HIDDEN
-  })
-  return [...parts, ...(last === undefined ? [] : [last])].join(CUT)
-}
-
-/** How many characters at the end of a text are the beginning of a secret. */
-function overlap(text: string, secret: string): number {
-  for (let length = Math.min(text.length, secret.length); length > WORD; length--) {
-    if (text.endsWith(secret.slice(0, length))) return length
+/** Hides what the indexes find and what looks like a key, in every reading of a text. */
+function hide(text: string, indexes: readonly WordIndex[], labelOf: (found: string) => string): string {
+  const ranges: [start: number, end: number][] = []
+  for (const { text: reading, places } of readingsOf(text)) {
+    const note = (start: number, end: number) => void ranges.push([places?.[start] ?? start, places?.[end] ?? end])
+    for (const index of indexes) index.find(reading, note)
+    findKeys(reading, note)
   }
-  return 0
+  if (ranges.length === 0) return text
+  let hidden = ''
+  let shown = 0
+  for (const [start, end] of merge(ranges)) {
+    hidden += text.slice(shown, start) + labelOf(text.slice(start, end))
+    shown = end
+  }
+  return hidden + text.slice(shown)
 }
 
-function patternOf(secret: string): string {
-  const letters = secret.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
-  return secret.length > WORD ? letters : `(?<![\\w.-])${letters}(?![\\w.-])`
+/** The ranges in order; those that overlap are one. */
+function merge(ranges: [start: number, end: number][]): [start: number, end: number][] {
+  const merged: [start: number, end: number][] = []
+  for (const [start, end] of ranges.sort(([one], [other]) => one - other)) {
+    const last = merged.at(-1)
+    if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], end)
+    else merged.push([start, end])
+  }
+  return merged
 }

@@ -20,6 +20,8 @@ import { Replier, type ResponseValidation } from '../http/reply.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { createQueryReader, splitTarget } from '../http/target.ts'
+import { redactDeeply } from '../journal/redacted-log.ts'
+import { redactorFor } from '../journal/redaction.ts'
 import { isReported, StoreError } from '../store/store-error.ts'
 import { readClientId } from './client-request-id.ts'
 import { createGate, type GateDeps, type GateResult } from './gate.ts'
@@ -53,6 +55,7 @@ export function createPipeline(
 ): (request: IncomingMessage, response: ServerResponse) => void | Promise<void> {
   const { contract, store, log, stopping } = deps
   const { settings, catalogue } = contract
+  const { secrets } = deps.worlds.journal
   const findRoute = createRouter(contract, settings)
   const readQuery = createQueryReader(settings)
   const bodies = createBodyReader(settings)
@@ -175,7 +178,7 @@ export function createPipeline(
       principal === undefined
         ? requestIdOf(`${deps.seed}`, ++unauthenticated, contract.requestIds)
         : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
-    const requestId = clientIdOf?.(routed.request.headers) ?? ownId
+    const requestId = clientIdOf?.(routed.request.headers, secrets) ?? ownId
     const gated = {
       routed,
       requestId,
@@ -303,16 +306,26 @@ export function createPipeline(
       }
       return refuseWith(orphan, conforming, refuse({ code: 'unauthorized' }), false)
     }
-    if (!isReported(error)) log.error({ request_id: gated.requestId, err: error }, 'The request failed.')
+    if (!isReported(error)) {
+      log.error({ request_id: gated.requestId, err: withoutSecrets(error, gated) }, 'The request failed.')
+    }
     const reply = replier.refuse(undefined, [{ code: 'internal_error' }])
     return { ...outcomeOf(gated, conforming, reply), failure: error }
   }
 
   function abandon(reached: Stage, error: unknown): void {
     const gated = gatedOf(reached)
-    log.error({ request_id: gated?.requestId, err: error }, 'The response could not be sent.')
+    const err = gated === undefined ? error : withoutSecrets(error, gated)
+    log.error({ request_id: gated?.requestId, err }, 'The response could not be sent.')
     const { response } = gated?.routed ?? (reached as Routed)
     response.destroy()
+  }
+
+  /** An error without the secrets of the request and its account. */
+  function withoutSecrets(error: unknown, { routed, principal }: Admitted | Refused): unknown {
+    const { rawHeaders: headers, url: target = '' } = routed.request
+    const request = { account: principal?.account.id, key: principal?.key.id, headers, target }
+    return redactDeeply(error, redactorFor(request, secrets))
   }
 }
 

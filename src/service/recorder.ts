@@ -2,14 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import type { Worlds } from '../accounts/worlds.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
+import { memoize } from '../ground/memo.ts'
 import type { Content } from '../http/content.ts'
 import type { MalformedExchange } from '../http/engine/malformed.ts'
 import type { Headers } from '../http/engine/outbox.ts'
-import type { Log } from '../http/log.ts'
+import { type Log, SILENT } from '../http/log.ts'
 import { splitTarget } from '../http/target.ts'
 import { keyEvidenceOf, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
-import { redactKeys } from '../journal/redaction.ts'
+import { nameInLog } from '../journal/key-shapes.ts'
+import { redactWithin } from '../journal/redaction.ts'
 import type { Verdict } from '../journal/verdict.ts'
 import type { Outcome } from './stages.ts'
 
@@ -30,12 +32,12 @@ export type Recorder = (outcome: Outcome, headers: Headers) => void
 /** A function that takes note of each exchange: in the journal, for the coverage of the contract and in the log. */
 export function createRecorder({ contract, worlds, verdict, clock, log }: RecorderDeps): Recorder {
   const { gracePeriod } = contract.settings
+  const nameAccount = memoize(nameInLog, { limit: 10_000 })
 
   return function record(outcome, headers) {
     const { gated, conforming, reply, injection } = outcome
     const { requestId, operation, principal, routed } = gated
     const { request, path, query, started } = routed
-    if (reply?.breach) log.warn({ request_id: requestId, violations: reply.breach.violations }, reply.breach.message)
     const ended = elapsed()
     const duration = Math.round((ended - started) * 1000) / 1000
     const entry = worlds.record(entryOf(outcome, headers, duration), gated.history, query, conforming?.value)
@@ -47,13 +49,19 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
       requestBody: conforming?.content,
       responseBody: reply?.body,
     })
+    if (log === SILENT) return
+    if (reply?.breach) {
+      const redact = worlds.journal.redactorFor(entry)
+      const violations = redactWithin(reply.breach.violations, redact)
+      log.warn({ request_id: requestId, violations }, redact(reply.breach.message))
+    }
     log.info(
       {
         request_id: requestId,
         method: request.method,
-        path: operation === undefined ? redactKeys(path) : path,
+        path: isFixed(operation) ? path : worlds.journal.redactorFor(entry)(path),
         operation: operation?.id,
-        account: principal?.account.id,
+        account: principal && nameAccount(principal.account.id),
         key: principal?.key.id,
         status: reply?.status,
         code: reply?.code,
@@ -146,6 +154,11 @@ export function createMalformedRecorder({
       responseBody: undefined,
     })
   }
+}
+
+/** Whether the path of the operation is a path of the document as it stands, so that a client can put nothing into it. */
+function isFixed(operation: NewEntry['operation']): boolean {
+  return operation !== undefined && !operation.path.includes('{')
 }
 
 /** Whether what the client got, or that it got nothing, comes from an injection. A mere delay changes nothing. */

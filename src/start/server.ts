@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { loadFixture } from '../accounts/fixture.ts'
-import { establishedKey } from '../accounts/fixture-keys.ts'
+import { establishedKey, secretsOf } from '../accounts/fixture-keys.ts'
 import { validateAccount } from '../accounts/validation.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
@@ -25,6 +25,8 @@ import { createMalformedReply } from '../http/engine/malformed.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import { Journal } from '../journal/journal.ts'
+import { redactDeeply, redactLog } from '../journal/redacted-log.ts'
+import { Secrets } from '../journal/secrets.ts'
 import { Verdict } from '../journal/verdict.ts'
 import { type Library, openLibrary } from '../library/library.ts'
 import { createPipeline } from '../service/pipeline.ts'
@@ -70,7 +72,9 @@ export async function startServer(
   behaviours: Readonly<Record<string, OperationBehaviour>>,
 ): Promise<Understudy> {
   const options = completeOptions(given)
-  const { host, clock, log, admin, adminToken, plan, simulator } = options
+  const { host, clock, admin, adminToken, plan, simulator } = options
+  const secrets = new Secrets(adminToken === undefined ? [] : [adminToken])
+  const log = redactLog(options.log, secrets)
   if (admin && adminToken === undefined && !isLoopback(host)) {
     const remedy = 'others can reach this address, so give'
     throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
@@ -83,16 +87,16 @@ export async function startServer(
   const skipped: string[] = []
   const memory = divideMemory(options.maxMemory)
   const budget = new MemoryBudget(memory.accounts, (reason) => log.warn({ reason }, 'An account has no room to grow.'))
-  const store = options.store ?? (await openStore(options, contract, skipped, budget))
+  const store = options.store ?? (await openStore({ ...options, log }, contract, skipped, budget))
   const stopping = new AbortController()
   // Whoever waits listens to it, and any number may.
   setMaxListeners(0, stopping.signal)
   try {
     const { now, frozen } = options
     const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
-    const journal = new Journal({ entries: options.journal, total: memory.journal }, () =>
-      log.warn({}, 'The journal is full: from now on, it forgets old requests of the accounts that have most.'),
-    )
+    const full = 'The journal is full: from now on, it forgets old requests of the accounts that have most.'
+    const limits = { entries: options.journal, total: memory.journal }
+    const journal = new Journal(limits, () => log.warn({}, full), secrets)
     const worlds = new Worlds({
       contract,
       store,
@@ -109,6 +113,7 @@ export async function startServer(
     const kept = await store.has(DEFAULT_ACCOUNT)
     if (kept) worlds.checkDefaults()
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+    await worlds.noteKeys(DEFAULT_ACCOUNT, [...(apiKey === undefined ? [] : [apiKey]), ...secretsOf(fixture)])
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
     // Names the requests that belong to no account.
@@ -206,7 +211,8 @@ function createExplainer({
       const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
       return explainEntry(entry, corrected, contract, urls, journal.redactorFor(entry))
     } catch (err) {
-      log.error({ request_id: entry.requestId, err }, 'The violation could not be explained.')
+      const shown = redactDeeply(err, journal.redactorFor(entry))
+      log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')
       return undefined
     }
   }
@@ -260,7 +266,6 @@ async function provideDefaultAccount(
   if (!(await store.has(id))) await worlds.create({ id, apiKey })
   const account = await store.read(id)
   const key = apiKey ?? deriveKey(account.seed, id)
-  worlds.journal.hide(key)
   const known = account.keys.some(({ hash }) => hash === hashKey(key))
   if (known || apiKey === undefined) return known ? key : undefined
   const added = establishedKey(identityOf(apiKey), worlds.now(account))

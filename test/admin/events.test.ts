@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { readLimits } from '../../src/admin/document.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
 import { Journal } from '../../src/journal/journal.ts'
 import { withKey } from '../support/account.ts'
+import { controlApi } from '../support/control-plane.ts'
 import { expectEntry, type ObservedService, startObserved } from '../support/observed-service.ts'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY } from '../support/service.ts'
@@ -195,6 +197,29 @@ describe('a stream of events', () => {
     })
     await once(idle, 'close')
     expect(bytes).toBeLessThan(1_000 * 20_000)
+  })
+
+  it('is refused when there are as many as there may be, until one ends', async () => {
+    const { eventStreams } = readLimits(controlApi)
+    const service = await startObserved()
+    const readers: Reader[] = []
+    for (let opened = 0; opened < eventStreams; opened += 50) {
+      readers.push(...(await Promise.all(Array.from({ length: 50 }, () => Reader.open(service)))))
+    }
+    const refusal = await service.ask('GET', '/events')
+    expect(refusal).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
+    expect(refusal.error.message).toBe('There are 1000 streams of events, which is as many as there may be.')
+    expect((await service.ask('GET', '/accounts/default/events')).status).toBe(507)
+    readers[0]?.leave()
+    await expect.poll(async () => (await fetch(`${service.adminUrl}/events`)).status).toBe(200)
+  })
+
+  it('brings what happened before the stop when the server stops', async () => {
+    const service = await startObserved()
+    const reader = await Reader.open(service)
+    await service.get('/domains?n=1')
+    await service.stop()
+    expect(queries(await reader.take(1))).toEqual(['n=1'])
   })
 
   it('ends when the server stops', async () => {

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DomainGroup } from '../../src/domain/account.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
-import { NO_KEY } from '../../src/journal/entry.ts'
-import { Journal, type NewEntry } from '../../src/journal/journal.ts'
+import { Journal } from '../../src/journal/journal.ts'
 import { heapInUse } from '../load/memory.ts'
+import { entry } from '../support/entry.ts'
 
 const MIB = 2 ** 20
 
@@ -142,34 +142,3 @@ describe('The entries of a journal', () => {
     expect(journal.find('none')).toBeUndefined()
   })
 })
-
-function entry(chosen: Partial<NewEntry>): NewEntry {
-  return {
-    requestId: 'id',
-    account: 'default',
-    key: undefined,
-    at: 0,
-    method: 'GET',
-    target: '/api/v1/domains',
-    path: '/api/v1/domains',
-    headers: [],
-    body: undefined,
-    operation: undefined,
-    allowance: undefined,
-    status: 200,
-    code: undefined,
-    problems: [],
-    violatesContract: false,
-    decided: undefined,
-    responseHeaders: [],
-    responseBody: undefined,
-    violations: [],
-    injection: undefined,
-    injected: false,
-    keyEvidence: NO_KEY,
-    group: undefined,
-    duration: 0,
-    failure: undefined,
-    ...chosen,
-  }
-}

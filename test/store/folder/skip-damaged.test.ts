@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SILENT } from '../../../src/http/log.ts'
+import { nameInLog } from '../../../src/journal/key-shapes.ts'
 import type { ServerOptions } from '../../../src/start/options.ts'
 import { startUnderstudy } from '../../../src/start/server.ts'
 import { askControl } from '../../support/control-plane.ts'
@@ -70,9 +71,11 @@ describe('with `skipDamaged`', () => {
     const service = await startService(
       optionsFor(folder, { log: { ...SILENT, warn: (fields) => void warnings.push(fields) } }),
     )
-    expect(warnings).toEqual([{ reason: expect.stringContaining(`${path}: `) }])
+    // The id of a sandbox is a key, which the log does not show.
+    const shown = path.replace(DAMAGED, nameInLog(DAMAGED))
+    expect(warnings).toEqual([{ reason: expect.stringContaining(`${shown}: `) }])
     const { reason: said } = warnings[0] as { reason: string }
-    expect(said.slice(`${path}: `.length)).toEqual(reason)
+    expect(said.slice(`${shown}: `.length)).toEqual(reason)
 
     const others = await service.send('POST', '/domains', { domains: ['more.example'] }, as(SOUND))
     expect(others.status).toBe(200)

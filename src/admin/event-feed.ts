@@ -1,0 +1,294 @@
+import type { Catalogue } from '../contract/catalogue.ts'
+import { elapsed } from '../ground/clock.ts'
+import { describeEntry } from '../journal/description.ts'
+import type { Entry } from '../journal/entry.ts'
+import type { Journal } from '../journal/journal.ts'
+
+/** In milliseconds: for how long events are gathered, so that a busy server writes to each reader a few times a second. */
+const PAUSE = 20
+/** A pause is so many times as long as the delivery before it took, so that requests have most of the time. */
+const REST = 2
+/** In milliseconds: the longest pause, because a person waits for the events. */
+const LONGEST_PAUSE = 60
+/** In milliseconds: for how long events are written and delivered before requests have their turn. */
+const SLICE = 0.5
+/** When so many entries wait to be written, requests come faster than slices, and all are delivered at once. */
+const FLOOD = 500
+/** Events, and their bytes, that may wait for the slowest reader of an account. It can resume with `Last-Event-ID`. */
+const BACKLOG = { events: 1_000, bytes: 16 << 20 }
+/** Bytes of the events that may wait for the readers of all accounts together. */
+const TOTAL = 64 << 20
+/** Bytes after which a write to a reader ends; the rest follows when these are sent. */
+const BATCH = 64 << 10
+
+/** Somebody who reads events. */
+export interface EventReader {
+  /** Sends bytes; returns false when nothing more may be sent until `Seat.resume`. */
+  write(bytes: Buffer): boolean
+  /** Ends the stream of a reader who is too slow. */
+  cut(): void
+}
+
+/** The place of a reader in a feed. */
+export interface Seat {
+  /** From now on, the reader gets each event of a later entry than that of this ordinal. */
+  follow(ordinal: number): void
+  /** Goes on after a write that returned false. */
+  resume(): void
+  leave(): void
+}
+
+interface Follower {
+  reader: EventReader
+  /** The ordinal of the last event that it has. */
+  last: number
+  flowing: boolean
+}
+
+interface Event {
+  ordinal: number
+  bytes: Buffer
+}
+
+/** What the readers of one account wait for, or those of all accounts. */
+interface Channel {
+  followers: Set<Follower>
+  /** Those that not every follower has, in order. All followers share them. */
+  events: Event[]
+  bytes: number
+  /** What was last put together for a follower; the next one usually waits for the same. */
+  batch: { after: number; upTo: number; bytes: Buffer } | undefined
+}
+
+/** One entry as a server-sent event. */
+export function writeEvent(entry: Entry, journal: Journal, catalogue: Catalogue): Buffer {
+  const description = describeEntry(entry, catalogue, journal.redactorFor(entry))
+  return Buffer.from(`id: ${entry.ordinal}\nevent: request\ndata: ${JSON.stringify(description)}\n\n`)
+}
+
+/**
+ * Brings the new entries of the journal to those who read them as they come. An event is written once for all readers.
+ * Neither that nor its delivery is at the cost of the request: it happens a little later and in slices. What waits for
+ * slow readers is limited; those that are furthest behind are cut.
+ */
+export class EventFeed {
+  readonly #journal: Journal
+  readonly #catalogue: Catalogue
+  /** By account id; that of the readers of all accounts is under `undefined`. */
+  readonly #channels = new Map<string | undefined, Channel>()
+  readonly #seats = new Set<Seat>()
+  #unsubscribe: (() => void) | undefined
+  /** The entries that are not written yet. */
+  #entries: Entry[] = []
+  #bytes = 0
+  /** The delivery that is under way. */
+  #delivery: Generator<void, void, undefined> | undefined
+  #spent = 0
+  #isScheduled = false
+
+  constructor(journal: Journal, catalogue: Catalogue) {
+    this.#journal = journal
+    this.#catalogue = catalogue
+  }
+
+  /** How many readers there are. */
+  get size(): number {
+    return this.#seats.size
+  }
+
+  /** A place for a reader of an account, or of all accounts. Until `follow`, nothing is brought to it. */
+  take(account: string | undefined, reader: EventReader): Seat {
+    const follower: Follower = { reader, last: 0, flowing: true }
+    const seat: Seat = {
+      follow: (ordinal) => {
+        follower.last = ordinal
+        this.#channelOf(account).followers.add(follower)
+        this.#unsubscribe ??= this.#journal.subscribe((entry) => this.#note(entry))
+      },
+      resume: () => {
+        follower.flowing = true
+        const channel = this.#channels.get(account)
+        if (channel?.followers.has(follower) !== true) return
+        this.#serve(channel, follower)
+        this.#trim(channel)
+      },
+      leave: () => {
+        this.#seats.delete(seat)
+        this.#remove(account, follower)
+      },
+    }
+    this.#seats.add(seat)
+    return seat
+  }
+
+  /** Delivers everything at once. */
+  flush(): void {
+    while (this.#delivery !== undefined || this.#entries.length > 0) {
+      this.#delivery ??= this.#deliver()
+      while (this.#delivery.next().done !== true);
+      // A slice that is scheduled already begins another delivery.
+      this.#delivery = undefined
+    }
+  }
+
+  #channelOf(account: string | undefined): Channel {
+    const channel = this.#channels.get(account) ?? { followers: new Set(), events: [], bytes: 0, batch: undefined }
+    this.#channels.set(account, channel)
+    return channel
+  }
+
+  #remove(account: string | undefined, follower: Follower): void {
+    const channel = this.#channels.get(account)
+    if (channel === undefined) return
+    channel.followers.delete(follower)
+    this.#trim(channel)
+    if (channel.followers.size === 0) this.#channels.delete(account)
+    if (this.#channels.size > 0) return
+    this.#unsubscribe?.()
+    this.#unsubscribe = undefined
+    this.#entries = []
+  }
+
+  /** All that a request does for its event. */
+  #note(entry: Entry): void {
+    if (!this.#channels.has(undefined) && !this.#channels.has(entry.account)) return
+    this.#entries.push(entry)
+    if (this.#entries.length >= FLOOD) this.flush()
+    else this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    const pause = Math.min(LONGEST_PAUSE, Math.max(PAUSE, REST * this.#spent))
+    this.#spent = 0
+    setTimeout(() => this.#deliverSlice(), pause).unref()
+  }
+
+  #deliverSlice(): void {
+    this.#delivery ??= this.#deliver()
+    const begun = elapsed()
+    let spent = 0
+    while (spent < SLICE) {
+      const isDone = this.#delivery.next().done === true
+      spent = elapsed() - begun
+      if (!isDone) continue
+      this.#delivery = undefined
+      this.#isScheduled = false
+      if (this.#entries.length > 0) this.#schedule()
+      break
+    }
+    this.#spent += spent
+    if (this.#delivery !== undefined) setImmediate(() => this.#deliverSlice())
+  }
+
+  /** Writes the events, and brings them to the readers; pauses after each of them. */
+  *#deliver(): Generator<void, void, undefined> {
+    for (let index = 0; index < this.#entries.length; index++) {
+      const entry = this.#entries[index]
+      if (entry === undefined) continue
+      this.#publish(entry)
+      yield
+    }
+    this.#entries = []
+    for (const channel of [...this.#channels.values()]) {
+      for (const follower of channel.followers) {
+        this.#serve(channel, follower)
+        yield
+      }
+      this.#trim(channel)
+    }
+    this.#cutSlowest()
+  }
+
+  #publish(entry: Entry): void {
+    const { ordinal } = entry
+    const channels = [this.#channels.get(undefined), this.#channels.get(entry.account)]
+    const awaiting = new Set(channels.filter((channel) => channel !== undefined))
+    if (awaiting.size === 0) return
+    const bytes = writeEvent(entry, this.#journal, this.#catalogue)
+    for (const channel of awaiting) {
+      channel.events.push({ ordinal, bytes })
+      channel.bytes += bytes.length
+      this.#bytes += bytes.length
+    }
+  }
+
+  /** Sends as much of what a follower waits for as it takes. */
+  #serve(channel: Channel, follower: Follower): void {
+    while (follower.flowing) {
+      const batch = batchFor(channel, follower.last)
+      if (batch === undefined) return
+      follower.last = batch.upTo
+      follower.flowing = follower.reader.write(batch.bytes)
+    }
+  }
+
+  /** Forgets the events that every follower has. */
+  #trim(channel: Channel): void {
+    const { events, followers } = channel
+    if (events.length === 0) return
+    let oldest = Number.POSITIVE_INFINITY
+    for (const { last } of followers) oldest = Math.min(oldest, last)
+    const count = indexAfter(events, oldest)
+    if (count === 0) return
+    for (const { bytes } of events.splice(0, count)) {
+      channel.bytes -= bytes.length
+      this.#bytes -= bytes.length
+    }
+    channel.batch = undefined
+  }
+
+  /** Cuts those that are furthest behind, until no more waits than may. */
+  #cutSlowest(): void {
+    for (const [account, channel] of this.#channels) {
+      while (channel.events.length > BACKLOG.events || channel.bytes > BACKLOG.bytes) this.#cutLast(account, channel)
+    }
+    while (this.#bytes > TOTAL) {
+      const [fullest] = [...this.#channels].sort(([, one], [, other]) => other.bytes - one.bytes)
+      if (fullest === undefined) return
+      this.#cutLast(...fullest)
+    }
+  }
+
+  /** Cuts the followers of a channel that have the fewest of its events. */
+  #cutLast(account: string | undefined, channel: Channel): void {
+    const last = Math.min(...[...channel.followers].map((follower) => follower.last))
+    for (const follower of [...channel.followers]) {
+      if (follower.last > last) continue
+      follower.reader.cut()
+      this.#remove(account, follower)
+    }
+  }
+}
+
+/** The next events after an ordinal as one piece; `undefined` where there are none. */
+function batchFor(channel: Channel, after: number): Channel['batch'] {
+  if (channel.batch?.after === after) return channel.batch
+  const { events } = channel
+  const pieces: Buffer[] = []
+  let upTo = after
+  let size = 0
+  for (let index = indexAfter(events, after); index < events.length && size < BATCH; index++) {
+    const { bytes, ordinal } = events[index] as Event
+    pieces.push(bytes)
+    size += bytes.length
+    upTo = ordinal
+  }
+  const [first] = pieces
+  if (first === undefined) return undefined
+  channel.batch = { after, upTo, bytes: pieces.length === 1 ? first : Buffer.concat(pieces) }
+  return channel.batch
+}
+
+/** The index of the first event after an ordinal; the events are in order. */
+function indexAfter(events: readonly Event[], ordinal: number): number {
+  let low = 0
+  let high = events.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((events[middle] as Event).ordinal <= ordinal) low = middle + 1
+    else high = middle
+  }
+  return low
+}

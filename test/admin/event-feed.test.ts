@@ -1,0 +1,180 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { EventFeed, type EventReader } from '../../src/admin/event-feed.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import { elapsed } from '../../src/ground/clock.ts'
+import { Journal } from '../../src/journal/journal.ts'
+import { entry } from '../support/entry.ts'
+
+const { catalogue } = await loadContract()
+
+/** A journal that counts how often something of it is described. */
+class CountingJournal extends Journal {
+  described = 0
+  override redactorFor(entry: Parameters<Journal['redactorFor']>[0]) {
+    this.described++
+    return super.redactorFor(entry)
+  }
+}
+
+/** A reader that keeps what it gets, as long as it reads. */
+class Reader implements EventReader {
+  readonly writes: Buffer[] = []
+  isCut = false
+  #isReading: boolean
+
+  constructor({ isReading = true } = {}) {
+    this.#isReading = isReading
+  }
+
+  write(bytes: Buffer): boolean {
+    this.writes.push(bytes)
+    return this.#isReading
+  }
+
+  cut(): void {
+    this.isCut = true
+  }
+
+  get ordinals(): number[] {
+    return [
+      ...Buffer.concat(this.writes)
+        .toString()
+        .matchAll(/^id: (\d+)$/gm),
+    ].map(([, id]) => Number(id))
+  }
+}
+
+function open({ account, readers = 1 }: { account?: string; readers?: number } = {}) {
+  const journal = new CountingJournal()
+  const feed = new EventFeed(journal, catalogue)
+  const all = Array.from({ length: readers }, () => join(feed, journal, new Reader(), account).reader)
+  return { journal, feed, readers: all, reader: all[0] as Reader }
+}
+
+function join(feed: EventFeed, journal: Journal, reader: Reader, account?: string) {
+  const seat = feed.take(account, reader)
+  seat.follow(journal.recorded)
+  return { seat, reader }
+}
+
+describe('An event', () => {
+  it('is written once for all readers, after the request, with all that waits in one piece', async () => {
+    const { journal, readers } = open({ readers: 500 })
+    for (let count = 0; count < 10; count++) journal.record(entry({}))
+    expect(journal.described).toBe(0)
+    expect(readers.flatMap(({ writes }) => writes)).toEqual([])
+    await expect.poll(() => readers.every(({ writes }) => writes.length > 0)).toBe(true)
+    expect(journal.described).toBe(10)
+    const [first] = readers[0]?.writes ?? []
+    for (const { writes } of readers) {
+      expect(writes).toHaveLength(1)
+      expect(writes[0]).toBe(first)
+    }
+    expect(readers[0]?.ordinals).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  })
+
+  it('is with its readers within a tenth of a second', async () => {
+    const { journal, reader } = open()
+    for (let count = 0; count < 3; count++) {
+      const begun = elapsed()
+      journal.record(entry({}))
+      while (reader.writes.length <= count) await setTimeout(1)
+      expect(elapsed() - begun).toBeLessThan(100)
+    }
+  })
+
+  it('is brought to those who read its account or all accounts, and costs nothing where nobody reads it', async () => {
+    const { journal, feed, reader: acme } = open({ account: 'acme' })
+    journal.record(entry({ account: 'other' }))
+    feed.flush()
+    expect(journal.described).toBe(0)
+    const { reader: everybody, seat } = join(feed, journal, new Reader())
+    journal.record(entry({ account: 'other' }))
+    journal.record(entry({ account: 'acme' }))
+    journal.record(entry({ account: undefined }))
+    feed.flush()
+    expect(everybody.ordinals).toEqual([2, 3, 4])
+    expect(acme.ordinals).toEqual([3])
+    seat.leave()
+    journal.record(entry({ account: 'other' }))
+    journal.record(entry({ account: 'acme' }))
+    feed.flush()
+    expect(everybody.ordinals).toEqual([2, 3, 4])
+    expect(acme.ordinals).toEqual([3, 6])
+    expect(journal.described).toBe(4)
+  })
+
+  it('leaves requests their turn while it is brought to many', async () => {
+    const { journal, feed } = open()
+    /** A reader to whom each write takes a millisecond. */
+    class Slow extends Reader {
+      override write(bytes: Buffer): boolean {
+        const begun = elapsed()
+        while (elapsed() - begun < 1);
+        return super.write(bytes)
+      }
+    }
+    const slow = Array.from({ length: 100 }, () => join(feed, journal, new Slow()).reader)
+    journal.record(entry({}))
+    let most = 0
+    let before = 0
+    while (before < 100) {
+      await setImmediate()
+      const written = slow.filter(({ writes }) => writes.length > 0).length
+      most = Math.max(most, written - before)
+      before = written
+    }
+    expect(most).toBeLessThanOrEqual(2)
+  })
+
+  it('is not lost in a flood, which is delivered on the spot', () => {
+    const { journal, reader } = open()
+    for (let count = 0; count < 10_000; count++) journal.record(entry({}))
+    expect(reader.ordinals.length).toBeGreaterThan(9_000)
+    expect(reader.isCut).toBe(false)
+  })
+})
+
+describe('A reader who does not read', () => {
+  it('goes on where it was when it reads again', () => {
+    const { journal, feed } = open()
+    const { reader, seat } = join(feed, journal, new Reader({ isReading: false }))
+    for (let count = 0; count < 300; count++) journal.record(entry({}))
+    feed.flush()
+    expect(reader.writes).toHaveLength(1)
+    while (reader.ordinals.length < 300) seat.resume()
+    expect(reader.ordinals).toEqual(Array.from({ length: 300 }, (_, index) => index + 1))
+  })
+
+  it.each<[limit: string, target: string, count: number]>([
+    ['a thousand events', '/', 2_500],
+    ['four megabytes', `/${'x'.repeat(20_000)}`, 400],
+  ])('is cut when %s wait for it, and others are not', (_, target, count) => {
+    const { journal, feed, reader: other } = open()
+    const { reader: idle } = join(feed, journal, new Reader({ isReading: false }))
+    for (let sent = 0; sent < count; sent++) journal.record(entry({ target, path: target }))
+    feed.flush()
+    expect(idle.isCut).toBe(true)
+    expect(other.isCut).toBe(false)
+    expect(other.ordinals).toHaveLength(count)
+  })
+
+  it('is cut when too much waits for all, first where most waits', () => {
+    const { journal, feed } = open()
+    const target = `/${'x'.repeat(10_000)}`
+    const idle = Array.from({ length: 30 }, (_, account) =>
+      join(feed, journal, new Reader({ isReading: false }), `account-${account}`),
+    )
+    for (let round = 0; round < 300; round++) {
+      for (let account = 0; account < 30; account++) {
+        if (account > 0 || round < 10) journal.record(entry({ account: `account-${account}`, target, path: target }))
+      }
+      feed.flush()
+    }
+    const cut = idle.filter(({ reader }) => reader.isCut).length
+    expect(cut).toBeGreaterThan(0)
+    expect(cut).toBeLessThan(30)
+    expect(idle[0]?.reader.isCut).toBe(false)
+  })
+})
