@@ -149,7 +149,7 @@ describe('A reader who does not read', () => {
 
   it.each<[limit: string, target: string, count: number]>([
     ['a thousand events', '/', 2_500],
-    ['four megabytes', `/${'x'.repeat(20_000)}`, 400],
+    ['sixteen megabytes', `/${'x'.repeat(20_000)}`, 1_000],
   ])('is cut when %s wait for it, and others are not', (_, target, count) => {
     const { journal, feed, reader: other } = open()
     const { reader: idle } = join(feed, journal, new Reader({ isReading: false }))
