@@ -80,8 +80,8 @@ export function streamEntries(
 }
 
 /**
- * The entries after the last event of a reader; none for a reader without one. They are read from the journal one by one,
- * with those that come meanwhile. What the journal drops before its turn is left out.
+ * The entries after the last event of a reader; none for a reader without one. They are read from the journal one by
+ * one, with those that come meanwhile. What the journal drops before its turn is left out.
  */
 function* entriesAfter(
   lastEventId: string | string[] | undefined,

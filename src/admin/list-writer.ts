@@ -7,7 +7,10 @@ const CHUNK = 65_536
 /** In milliseconds, how long a reader may take for what was sent at once. A reader who takes longer is cut off. */
 const PATIENCE = 60_000
 
-/** The text of a successful answer, in parts. `check` gets the data with one item at a time, and throws if it is wrong. */
+/**
+ * The text of a successful answer, in parts. `check` gets the data with one item at a time, and throws an error where the
+ * document forbids it.
+ */
 export function* writeList({ name, items, rest, write }: ListedData, check: (data: object) => void): Generator<string> {
   let beginning = `{"success":true,"data":{${JSON.stringify(name)}:[`
   for (const item of items) {
@@ -26,9 +29,9 @@ export function* writeList({ name, items, rest, write }: ListedData, check: (dat
 }
 
 /**
- * Sends a long text while its parts are made, as fast as the reader takes it, and lets others have their turn. `send` sends
- * a text that turns out to be short, with its length; `head` begins any other response. A reader who leaves, or who does not
- * take anything for a minute, ends the work.
+ * Sends a long text while its parts are made, as fast as the reader takes it, and lets others have their turn. `send`
+ * sends a text that turns out to be short, with its length; `head` begins any other response. The work ends when the
+ * reader leaves, or takes nothing for a minute. Rejects with the error of a part; what was sent until then is no JSON.
  */
 export async function sendParts(
   request: IncomingMessage,

@@ -17,7 +17,7 @@ interface Cursor {
  * steps: an entry that was dropped meanwhile is left out, and a new entry of these rings follows the others.
  */
 export function* walk(rings: Iterable<Ring>, ordinal: number, step: Step): Generator<Entry, void, undefined> {
-  /** A binary heap: the cursor whose entry comes next is the first, and each comes before those at 2n + 1 and 2n + 2. */
+  /** A binary heap: the entry of the first cursor comes next, and each comes before those at 2n + 1 and 2n + 2. */
   const heap: Cursor[] = []
   for (const ring of rings) {
     const cursor = cursorAt(ring, step === 1 ? ring.numberOf(ordinal) : ring.numberOf(ordinal) - 1, step)

@@ -74,7 +74,7 @@ it('a journal that is longer than any text is read in pages, and nobody waits fo
   pauses.sort((one, other) => one - other)
   const [usual, nearlyAll] = [pauses[pauses.length >> 1] ?? 0, pauses[Math.floor(pauses.length * 0.99)] ?? 0]
   console.info(
-    `A journal of ${ENTRIES} long bodies: ${pages} pages, ${Math.round(bytes / 1e6)} MB in ${Math.round(milliseconds)} ms; ` +
+    `A journal of ${ENTRIES} long bodies: ${pages} pages, ${Math.round(bytes / 1e6)} MB, ${Math.round(milliseconds)} ms; ` +
       `another client waits ${usual.toFixed(1)} ms, 99 of 100 times less than ${nearlyAll.toFixed(1)} ms`,
   )
   expect(bytes).toBeGreaterThan(2 ** 29)

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import type { RequestReport } from '../../src/journal/description.ts'
+import { Journal } from '../../src/journal/journal.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { withKey } from '../support/account.ts'
 import { addFault, askControl, controlApi, readPages } from '../support/control-plane.ts'
@@ -171,6 +172,35 @@ describe('The pages of a journal', () => {
     expect(text.length).toBeGreaterThan(0.9 * pageBytes)
     expect(text.length).toBeLessThan(pageBytes + 10_000)
     expect((await readPages(service, `/requests?limit=${pageLimit}`)).flat()).toHaveLength(entries)
+  })
+})
+
+describe('A journal of very many requests', () => {
+  it.each([
+    ['GET', '/requests?status=404'],
+    ['GET', '/accounts/default/requests?operation=addDomains'],
+    ['GET', '/accounts/default/requests?path=/nothing-at-all'],
+    ['POST', '/accounts/default/requests/verify', { match: { status: 404 } }],
+  ])('is gone through in turns, between which others are served: %s %s', async (method, path, body?: object) => {
+    const service = await startService()
+    await service.get('/domains')
+    // The control plane is loaded by now.
+    await askControl(service, 'GET', '/requests')
+    const { newestFirst } = Journal.prototype
+    const many = vi.spyOn(Journal.prototype, 'newestFirst').mockImplementation(function* (this: Journal, account) {
+      const entry = newestFirst.call(this, account).next().value
+      for (let count = 0; entry && count < 1_000_000; count++) yield entry
+    })
+    onTestFinished(() => many.mockRestore())
+    let isAnswered = false
+    const answer = askControl(service, method, path, body).finally(() => {
+      isAnswered = true
+    })
+    let served = 0
+    for (; !isAnswered; served++) await askControl(service, 'GET', '/health')
+    await answer
+    // Without turns, all others would wait until the end.
+    expect(served).toBeGreaterThan(3)
   })
 })
 

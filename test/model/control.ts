@@ -48,7 +48,7 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
   importState,
   getClock: (account, _, model) => done(clockOf(account, model)),
   updateClock,
-  listKeys: (account, _, model) => done({ keys: [...account.keys.values()].map((key) => keyOf(key, account, model)) }),
+  listKeys: (account, _, model) => page({ keys: [...account.keys.values()].map((key) => keyOf(key, account, model)) }),
   createKey,
   updateKey(account, { parameters, body }, model) {
     const key = [...account.keys.values()].find(({ id }) => id === parameters['key'])
@@ -85,14 +85,14 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
     })
   },
   listSnapshots: (account) =>
-    done({ snapshots: [...account.snapshots.keys()].map((name) => snapshotOf(account, name)) }),
+    page({ snapshots: [...account.snapshots.keys()].map((name) => snapshotOf(account, name)) }),
   takeSnapshot,
   restoreSnapshot,
   deleteSnapshot: (account, { parameters }) => {
     return account.snapshots.delete(parameters['snapshot'] ?? '') ? done() : notFound
   },
   listFaults(account, _, model) {
-    return done({ faults: account.contents.faults.map((fault) => faultOf(fault, account, model)) })
+    return page({ faults: account.contents.faults.map((fault) => faultOf(fault, account, model)) })
   },
   addFault,
   clearFaults(account) {
@@ -104,6 +104,11 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
     account.contents.faults = faults.filter(({ id }) => id !== parameters['fault'])
     return account.contents.faults.length < faults.length ? done() : notFound
   },
+}
+
+/** The only page of a list, because the model never has more than a few items. */
+function page(list: Readonly<Record<string, readonly unknown[]>>): AdminExpected {
+  return done({ ...list, count: Object.values(list).flat().length, next: null })
 }
 
 const PLANS = ['below-stone', 'stone', 'above-stone']
