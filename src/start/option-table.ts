@@ -79,6 +79,7 @@ export const SERVER_OPTIONS = {
       newId: true,
       create: true,
       read: true,
+      hasRoom: true,
       update: true,
       replace: true,
       delete: true,
