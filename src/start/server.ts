@@ -7,7 +7,6 @@ import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
 import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
-import { isLoopback } from '../admin/guard.ts'
 import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
@@ -22,6 +21,7 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import { deriveKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
+import { createHostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import { Journal } from '../journal/journal.ts'
@@ -34,8 +34,9 @@ import { createMalformedRecorder } from '../service/recorder.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import type { Store } from '../store/store.ts'
-import { corsFor } from './allowed-origins.ts'
+import { allowedOrigins, corsFor } from './allowed-origins.ts'
 import { divideMemory } from './memory.ts'
+import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { type CompleteOptions, checkPlan, completeOptions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
@@ -138,6 +139,7 @@ export async function startServer(
       seed,
       log,
       stopping: stopping.signal,
+    const namesUs = createHostCheck(host, allowedOrigins(options, contract))
       prefer: options.prefer,
       simulator,
       enforceQuotas: options.enforceQuotas,
@@ -152,11 +154,12 @@ export async function startServer(
           instance,
           urls: () => urls,
           log,
+      namesUs,
           stopping: stopping.signal,
         })
       : undefined
     function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-      return beside !== undefined && (isAdminTarget(request.url ?? '') || isRoot(request))
+      return beside !== undefined && (isAdminTarget(request.url ?? '') || (isRoot(request) && namesUs(request)))
         ? beside(request, response)
         : service(request, response)
     }
