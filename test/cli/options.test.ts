@@ -9,12 +9,14 @@ import { SILENT } from '../../src/http/log.ts'
 import {
   commandLineDefaultOf,
   flagOf,
+  flagsOf,
   type Option,
   type Options,
   oneOf,
   placeholderOf,
   readTexts,
   toggle,
+  variableFor,
   variableOf,
   wholeNumber,
 } from '../../src/start/option.ts'
@@ -53,9 +55,9 @@ describe('every option', () => {
     'of $name is in its help and in docs/options.md once, with the same words',
     ({ name, options: table }) => {
       const [, section = ''] = page('docs/options.md').split(`\n## ${name}\n`)
-      const listed = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(--.+?)` \| `(\w+)` \| (.+) \|$/gm)].map(
-        ([, usage = '', variable, words]) => ({ usage: usage.replaceAll('\\|', '|'), variable, words }),
-      )
+      const listed = [
+        ...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(--.+?)` \| `(\w+)`(?:, `\w+`)* \| (.+) \|$/gm),
+      ].map(([, usage = '', variable, words]) => ({ usage: usage.replaceAll('\\|', '|'), variable, words }))
       const described = [...describeOptions(table).matchAll(/^ {2}(--.+?)(?: {2,}|\n {2,})(\S.*)$/gm)]
       expect(listed.map(({ usage, words }) => [usage, words])).toEqual(described.map(([, ...parts]) => parts))
       expect(listed.map(({ usage }) => /^--([a-z-]+)/.exec(usage)?.[1])).toEqual(
@@ -95,7 +97,7 @@ describe('every option', () => {
     const flags = new Map(
       commands.map(({ name, options: table }) => [
         name,
-        Object.entries(table).map(([key, option]) => `--${flagOf(key, option)}`),
+        Object.entries(table).flatMap(([key, option]) => flagsOf(key, option).map((flag) => `--${flag}`)),
       ]),
     )
     const all = [...flags.values()].flat()
@@ -109,7 +111,7 @@ describe('every option', () => {
     for (const [, name = '', shown = ''] of text.matchAll(/dmarc-understudy ([a-z]+)([^#`\n]*)/g)) {
       if (flags.has(name)) check(shown, flags.get(name))
     }
-    const variables = options.map(([, key, option]) => variableOf(key, option))
+    const variables = options.flatMap(([, key, option]) => flagsOf(key, option).map(variableFor))
     for (const [variable] of text.matchAll(/DMARC_UNDERSTUDY_[A-Z_]*[A-Z]/g)) {
       if (!variables.includes(variable)) wrong.push(variable)
     }

@@ -72,7 +72,12 @@ describe('serve', () => {
 
   it.for<[args: string[], headers: Record<string, string>, status: number]>([
     [[], { authorization: 'Bearer sandbox_mine' }, 200],
+    [['--sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 200],
     [['--no-sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 401],
+    [['--no-sandbox-keys', '--sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 200],
+    [['--sandbox-keys', '--no-sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 401],
+    [['--no-sandbox-keys=false'], { authorization: 'Bearer sandbox_mine' }, 200],
+    [['--sandbox-idle', '30m'], { authorization: 'Bearer sandbox_mine' }, 200],
     [[], { prefer: 'code=duplicate_name' }, 409],
     [['--no-prefer'], { prefer: 'code=duplicate_name' }, 200],
     [['--no-admin'], { prefer: 'code=duplicate_name' }, 409],
