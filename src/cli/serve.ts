@@ -62,7 +62,9 @@ interface Shown {
 function greeting({ baseUrl, adminUrl, apiKey, exposed }: Understudy, shown: Shown): string {
   const { host, adminToken } = shown
   const sandboxKeys = opensSandboxes(shown)
-  const key = apiKey ?? 'the one that the account was made with; only its hash is kept'
+  const isOpen = !isLoopback(host)
+  const known = isOpen ? 'was shown at the first start' : 'the account was made with'
+  const key = apiKey ?? `the one that ${known}; only its hash is kept`
   const token = adminToken === undefined ? '' : '   (it asks for the token of --admin-token)'
   const elsewhere = addressesOf(host).map((address) => baseUrl.replace(/\/\/[^/]+(?=:\d+\/)/, `//${address}`))
   return [
@@ -71,7 +73,7 @@ function greeting({ baseUrl, adminUrl, apiKey, exposed }: Understudy, shown: Sho
     `  Base URL   ${baseUrl}`,
     `  API key    ${key}`,
     ...elsewhere.map((url) => `  Elsewhere  ${url}`),
-    ...(isLoopback(host) ? [] : describeExposure(sandboxKeys, exposed)),
+    ...(isOpen ? describeExposure(sandboxKeys, exposed) : []),
     ...(sandboxKeys ? ['  Sandbox    sandbox_mine, or any other name: a key that opens an account of its own'] : []),
     ...(adminUrl === undefined ? [] : [`  Dashboard  ${adminUrl}/${token}`]),
     '',
