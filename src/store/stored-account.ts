@@ -62,10 +62,7 @@ export class StoredAccount {
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
-  constructor(
-    database: AccountDatabase,
-    { persisted, incarnation, share, onWritten }: StoredAccountOptions,
-  ) {
+  constructor(database: AccountDatabase, { persisted, incarnation, share, onWritten }: StoredAccountOptions) {
     this.#database = database
     this.#persisted = persisted
     this.#onWritten = onWritten
