@@ -16,6 +16,7 @@ export const OPTIONS_OF_SERVE = [
   'admin-token',
   'max-accounts',
   'sandbox-idle',
+  'max-memory',
   'journal',
   'sandbox-keys',
   'no-sandbox-keys',

@@ -38,7 +38,18 @@ const page = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 /** Texts that give the option a value other than its default. */
 function samplesOf(option: Option<unknown>): string[] {
   const choices = [...option.kind.type.matchAll(/'([^']+)'/g)].map(([, choice = '']) => choice)
-  const samples = ['7', '8', 'true', 'false', '2026-01-15T09:00:00Z', '64MiB', 'http://one.example', 'one', 'other', ...choices]
+  const samples = [
+    '7',
+    '8',
+    'true',
+    'false',
+    '2026-01-15T09:00:00Z',
+    '64MiB',
+    'http://one.example',
+    'one',
+    'other',
+    ...choices,
+  ]
   return samples.filter((sample) => {
     const result = readTexts(option, [sample])
     return 'value' in result && result.value !== commandLineDefaultOf(option)
