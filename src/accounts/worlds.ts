@@ -4,7 +4,8 @@ import type { Observation } from '../coverage/observation.ts'
 import { type AccountState, keepAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
 import type { Clock } from '../ground/clock.ts'
-import { deriveKey } from '../ground/secrets.ts'
+import { deriveKey, drawKey, findPublicKey } from '../ground/secrets.ts'
+import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
@@ -31,8 +32,17 @@ export interface WorldsDeps {
   maxAccounts: number
   /** Whether a key `sandbox_…` opens an account of its own. */
   sandboxKeys: boolean
-  /** Whether an account that such a key has opened may be evicted when there are too many. */
-  evictsSandboxes: boolean
+  /** How long an account that such a key has opened is kept after its last use if it was changed, in milliseconds. */
+  sandboxIdle: number
+  /** Whether keys that nobody chose are random; else they derive from the account's seed. */
+  randomKeys: boolean
+  log: Log
+}
+
+/** An account that has just been made, and its key. */
+export interface CreatedAccount {
+  account: AccountState
+  apiKey: string
 }
 
 /** A named copy of everything that an account is. */
@@ -64,6 +74,8 @@ type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
 export const DEFAULT_ACCOUNT = 'default'
 /** A key that opens an account of its own. The key is also the id of that account. */
 export const SANDBOX = /^sandbox_[!-~]{1,120}$/
+/** Refusals for lack of room that follow each other faster than this are one event for the log, in milliseconds. */
+const SAME_EVENT = 60_000
 const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
 
 /**
@@ -79,6 +91,8 @@ export class Worlds {
   /** The coverage of accounts that were deleted or reset. */
   #formerCoverage: Coverage | undefined
   #faultHits = 0
+  /** When an account was last refused for lack of room. */
+  #lastFull = Number.NEGATIVE_INFINITY
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
@@ -174,8 +188,18 @@ export class Worlds {
    * Creates an account; without an id, it gets a new one. When there are too many, a sandbox is evicted for it.
    * @throws StoreError `taken`, `full` or `damaged`, FixtureError.
    */
-  async create({ id, ...chosen }: ChosenAccount): Promise<AccountState> {
+  async create({ id, ...chosen }: ChosenAccount): Promise<CreatedAccount> {
     return this.#add({ ...chosen, id: id ?? (await this.#deps.store.newId()) }, { evictable: false })
+  }
+
+  /** A key that nobody can compute, where keys have to be of that kind. */
+  drawKey(): string | undefined {
+    return this.#deps.randomKeys ? drawKey() : undefined
+  }
+
+  /** A key of the account that is no secret, if it has one. */
+  findPublicKey(account: AccountState): string | undefined {
+    return findPublicKey(account, { derived: !this.#deps.randomKeys })
   }
 
   /** Whether the key opens an account on first use. */
@@ -195,12 +219,24 @@ export class Worlds {
     createAccount(fixture, { ...rest, id: DEFAULT_ACCOUNT, real: clock() }, contract)
   }
 
-  /** The account of a key that opens one on first use; `undefined` for any other key. */
+  /**
+   * The account of a key that opens one on first use; `undefined` for any other key, and where there is no room for
+   * another account.
+   */
   async openSandbox(secret: string): Promise<string | undefined> {
-    const { evictsSandboxes } = this.#deps
+    try {
+      return await this.setUpSandbox(secret)
+    } catch (error) {
+      if (error instanceof StoreError && error.problem === 'full') return undefined
+      throw error
+    }
+  }
+
+  /** The same, for somebody who can be told that there is no room. @throws StoreError `full` */
+  async setUpSandbox(secret: string): Promise<string | undefined> {
     if (!this.opensFor(secret)) return undefined
     try {
-      await this.#add({ id: secret, apiKey: secret }, { evictable: evictsSandboxes })
+      await this.#add({ id: secret, apiKey: secret }, { evictable: true })
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       // The data of this key is unreadable, which another account in its place would hide.
@@ -236,6 +272,8 @@ export class Worlds {
     const counters = await store.counters(accountId)
     this.#deps.budget?.shareOf(accountId)?.addSnapshot(name)
     keepAccount(state)
+    // Somebody wants to come back to this account, so it counts as changed.
+    await store.count(accountId, () => {})
     const snapshot = { name, takenAt: this.now(state), state, counters }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
     // A snapshot that replaces another one is the newest, so it goes to the end.
@@ -265,16 +303,35 @@ export class Worlds {
   async #add(
     { fixture, ...chosen }: ChosenAccount & { id: string },
     { evictable }: { evictable: boolean },
-  ): Promise<AccountState> {
-    const { store, defaults, contract, clock, maxAccounts } = this.#deps
+  ): Promise<CreatedAccount> {
+    const { store, defaults, contract, clock, maxAccounts, sandboxIdle } = this.#deps
+    const capacity = { limit: maxAccounts, evictable, idle: sandboxIdle }
+    // Before the account is made, which costs far more than to refuse it.
+    if (!(await store.has(chosen.id)) && !(await store.hasRoom(capacity))) throw this.#refuseFull()
+    const apiKey = chosen.apiKey ?? this.drawKey()
     const { fixture: usual, ...rest } = defaults
-    const given = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined))
+    const given = Object.fromEntries(Object.entries({ ...chosen, apiKey }).filter(([, value]) => value !== undefined))
     const state = createAccount(fixture ?? usual, { ...rest, ...given, id: chosen.id, real: clock() }, contract)
-    const evicted = await store.create(state, { limit: maxAccounts, evictable })
+    const evicted = await store.create(state, capacity).catch((error) => {
+      // Others were faster. Where memory is what is missing, the error says so, and is reported.
+      throw error instanceof StoreError && error.problem === 'full' && !error.reported ? this.#refuseFull() : error
+    })
     if (evicted !== undefined) this.#end(evicted)
-    const apiKey = chosen.apiKey ?? deriveKey(state.seed, state.id)
-    await this.noteKeys(state.id, [...(typeof apiKey === 'string' ? [apiKey] : []), ...secretsOf(fixture ?? usual)])
-    return state
+    const secret = typeof apiKey === 'string' ? apiKey : deriveKey(state.seed, state.id)
+    await this.noteKeys(state.id, [secret, ...secretsOf(fixture ?? usual)])
+    return { account: state, apiKey: secret }
+  }
+
+  /** The refusal of an account for which there is no room. The log has one line for all that follow each other. */
+  #refuseFull(): StoreError {
+    const { log, clock, maxAccounts } = this.#deps
+    const now = clock()
+    const reason =
+      `There is no room for another account: there are ${maxAccounts}, and no sandbox can be deleted for it. ` +
+      'Delete accounts, or start the server with a larger --max-accounts or a shorter --sandbox-idle'
+    if (now - this.#lastFull >= SAME_EVENT) log.warn({ accounts: maxAccounts }, `${reason}.`)
+    this.#lastFull = now
+    return Object.assign(new StoreError('full', reason), { reported: true })
   }
 
   /**

@@ -5,7 +5,6 @@ import { accept, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { isObject } from '../ground/json.ts'
-import { deriveKey, findPublicKey } from '../ground/secrets.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountHandler, type ControlCall, done, type Handler, listed } from './handler.ts'
@@ -33,14 +32,13 @@ export const createAccount: Handler = async (call) => {
   const refusal = refuseUnknownPlan(call, plan) ?? refuseLateInstant(now)
   if (refusal) return refusal
   // A sandbox is the same whether its key opens it or its id creates it.
-  const apiKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
-  const account = await call.worlds.create({ id, plan, seed, now, frozen, apiKey, fixture: loaded })
-  const secret = apiKey ?? deriveKey(account.seed, account.id)
-  return done({ account: reportAccount(call, account), api_key: secret })
+  const chosenKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
+  const created = await call.worlds.create({ id, plan, seed, now, frozen, apiKey: chosenKey, fixture: loaded })
+  return done({ account: reportAccount(call, created.account), api_key: created.apiKey })
 }
 
 export const getAccount: AccountHandler = (call) =>
-  done({ account: reportAccount(call, call.account), api_key: findPublicKey(call.account) ?? null })
+  done({ account: reportAccount(call, call.account), api_key: call.worlds.findPublicKey(call.account) ?? null })
 
 export const updateAccount: AccountHandler = async (call) => {
   const plan = String(call.body['plan'])

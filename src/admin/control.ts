@@ -92,7 +92,7 @@ export class Control {
    */
   async #openSandbox({ id: operationId, method }: Operation, id: string): Promise<boolean> {
     if (method === 'GET' || operationId === 'deleteAccount') return false
-    return (await this.deps.worlds.openSandbox(id)) !== undefined
+    return (await this.deps.worlds.setUpSandbox(id)) !== undefined
   }
 }
 

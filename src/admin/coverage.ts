@@ -3,13 +3,12 @@ import { writeCurl } from '../coverage/curl.ts'
 import { planGaps } from '../coverage/gap-requests.ts'
 import { type CoverageReport, type Gap, reportCoverage } from '../coverage/report.ts'
 import { detachAccount } from '../domain/account.ts'
-import { findPublicKey } from '../ground/secrets.ts'
 import { type AccountHandler, done, type Handler } from './handler.ts'
 
 export const getCoverage: AccountHandler = ({ account, now, contract, worlds, urls }) => {
   // The requests are tried on a copy of the account.
   const plans = planGaps(contract, detachAccount(account), now)
-  const publicKey = findPublicKey(account)
+  const publicKey = worlds.findPublicKey(account)
   const write = (request: PlannedRequest) => writeCurl(request, urls(), publicKey)
   return done(withCommands(reportCoverage(worlds.coverage(account.id), plans), write))
 }

@@ -1,9 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../domain/errors.ts'
+import { isOurs } from '../http/hosts.ts'
 import type { AdminRefusal } from './codes.ts'
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
 /**
  * Decides who may use the control plane. With a token, it is everybody who knows the token. Without one, it is the
@@ -29,17 +28,6 @@ export function createGuard(
     }
     return undefined
   }
-}
-
-export function isLoopback(host: string): boolean {
-  return LOOPBACK.test(host) || host === '::1'
-}
-
-/** Whether the header field Host names this machine. */
-function isOurs(field: string, boundHost: string): boolean {
-  const name = field.replace(/:\d+$/, '')
-  const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost
-  return LOOPBACK.test(name) || name.toLowerCase() === bound.toLowerCase()
 }
 
 function digest(text: string): Buffer {

@@ -2,7 +2,7 @@ import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
-import { deriveKey, identityOf } from '../ground/secrets.ts'
+import { deriveLaterKey, identityOf } from '../ground/secrets.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, notFound, taken, tooMany } from './refusals.ts'
@@ -20,15 +20,16 @@ export const createKey: AccountHandler = async (call) => {
   const { label, key, created_at } = call.body as { label?: string; key?: string; created_at?: string }
   const createdAt = created_at === undefined ? now : Date.parse(created_at)
   if (createdAt > now) return invalid('/created_at', created_at, 'future', { now: writeInstant(now) })
-  let secret = key ?? ''
+  const chosen = key ?? call.worlds.drawKey()
+  let secret = chosen ?? ''
   const decision = await store.update(account.id, (state) => {
     if (state.keys.length >= limits.keysPerAccount) return tooMany(limits.keysPerAccount, 'keys')
     const ids = new Set(state.keys.map(({ id }) => id))
     let keysCreated = state.keysCreated + 1
-    const derive = () => deriveKey(state.seed, `${state.id} ${keysCreated}`)
+    const derive = () => deriveLaterKey(state, keysCreated)
     // The account may already have the next derived key, because somebody gave it that one.
-    while (key === undefined && ids.has(identityOf(derive()).id)) keysCreated++
-    secret = key ?? derive()
+    while (chosen === undefined && ids.has(identityOf(derive()).id)) keysCreated++
+    secret = chosen ?? derive()
     const created = { ...identityOf(secret), createdAt, disabled: false, ...(label !== undefined && { label }) }
     if (ids.has(created.id)) return taken('a key', created.id)
     return accept({ ...state, keys: [...state.keys, created], keysCreated }, created)

@@ -93,7 +93,8 @@ export const explainRequest: Handler = async (call) => {
   // The account may have been deleted while the request was processed.
   if (!(await store.has(accountId))) return explainExample(call, id)
   const account = await store.read(accountId)
-  return done(explainEntry(entry, account, contract, call.urls(), worlds.journal.redactorFor(entry)))
+  const redact = worlds.journal.redactorFor(entry)
+  return done(explainEntry(entry, account, contract, call.urls(), redact, worlds.findPublicKey(account)))
 }
 
 /** A violation that the verdict keeps although the journal has lost it. */

@@ -5,13 +5,16 @@ import {
   commandLineDefaultOf,
   commandLineHelpOf,
   flagOf,
+  flagsOf,
   type Option,
   type Options,
+  oppositeFlagOf,
   PREFIX,
   placeholderOf,
   readTexts,
   usageOf,
   type Values,
+  variableFor,
   variableOf,
 } from '../start/option.ts'
 import { UsageError } from './errors.ts'
@@ -42,7 +45,7 @@ export function readOptions<const Table extends Options>(
   const given = new Set<keyof Table>()
   for (const [name, option] of Object.entries(table)) {
     const variable = variableOf(name, option)
-    const written = texts.get(name) ?? split(environment[variable], option)
+    const written = texts.get(name) ?? split(environment[variable], option) ?? readOpposite(name, option, environment)
     const source = written === undefined || texts.has(name) ? `--${flagOf(name, option)}` : variable
     if (written === undefined) {
       const usual = commandLineDefaultOf(option)
@@ -64,12 +67,32 @@ export function readOptions<const Table extends Options>(
   }
 }
 
+/** The text of a switch that the environment turns off by the variable of its second flag. @throws UsageError */
+function readOpposite(name: string, option: Option<unknown>, environment: NodeJS.ProcessEnv): string[] | undefined {
+  const flag = oppositeFlagOf(name, option)
+  if (flag === undefined) return undefined
+  const variable = variableFor(flag)
+  const written = environment[variable]
+  return written === undefined ? undefined : turnOff(option, variable, written)
+}
+
+/** What the second flag of a switch means for the switch, written as this text. @throws UsageError */
+function turnOff({ kind }: Option<unknown>, source: string, written: string): string[] | undefined {
+  const value = kind.read?.(written)
+  if (!kind.fits(value)) throw new UsageError(`${source} ${shorten(written)}: ${kind.remedy}`)
+  // Who does not turn it off has not turned it on.
+  return value === true ? ['false'] : undefined
+}
+
 /** The texts that the arguments give for each option, and the arguments that belong to none. @throws UsageError */
 function readArguments(
   table: Options,
   args: readonly string[],
 ): { texts: ReadonlyMap<string, string[]>; positionals: string[] } {
-  const names = new Map(Object.entries(table).map(([name, option]) => [flagOf(name, option), name]))
+  const names = new Map<string, string>()
+  for (const [name, option] of Object.entries(table)) {
+    for (const flag of flagsOf(name, option)) names.set(flag, name)
+  }
   const { tokens, positionals } = parseArgs({
     args: args.map((argument, index) => withValue(argument, args[index + 1], table)),
     strict: false,
@@ -96,7 +119,13 @@ function readArguments(
     if (placeholderOf(option) !== undefined && isMissing) {
       throw new UsageError(`${token.rawName} needs a value: ${usageOf(name, option)}`)
     }
-    texts.set(name, [...(option.kind.repeatable ? (texts.get(name) ?? []) : []), token.value ?? 'true'])
+    const text = token.value ?? 'true'
+    if (token.name === oppositeFlagOf(name, option)) {
+      const turned = turnOff(option, token.rawName, text)
+      if (turned !== undefined) texts.set(name, turned)
+      continue
+    }
+    texts.set(name, [...(option.kind.repeatable ? (texts.get(name) ?? []) : []), text])
   }
   return { texts, positionals }
 }
@@ -132,7 +161,7 @@ export async function refuseUnknownVariables(
 }
 
 function variablesOf(table: Options): string[] {
-  return Object.entries(table).map(([name, option]) => variableOf(name, option))
+  return Object.entries(table).flatMap(([name, option]) => flagsOf(name, option).map(variableFor))
 }
 
 /** A flag that may stand alone, with the value that it has then. */

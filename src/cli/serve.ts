@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os'
-import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import { isLoopback } from '../http/hosts.ts'
+import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../start/option-table.ts'
 import type { Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
 import { readOptions, refuseOperands } from './options.ts'
@@ -54,12 +55,16 @@ export const serve: Command = {
 
 interface Shown {
   host: string
-  sandboxKeys: boolean
+  sandboxKeys: boolean | undefined
   adminToken: string | undefined
 }
 
-function greeting({ baseUrl, adminUrl, apiKey }: Understudy, { host, sandboxKeys, adminToken }: Shown): string {
-  const key = apiKey ?? 'the one that the account was made with; only its hash is kept'
+function greeting({ baseUrl, adminUrl, apiKey, exposed }: Understudy, shown: Shown): string {
+  const { host, adminToken } = shown
+  const sandboxKeys = opensSandboxes(shown)
+  const isOpen = !isLoopback(host)
+  const known = isOpen ? 'was shown at the first start' : 'the account was made with'
+  const key = apiKey ?? `the one that ${known}; only its hash is kept`
   const token = adminToken === undefined ? '' : '   (it asks for the token of --admin-token)'
   const elsewhere = addressesOf(host).map((address) => baseUrl.replace(/\/\/[^/]+(?=:\d+\/)/, `//${address}`))
   return [
@@ -68,6 +73,7 @@ function greeting({ baseUrl, adminUrl, apiKey }: Understudy, { host, sandboxKeys
     `  Base URL   ${baseUrl}`,
     `  API key    ${key}`,
     ...elsewhere.map((url) => `  Elsewhere  ${url}`),
+    ...(isOpen ? describeExposure(sandboxKeys, exposed) : []),
     ...(sandboxKeys ? ['  Sandbox    sandbox_mine, or any other name: a key that opens an account of its own'] : []),
     ...(adminUrl === undefined ? [] : [`  Dashboard  ${adminUrl}/${token}`]),
     '',
@@ -76,6 +82,20 @@ function greeting({ baseUrl, adminUrl, apiKey }: Understudy, { host, sandboxKeys
     ...(sandboxKeys ? [`  curl -H 'Authorization: Bearer sandbox_mine' ${baseUrl}/domains`] : []),
     '',
   ].join('\n')
+}
+
+/** What is different because other machines reach the address. */
+function describeExposure(sandboxKeys: boolean, exposed: readonly string[]): string[] {
+  const accounts = exposed.length === 1 ? 'the account' : `${exposed.length} accounts, such as`
+  return [
+    '  Open       Other machines can reach this address, so keys are random and do not derive from the seed.',
+    sandboxKeys
+      ? '  Open       Anybody who can reach it opens accounts with keys that begin with sandbox_ (--sandbox-keys).'
+      : '  Open       No key that begins with sandbox_ opens an account; --sandbox-keys lets it.',
+    ...(exposed.length === 0
+      ? []
+      : [`  Open       Anybody can compute a key of ${accounts} ${exposed[0]}: it derives from the seed. Replace it.`]),
+  ]
 }
 
 /** The addresses at which other machines reach a server that listens on all of them. */

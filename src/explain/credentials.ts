@@ -6,9 +6,15 @@ import type { Entry } from '../journal/entry.ts'
  * nobody's. No part of the key is in the sentence. `undefined` where nothing is wrong with it.
  */
 export function describeCredentials(
-  { headers, keyEvidence, key }: Entry,
+  { headers, keyEvidence, key, problems }: Entry,
   { authorizationScheme }: Pick<Settings, 'authorizationScheme'>,
 ): string | undefined {
+  if (problems[0]?.reason === 'host') {
+    return (
+      'The header `Host` names another server than this one, as in a request of a page that was misled (DNS rebinding); ' +
+      'use a name of the loopback address, such as `localhost` or `127.0.0.1`, or allow the origin with `--cors`.'
+    )
+  }
   if (keyEvidence.disabled) return `The key ${key} is disabled.`
   if (keyEvidence.ordinal > 0) return undefined
   const index = headers.findIndex((name, place) => place % 2 === 0 && name.toLowerCase() === 'authorization')

@@ -8,7 +8,6 @@ import { Evidence } from '../coverage/evidence.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
 import type { Settings } from '../domain/settings.ts'
 import { pointTo, readJson, valueAt } from '../ground/json.ts'
-import { findPublicKey } from '../ground/secrets.ts'
 import { bytesOf, textOf } from '../http/content.ts'
 import { createQueryReader, queryOf } from '../http/target.ts'
 import {
@@ -45,13 +44,14 @@ export interface ExplanationReport {
   exchange: RequestReport
 }
 
-/** `account` is as it is now. */
+/** `account` is as it is now, and `publicKey` is a key of it that is no secret, if it has one. */
 export function explainEntry(
   entry: Entry,
   account: AccountState,
   contract: ServiceContract,
   urls: ServerUrls,
   redact: Redact,
+  publicKey: string | undefined,
 ): ExplanationReport {
   const problems = entry.problems.map((problem) => describeProblem(problem, contract.catalogue, redact))
   const assumptions = assumptionsBehind(entry, contract)
@@ -74,7 +74,7 @@ export function explainEntry(
     clock: described.at,
     fault: described.fault,
     failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
-    correction: correctable ? correct(entry, account, contract, urls, redact) : null,
+    correction: correctable ? correct(entry, account, contract, urls, redact, publicKey) : null,
     exchange: described,
   }
 }
@@ -85,10 +85,10 @@ function correct(
   contract: ServiceContract,
   urls: ServerUrls,
   redact: Redact,
+  publicKey: string | undefined,
 ): ExplanationReport['correction'] {
   // The correction is tried on a copy.
   const correction = correctRequest(received(entry), entry.problems, detachAccount(account), contract)
-  const publicKey = findPublicKey(account)
   const before = correction.before.map((each) => withoutSecrets(each, redact))
   const request = withoutSecrets(correction.request, redact)
   return {

@@ -134,7 +134,24 @@ function foreignReply({ status, headers = {}, body }: Extract<InjectedResponse, 
   const names = Object.keys(headers).map((name) => name.toLowerCase())
   const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
   const typed = text === '' || names.includes('content-type') ? headers : { 'Content-Type': type, ...headers }
-  return { status, headers: typed, body: contentOf(text), injected: true, foreign: true }
+  return { status, headers: withSandbox(typed, text), body: contentOf(text), injected: true, foreign: true }
+}
+
+/** Types that no browser treats as a page; any other might be one, also by what the browser finds in the body. */
+const NO_PAGE = /^(application\/([\w.-]+\+)?json|text\/plain)(;\s*charset=[\w-]+)?$/i
+
+/**
+ * A page of this origin could read the token that the dashboard keeps. In a sandbox it has an origin of its own, and
+ * runs no script. Only browsers obey the field, and the service's own responses never have it.
+ */
+function withSandbox(headers: Readonly<Record<string, string>>, text: string): Readonly<Record<string, string>> {
+  const valuesOf = (field: string) =>
+    Object.entries(headers).flatMap(([name, value]) => (name.toLowerCase() === field ? [value] : []))
+  if (text === '' || valuesOf('content-type').every((value) => NO_PAGE.test(value))) return headers
+  const policy = 'content-security-policy'
+  const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== policy)
+  // Policies of one field are separated by commas, and a browser obeys all of them.
+  return { ...Object.fromEntries(others), 'Content-Security-Policy': [...valuesOf(policy), 'sandbox'].join(', ') }
 }
 
 async function corruptReply(

@@ -21,6 +21,7 @@ import type { KnownFaultRule } from '../faults/kinds.ts'
 import { isObject } from '../ground/json.ts'
 import type { RequestReport } from '../journal/description.ts'
 import type { RequestMatch } from '../journal/match.ts'
+import { readFields, readParameters } from './arguments.ts'
 import type { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
@@ -85,7 +86,8 @@ export class Account {
     now: async (): Promise<string> => (await this.#ask<ClockReport>('getClock')).now,
     /** Moves it forward by `{ hours: 1 }` or by an ISO 8601 duration such as `PT1H`. */
     advance: async (span: Span | string): Promise<ClockReport> => {
-      return this.#ask('updateClock', { body: { advance: typeof span === 'string' ? span : writeDuration(span) } })
+      const parts = isObject(span) ? readFields(span) : span
+      return this.#ask('updateClock', { body: { advance: typeof parts === 'string' ? parts : writeDuration(parts) } })
     },
     /** Sets it to a later instant, in RFC 3339. */
     set: (now: string): Promise<ClockReport> => this.#ask('updateClock', { body: { now } }),
@@ -121,10 +123,10 @@ export class Account {
     list: (filter: RequestFilter = {}): Promise<RequestReport[]> =>
       readRequests(this.#client, 'listRequests', filter, { account: this.id }),
     /** Whether the expected number of requests match. Without a number, one or more are expected. */
-    verify: (
+    verify: async (
       match: RequestMatch,
       times: { count?: number; at_least?: number; at_most?: number } = {},
-    ): Promise<VerificationReport> => this.#ask('verifyRequests', { body: { match, ...times } }),
+    ): Promise<VerificationReport> => this.#ask('verifyRequests', { body: { match, ...readFields(times) } }),
     /** Removes them from the journal. */
     clear: async (): Promise<void> => void (await this.#ask('clearRequests')),
   }
@@ -161,7 +163,8 @@ export class Account {
   readonly snapshots = {
     /** With `replace`, it replaces a snapshot of the same name. */
     take: async (name: string, options: { replace?: boolean } = {}): Promise<SnapshotReport> => {
-      return (await this.#ask<{ snapshot: SnapshotReport }>('takeSnapshot', { body: { name, ...options } })).snapshot
+      return (await this.#ask<{ snapshot: SnapshotReport }>('takeSnapshot', { body: { name, ...readFields(options) } }))
+        .snapshot
     },
     /** Restores the account, with its clock, as it was. The journal stays. */
     restore: (snapshot: string): Promise<AccountReport> => {
@@ -208,7 +211,7 @@ export class Account {
    * will be unless the domains change. Days are such as `2026-01-15`; there can be 366 of them.
    */
   async listDailyRecords(period: { from: string; to: string }): Promise<DailyRecords[]> {
-    return (await this.#ask<{ days: DailyRecords[] }>('listDailyRecords', { query: period })).days
+    return (await this.#ask<{ days: DailyRecords[] }>('listDailyRecords', { query: readParameters(period) })).days
   }
 
   /** Sets the monitoring features that use a domain. While there are any, it cannot be removed. */
@@ -273,9 +276,10 @@ export class Account {
 export async function withFixture(options: { fixture?: string | Fixture }): Promise<Record<string, unknown>> {
   // JavaScript can pass any value. The control plane says what is wrong with it.
   if (!isObject(options)) return options
-  const { fixture } = options
-  if (typeof fixture !== 'string' || FIXTURE_NAMES.some((name) => name === fixture)) return { ...options }
-  return { ...options, fixture: await readFixture(fixture) }
+  const fields = readFields(options)
+  const { fixture } = fields
+  if (typeof fixture !== 'string' || FIXTURE_NAMES.some((name) => name === fixture)) return fields
+  return { ...fields, fixture: await readFixture(fixture) }
 }
 
 /** A fixture as it is sent, without what was added when it was loaded. @throws FixtureError */

@@ -3,6 +3,7 @@ import type { ControlLimits, ListedData } from '../admin/handler.ts'
 import { describeRefusal } from '../admin/refusals.ts'
 import { Turns } from '../ground/turns.ts'
 import { StoreError } from '../store/store-error.ts'
+import { copyArgument, refuseOtherThanTexts } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 
 /** Uses the control plane as a client does over HTTP, but in the same process. */
@@ -24,7 +25,8 @@ export class ControlClient {
   /** Calls an operation of the control plane and returns the `data` of its response. @throws ControlError */
   async call<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
     if (this.#stopping.aborted) throw stopped()
-    const given = request.body === undefined ? request : { ...request, body: copyOf(request.body) }
+    refuseOtherThanTexts(request.parameters ?? {})
+    const given = request.body === undefined ? request : { ...request, body: copyArgument(request.body) }
     const control = await this.#load()
     try {
       const outcome = await control.perform(control.operation(operationId), given)
@@ -48,14 +50,9 @@ async function copyOfList({ name, items, rest }: ListedData): Promise<object> {
   return { [name]: copies, ...(copyOf(rest) as object) }
 }
 
-/** A copy by way of JSON, as over HTTP. Neither side can change an object of the other. */
-function copyOf(value: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify(value) ?? 'null')
-  } catch (error) {
-    const [reason = ''] = (error as Error).message.split('\n')
-    throw new ControlError('invalid_json', `The argument must be JSON: ${reason}.`, [])
-  }
+/** A copy, as over HTTP. Neither side can change an object of the other. */
+function copyOf(data: unknown): unknown {
+  return JSON.parse(JSON.stringify(data) ?? 'null')
 }
 
 function stopped(): ControlError {

@@ -2,6 +2,7 @@ import type { ControlRequest } from '../admin/control.ts'
 import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { RequestReport } from '../journal/description.ts'
+import { readFields, readParameters } from './arguments.ts'
 import type { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 
@@ -63,10 +64,10 @@ export async function readRequests(
   filter: RequestFilter | null,
   parameters: Readonly<Record<string, string>> = {},
 ): Promise<RequestReport[]> {
-  const { limit = Number.POSITIVE_INFINITY, ...others } = filter ?? {}
+  const { limit = Number.POSITIVE_INFINITY, ...others }: RequestFilter = readFields(filter ?? undefined)
   const { pageLimit } = await client.limits()
   const pages: RequestReport[][] = []
-  let query = filterParameters(others)
+  let { limit: _, ...query } = readParameters({ ...others, limit })
   for (let left = limit; ; ) {
     // A limit that is no number of requests is refused as it is.
     const size = left > pageLimit ? pageLimit : left === 0 ? 1 : left
@@ -83,10 +84,4 @@ export async function readRequests(
 
 function isAboutAfter(error: unknown): boolean {
   return error instanceof ControlError && error.problems.some(({ field }) => field === 'after')
-}
-
-/** A filter as query parameters of the control plane. */
-function filterParameters(filter: RequestFilter): Record<string, string> {
-  const given = Object.entries(filter).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
 }

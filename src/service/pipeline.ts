@@ -14,6 +14,7 @@ import { elapsed } from '../ground/clock.ts'
 import { createBodyReader } from '../http/body.ts'
 import { contentOf } from '../http/content.ts'
 import { type Cors, isPreflight } from '../http/cors.ts'
+import type { HostCheck } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
 import { Replier, type ResponseValidation } from '../http/reply.ts'
@@ -45,6 +46,8 @@ export interface PipelineDeps extends GateDeps, InjectionOptions, RecorderDeps {
   responseValidation: ResponseValidation
   /** Absent where pages of other origins may not use the service. */
   cors: Cors | undefined
+  /** Whether a request names this server as a client would, and not as a page of another site. */
+  namesUs: HostCheck
   /** Aborted when the server stops; nothing waits any longer then. */
   stopping: AbortSignal
 }
@@ -131,8 +134,9 @@ export function createPipeline(
     const query = readQuery(text)
     // RFC 9112 §3.2. Node would refuse it as well, but without the envelope.
     const isMalformed = request.headers.host === undefined && request.httpVersion === '1.1'
-    const found = isMalformed ? MALFORMED : findRoute(request.method ?? '', path)
-    const needsNoKey = isMalformed || settings.routing === 'before-key'
+    const isMisled = !deps.namesUs(request)
+    const found = isMalformed ? MALFORMED : isMisled ? MISLED : findRoute(request.method ?? '', path)
+    const needsNoKey = isMalformed || isMisled || settings.routing === 'before-key'
     return {
       request,
       response,
@@ -191,7 +195,7 @@ export function createPipeline(
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,
       refusal,
-      violatesContract: refusal !== undefined && refusal !== decision.refusal,
+      violatesContract: refusal !== undefined && refusal !== decision.refusal && refusal !== MISLED,
     }
     // Without a refusal, there are an operation and a principal.
     return gated as Admitted | Refused
@@ -330,6 +334,8 @@ export function createPipeline(
 }
 
 const MALFORMED: Route = refuse({ code: 'invalid_request_body', reason: 'malformed' })
+/** It may come from a page that has no key of its own, so neither its key nor its path counts. See `createHostCheck`. */
+const MISLED: Route = refuse({ code: 'unauthorized', reason: 'host' })
 
 /** What is known of a request at the gate and from there on. */
 function gatedOf(reached: Stage): Admitted | Refused | undefined {

@@ -5,11 +5,13 @@ import type { Settings } from '../domain/settings.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { show } from '../ground/show.ts'
+import { isLoopback } from '../http/hosts.ts'
 import { type Log, SILENT } from '../http/log.ts'
 import { JOURNAL_LIMITS } from '../journal/journal.ts'
 import type { Store } from '../store/store.ts'
 import {
   bytes,
+  duration,
   instant,
   type Kind,
   type Option,
@@ -77,6 +79,7 @@ export const SERVER_OPTIONS = {
       has: true,
       accountOf: true,
       newId: true,
+      hasRoom: true,
       create: true,
       read: true,
       update: true,
@@ -117,7 +120,7 @@ export const SERVER_OPTIONS = {
     kind: secret,
     placeholder: 'KEY',
     help: 'API key of the default account.',
-    defaultText: 'a key that is derived from the seed',
+    defaultText: 'derived from the seed on a loopback address, else random',
   },
   plan: {
     kind: text,
@@ -138,8 +141,13 @@ export const SERVER_OPTIONS = {
   },
   maxAccounts: {
     kind: wholeNumber(1, 10_000_000),
-    help: 'How many accounts there may be. In memory, the sandbox that was idle longest makes room for a new account.',
+    help: 'How many accounts there may be. For a new one, a sandbox is deleted that nobody has changed, or that was idle for long.',
     default: 10_000,
+  },
+  sandboxIdle: {
+    kind: duration,
+    help: 'How long a sandbox that was changed must be idle before it is deleted to make room, such as 90s, 30m or 1h.',
+    default: '1h',
   },
   maxMemory: {
     kind: bytes(32 * 2 ** 20, 2 ** 40),
@@ -155,8 +163,8 @@ export const SERVER_OPTIONS = {
   sandboxKeys: {
     kind: toggle,
     help: 'Open a new account for each key that begins with sandbox_, on its first use.',
-    default: true,
-    flagHelp: 'Open no account for a key that begins with sandbox_.',
+    defaultText: 'only on a loopback address',
+    hasOpposite: true,
   },
   prefer: {
     kind: toggle,
@@ -267,35 +275,44 @@ export function pickServerOptions(values: Values<typeof COMMAND_LINE_OPTIONS>): 
 }
 
 /** Options of a server that were checked and have their defaults. */
-export type CompleteOptions = Values<typeof LIBRARY_OPTIONS>
+export type CompleteOptions = Values<typeof LIBRARY_OPTIONS> & { sandboxKeys: boolean }
+
+/** Whether keys open sandboxes. Where other machines reach the server, they do so only if somebody has asked for it. */
+export function opensSandboxes({ sandboxKeys, host }: Pick<Values<Table>, 'sandboxKeys' | 'host'>): boolean {
+  return sandboxKeys ?? isLoopback(host)
+}
 
 /**
  * Checks options, and applies the defaults to those that are not given.
  * @throws OptionError for the first option that is refused or does not exist; TypeError for a value that holds no options.
  */
 export function completeOptions(options: ServerOptions): CompleteOptions {
-  checkOptions(options)
-  const complete = Object.entries<Option<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => [
-    name,
-    options[name as keyof ServerOptions] ?? option.default,
-  ])
-  return Object.fromEntries(complete) as CompleteOptions
+  refuseUnknownOptions(options)
+  const entries = Object.entries<Option<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => {
+    // Read once and with what the object inherits, so that nothing is used that was not checked.
+    const value: unknown = options[name as keyof ServerOptions]
+    const { kind } = option
+    if (value !== undefined && !kind.fits(value)) {
+      throw new OptionError(name as keyof ServerOptions, value, kind.remedy)
+    }
+    return [name, value ?? option.default]
+  })
+  const complete = Object.fromEntries(entries) as Values<typeof LIBRARY_OPTIONS>
+  return { ...complete, sandboxKeys: opensSandboxes(complete) }
 }
 
-function checkOptions(options: ServerOptions): void {
+function refuseUnknownOptions(options: ServerOptions): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
   }
-  for (const [name, value] of Object.entries(options)) {
-    const option = name as keyof typeof LIBRARY_OPTIONS
-    if (!Object.hasOwn(LIBRARY_OPTIONS, name)) {
-      const names = Object.keys(LIBRARY_OPTIONS)
-      const meant = nearestName(name, names)
-      const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
-      throw new OptionError(option, value, `is no option; ${hint}`)
-    }
-    const { kind } = LIBRARY_OPTIONS[option]
-    if (value !== undefined && !kind.fits(value)) throw new OptionError(option, value, kind.remedy)
+  // Also those that the object inherits, which a client of the library may take for options of its own.
+  for (const name in options) {
+    if (Object.hasOwn(LIBRARY_OPTIONS, name)) continue
+    const names = Object.keys(LIBRARY_OPTIONS)
+    const meant = nearestName(name, names)
+    const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
+    const option = name as keyof ServerOptions
+    throw new OptionError(option, options[option], `is no option; ${hint}`)
   }
 }
 

@@ -33,6 +33,8 @@ export interface Option<Value> {
   readonly commandLineDefault?: Value
   /** The name on the command line, where it is not the name in kebab-case, or `no-` and that name. */
   readonly flag?: string
+  /** Whether a switch without a default has a second flag, `no-` and the first, which turns it off. */
+  readonly hasOpposite?: true
   /** What the flag does, where `help` is not right for it, as when the flag turns a switch off. */
   readonly flagHelp?: string
   readonly placeholder?: string
@@ -175,6 +177,24 @@ export const instant: Kind<string> = {
   read: asWritten,
 }
 
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+const DURATION = /^(\d{1,6})([smhd]?)$/
+
+/** A length of time, kept as it was written; `readDuration` reads it. A bare number is seconds. */
+export const duration: Kind<string> = {
+  type: 'string',
+  remedy: 'must be a duration such as 90s, 30m, 1h or 2d',
+  placeholder: 'DURATION',
+  fits: (value): value is string => typeof value === 'string' && DURATION.test(value),
+  read: asWritten,
+}
+
+/** A duration that fits, in milliseconds. */
+export function readDuration(written: string): number {
+  const [, amount, unit = ''] = DURATION.exec(written) ?? []
+  return Number(amount) * (SECONDS[unit] ?? 1) * 1000
+}
+
 /**
  * An object of the user's own on which the program calls these methods. Give `Interface` explicitly: the compiler then
  * refuses a list in which one of its methods is missing.
@@ -216,18 +236,35 @@ export function flagOf(name: string, option: Option<unknown>): string {
   return option.flag ?? (turnsOff(option) ? `no-${kebab(name)}` : kebab(name))
 }
 
+/** The name of the second flag of a switch, which turns it off, if it has two. */
+export function oppositeFlagOf(name: string, option: Option<unknown>): string | undefined {
+  return option.hasOpposite ? `no-${flagOf(name, option)}` : undefined
+}
+
+/** All its names on the command line, without the dashes. */
+export function flagsOf(name: string, option: Option<unknown>): string[] {
+  const opposite = oppositeFlagOf(name, option)
+  return [flagOf(name, option), ...(opposite === undefined ? [] : [opposite])]
+}
+
 /** How the names of all options begin in the environment. */
 export const PREFIX = 'DMARC_UNDERSTUDY_'
 
 /** The name in the environment: `apiKey` → `DMARC_UNDERSTUDY_API_KEY`. */
 export function variableOf(name: string, option: Option<unknown>): string {
-  return PREFIX + flagOf(name, option).toUpperCase().replaceAll('-', '_')
+  return variableFor(flagOf(name, option))
+}
+
+/** The name of a flag in the environment. */
+export function variableFor(flag: string): string {
+  return PREFIX + flag.toUpperCase().replaceAll('-', '_')
 }
 
 /** How the command line is told of it: `--api-key KEY`. A switch has no placeholder. */
 export function usageOf(name: string, option: Option<unknown>): string {
   const placeholder = placeholderOf(option)
-  return `--${flagOf(name, option)}${placeholder === undefined ? '' : ` ${placeholder}`}`
+  const flags = flagsOf(name, option).map((flag) => `--${flag}`)
+  return `${flags.join(', ')}${placeholder === undefined ? '' : ` ${placeholder}`}`
 }
 
 export function placeholderOf({ kind, placeholder }: Option<unknown>): string | undefined {

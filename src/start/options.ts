@@ -34,7 +34,7 @@ export interface ServerOptions {
   now?: string | undefined
   /** Stop the clock of a new account at its start. Default: as the fixture says, else the clock runs. */
   frozen?: boolean | undefined
-  /** API key of the default account. Default: a key that is derived from the seed. */
+  /** API key of the default account. Default: derived from the seed on a loopback address, else random. */
   apiKey?: string | undefined
   /** Plan of a new account. Default: the fixture's, else the lowest plan with access. */
   plan?: string | undefined
@@ -43,10 +43,15 @@ export interface ServerOptions {
   /** Token that the control plane asks for. It is required on any address but a loopback address. */
   adminToken?: string | undefined
   /**
-   * How many accounts there may be. In memory, the sandbox that was idle longest makes room for a new account. Default:
-   * 10000.
+   * How many accounts there may be. For a new one, a sandbox is deleted that nobody has changed, or that was idle for
+   * long. Default: 10000.
    */
   maxAccounts?: number | undefined
+  /**
+   * How long a sandbox that was changed must be idle before it is deleted to make room, such as 90s, 30m or 1h.
+   * Default: 1h.
+   */
+  sandboxIdle?: string | undefined
   /**
    * Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507.
    * Default: as much as the memory of the machine and the heap of Node.js permit.
@@ -54,7 +59,9 @@ export interface ServerOptions {
   maxMemory?: number | undefined
   /** How many requests of each account are remembered; 0 for none. Default: 1000. */
   journal?: number | undefined
-  /** Open a new account for each key that begins with sandbox_, on its first use. Default: true. */
+  /**
+   * Open a new account for each key that begins with sandbox_, on its first use. Default: only on a loopback address.
+   */
   sandboxKeys?: boolean | undefined
   /** Obey the request header Prefer, such as code=rate_limited, delay=500. Default: true. */
   prefer?: boolean | undefined

@@ -7,7 +7,6 @@ import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
 import { type FaultSet, loadFaultSets } from '../admin/fault-sets.ts'
-import { isLoopback } from '../admin/guard.ts'
 import type { OperationBehaviour, ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
@@ -19,9 +18,10 @@ import { DEFAULT_SEED } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
-import { deriveKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
+import { deriveKey, hasDerivedKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
+import { createHostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import { Journal } from '../journal/journal.ts'
@@ -34,11 +34,15 @@ import { createMalformedRecorder } from '../service/recorder.ts'
 import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import type { Store } from '../store/store.ts'
-import { corsFor } from './allowed-origins.ts'
+import { allowedOrigins, corsFor } from './allowed-origins.ts'
 import { divideMemory } from './memory.ts'
+import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { type CompleteOptions, checkPlan, completeOptions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
+
+const EXPOSED =
+  'Keys of these accounts were derived from a seed, so that anybody can compute them. Replace them by other keys.'
 
 /** A running stand-in. */
 export interface Understudy extends Library, AsyncDisposable {
@@ -52,6 +56,8 @@ export interface Understudy extends Library, AsyncDisposable {
   readonly kept: boolean
   /** File and reason of each account that was left out because it is damaged; see `skipDamaged`. */
   readonly skipped: readonly string[]
+  /** The accounts with a key that anybody can compute, where other machines reach the server; see `randomKeys`. */
+  readonly exposed: readonly string[]
   /** What every request and answer is held to. */
   readonly contract: ServiceContract
   /** Answers what is under way, saves, closes every connection. A second call waits for the first. */
@@ -106,14 +112,18 @@ export async function startServer(
       defaults: { fixture, seed: options.seed, now, frozen, plan, faults },
       maxAccounts: options.maxAccounts,
       sandboxKeys: options.sandboxKeys,
-      evictsSandboxes: options.data === undefined,
+      sandboxIdle: readDuration(options.sandboxIdle),
+      randomKeys: !isLoopback(host),
+      log,
     })
     const urls = { baseUrl: '', adminUrl: '' }
-    const verdict = new Verdict(createExplainer({ contract, store, journal, urls, log }), contract.settings)
+    const verdict = new Verdict(createExplainer({ contract, store, worlds, urls, log }), contract.settings)
     const kept = await store.has(DEFAULT_ACCOUNT)
     if (kept) worlds.checkDefaults()
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
     await worlds.noteKeys(DEFAULT_ACCOUNT, [...(apiKey === undefined ? [] : [apiKey]), ...secretsOf(fixture)])
+    const exposed = isLoopback(host) ? [] : await findExposed(store)
+    if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
     // Names the requests that belong to no account.
@@ -129,6 +139,7 @@ export async function startServer(
       faultSets,
       urls: () => urls,
     })
+    const namesUs = createHostCheck(host, allowedOrigins(options, contract))
     const service = createPipeline({
       contract,
       store,
@@ -143,6 +154,7 @@ export async function startServer(
       enforceQuotas: options.enforceQuotas,
       responseValidation: options.responseValidation,
       cors: corsFor(options, contract),
+      namesUs,
     })
     const beside = admin
       ? createAdmin({
@@ -156,7 +168,7 @@ export async function startServer(
         })
       : undefined
     function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-      return beside !== undefined && (isAdminTarget(request.url ?? '') || isRoot(request))
+      return beside !== undefined && (isAdminTarget(request.url ?? '') || (isRoot(request) && namesUs(request)))
         ? beside(request, response)
         : service(request, response)
     }
@@ -179,6 +191,7 @@ export async function startServer(
       instance,
       kept,
       skipped,
+      exposed,
       contract,
       ...openLibrary(control, { baseUrl: urls.baseUrl, apiKey, stopping: stopping.signal }),
       stop: stopOnce,
@@ -194,13 +207,13 @@ export async function startServer(
 function createExplainer({
   contract,
   store,
-  journal,
+  worlds,
   urls,
   log,
 }: {
   contract: ServiceContract
   store: Store
-  journal: Journal
+  worlds: Worlds
   urls: ServerUrls
   log: Log
 }) {
@@ -209,9 +222,10 @@ function createExplainer({
       const { explainEntry } = await import('../explain/explanation.ts')
       await new Promise((resolve) => setImmediate(resolve))
       const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
-      return explainEntry(entry, corrected, contract, urls, journal.redactorFor(entry))
+      const redact = worlds.journal.redactorFor(entry)
+      return explainEntry(entry, corrected, contract, urls, redact, worlds.findPublicKey(corrected))
     } catch (err) {
-      const shown = redactDeeply(err, journal.redactorFor(entry))
+      const shown = redactDeeply(err, worlds.journal.redactorFor(entry))
       log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')
       return undefined
     }
@@ -242,11 +256,12 @@ async function openStore(
   skipped: string[],
   budget: MemoryBudget,
 ): Promise<Store> {
-  if (data === undefined) return openMemoryStore(budget)
+  if (data === undefined) return openMemoryStore({ clock, budget })
   const { openFolderStore } = await import('../store/folder/folder-store.ts')
   return openFolderStore(data, contract.settings, {
     validate: (record) => validateAccount(record, contract, clock()),
     durability,
+    clock,
     budget,
     skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
     writeFailures: {
@@ -260,15 +275,24 @@ async function openStore(
 async function provideDefaultAccount(
   store: Store,
   worlds: Worlds,
-  apiKey: string | undefined,
+  chosen: string | undefined,
 ): Promise<string | undefined> {
   const id = DEFAULT_ACCOUNT
-  if (!(await store.has(id))) await worlds.create({ id, apiKey })
-  const account = await store.read(id)
-  const key = apiKey ?? deriveKey(account.seed, id)
+  const created = (await store.has(id)) ? undefined : await worlds.create({ id, apiKey: chosen })
+  const account = created?.account ?? (await store.read(id))
+  const key = chosen ?? created?.apiKey ?? deriveKey(account.seed, id)
   const known = account.keys.some(({ hash }) => hash === hashKey(key))
-  if (known || apiKey === undefined) return known ? key : undefined
-  const added = establishedKey(identityOf(apiKey), worlds.now(account))
+  if (known || chosen === undefined) return known ? key : undefined
+  const added = establishedKey(identityOf(chosen), worlds.now(account))
   await store.update(id, (state) => accept(addKey(state, added), undefined))
-  return apiKey
+  return chosen
+}
+
+/** The accounts with a key that an earlier start on a loopback address has derived. */
+async function findExposed(store: Store): Promise<string[]> {
+  const exposed: string[] = []
+  for (const id of await store.list()) {
+    if (hasDerivedKey(await store.read(id))) exposed.push(id)
+  }
+  return exposed
 }

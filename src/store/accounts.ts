@@ -1,6 +1,8 @@
 import type { AccountState } from '../domain/account.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
+import { type Clock, systemClock } from '../ground/clock.ts'
+import { EvictionQueue } from './eviction-queue.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { Capacity, Counters, Store, Visitor } from './store.ts'
 import { StoreError } from './store-error.ts'
@@ -23,6 +25,13 @@ export interface AccountsDriver {
   close?(): void
 }
 
+export interface AccountsOptions {
+  /** Says when accounts are used, which decides about their eviction; the machine's clock by default. */
+  clock?: Clock | undefined
+  /** Without it, the accounts may take any memory. */
+  budget?: MemoryBudget | undefined
+}
+
 /**
  * The store of one process: all accounts are in memory, and each is stored through a database of its own. Reads and
  * refusals see the latest accepted state, which is perhaps not written yet; an accepted change is answered after its
@@ -34,23 +43,38 @@ export class Accounts implements Store {
   readonly #holders = new Map<string, string>()
   /** The ids of accounts that are being deleted. Until that is done, no other account gets their ids and keys. */
   readonly #deleting = new Set<string>()
-  /** The accounts that may be evicted. The one that was used longest ago comes first. */
-  readonly #evictable = new Set<StoredAccount>()
+  readonly #queue = new EvictionQueue()
   readonly #driver: AccountsDriver
+  readonly #clock: Clock
   readonly #budget: MemoryBudget | undefined
   #incarnations = 0
   #newIds = 0
   #closing: Promise<void> | undefined
 
-  /** Without a budget, the accounts may take any memory. */
-  constructor(driver: AccountsDriver, budget?: MemoryBudget) {
+  constructor(driver: AccountsDriver, { clock = systemClock, budget }: AccountsOptions = {}) {
     this.#driver = driver
+    this.#clock = clock
     this.#budget = budget
   }
 
-  /** Adds an account that is stored already. */
+  /** Adds an account that is stored already. It is not evicted before `queueLoaded`. */
   load(data: AccountData): void {
-    this.#add(data, { persisted: data.state, evictable: false })
+    this.#add(data, data.state)
+  }
+
+  /** Puts all accounts that were loaded in the order of their last use. */
+  queueLoaded(): void {
+    const now = this.#clock()
+    const uses = [...this.#accounts.values()].flatMap((account) => {
+      const { use } = account
+      return use === undefined ? [] : [{ account, use }]
+    })
+    uses.sort((one, other) => one.use.usedAt - other.use.usedAt)
+    for (const { account, use } of uses) {
+      // If the clock was set back since, the account must not be kept until it shows that time again.
+      use.usedAt = Math.min(use.usedAt, now)
+      this.#queue.add(account)
+    }
   }
 
   /** Writes all accounts anew, because what was stored is perhaps gone. */
@@ -78,13 +102,24 @@ export class Accounts implements Store {
     }
   }
 
-  async create(state: AccountState, { limit, evictable = false }: Capacity = {}): Promise<string | undefined> {
+  async hasRoom(capacity: Capacity): Promise<boolean> {
+    return !this.#isFull(capacity) || this.#findEvicted(capacity) !== undefined
+  }
+
+  async create(state: AccountState, capacity: Capacity = {}): Promise<string | undefined> {
     this.#refuseWhenClosed()
     const { id } = state
     if (this.#isTaken(id)) throw new StoreError('taken', `There is an account "${id}" already`)
-    const evicted = this.#findEvicted(limit)
-    const data = { state, quotas: new Map(), tallies: new Map(), requests: 0 }
-    const account = this.#add(data, { persisted: undefined, evictable })
+    const evicted = this.#isFull(capacity) ? this.#findEvicted(capacity) : undefined
+    if (evicted === undefined && this.#isFull(capacity)) {
+      throw new StoreError('full', `There are ${this.#accounts.size} accounts, which is as many as there may be`)
+    }
+    const use = capacity.evictable && { usedAt: this.#clock(), changed: false }
+    const account = this.#add(
+      { state, quotas: new Map(), tallies: new Map(), requests: 0, ...(use && { use }) },
+      undefined,
+    )
+    this.#queue.add(account)
     if (evicted !== undefined) this.#detach(evicted)
     try {
       await account.write()
@@ -113,6 +148,7 @@ export class Accounts implements Store {
     if (hasNewKeys) this.#refuseTakenKeys(decision.state)
     account.share?.change(decision.state)
     if (hasNewKeys) this.#claimKeys(account, decision.state)
+    if (decision.state !== account.state) this.#noteChange(account)
     const written = account.accept(decision.state)
     return written instanceof Promise ? written.then(() => decision) : decision
   }
@@ -126,6 +162,7 @@ export class Accounts implements Store {
     data.quotas = new Map(counters.quotas)
     data.tallies = new Map(counters.tallies)
     data.requests = counters.requests ?? data.requests
+    this.#noteChange(account)
     await account.accept(state)
   }
 
@@ -144,12 +181,14 @@ export class Accounts implements Store {
     const accountId = this.#holders.get(keyHash)
     if (accountId === undefined) return undefined
     const account = this.#find(accountId)
-    if (account.evictable) this.#moveToEnd(account)
+    if (account.use !== undefined) this.#queue.use(account, this.#clock())
     return visitAccount(account, visit)
   }
 
   async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
-    return visitAccount(this.#find(accountId), visit)
+    const account = this.#find(accountId)
+    this.#noteChange(account)
+    return visitAccount(account, visit)
   }
 
   close(): Promise<void> {
@@ -180,51 +219,48 @@ export class Accounts implements Store {
     return this.#accounts.has(accountId) || this.#deleting.has(accountId)
   }
 
-  /** The account that has to be evicted before one more can be added, if one has to. @throws StoreError `full` */
-  #findEvicted(limit = Number.POSITIVE_INFINITY): StoredAccount | undefined {
-    const { size } = this.#accounts
-    if (size < limit) return undefined
-    const [idle] = this.#evictable
-    if (idle === undefined) throw new StoreError('full', `There are ${size} accounts, which is as many as there may be`)
-    return idle
+  #noteChange(account: StoredAccount): void {
+    if (account.use !== undefined) this.#queue.change(account, this.#clock())
+  }
+
+  #isFull({ limit = Number.POSITIVE_INFINITY }: Capacity): boolean {
+    return this.#accounts.size >= limit
+  }
+
+  /** The account that makes room for another one, if one does. */
+  #findEvicted({ idle = Number.POSITIVE_INFINITY }: Capacity): StoredAccount | undefined {
+    return this.#queue.next(this.#clock(), idle)
   }
 
   /** `persisted` is absent for a new account. */
-  #add(
-    data: AccountData,
-    { persisted, evictable }: { persisted: AccountState | undefined; evictable: boolean },
-  ): StoredAccount {
+  #add(data: AccountData, persisted: AccountState | undefined): StoredAccount {
     const { id } = data.state
+    const isSandbox = data.use !== undefined
     this.#refuseTakenKeys(data.state)
     const account = new StoredAccount(this.#driver.open(id, data), {
       persisted,
-      evictable,
       incarnation: ++this.#incarnations,
       onWritten: (written) => this.#settle(written),
       share:
-        persisted === undefined ? this.#budget?.open(data.state, evictable) : this.#budget?.load(data.state, evictable),
+        persisted === undefined ? this.#budget?.open(data.state, isSandbox) : this.#budget?.load(data.state, isSandbox),
     })
     this.#claimKeys(account, data.state)
-    this.#attach(account)
+    this.#accounts.set(id, account)
     return account
-  }
-
-  #attach(account: StoredAccount): void {
-    this.#accounts.set(account.state.id, account)
-    if (account.evictable) this.#evictable.add(account)
   }
 
   /** From now on nobody finds the account. Its id and its keys stay taken until it is removed. */
   #detach(account: StoredAccount): void {
     const { id } = account.state
     this.#accounts.delete(id)
-    this.#evictable.delete(account)
+    this.#queue.remove(account)
     this.#deleting.add(id)
   }
 
   #reattach(account: StoredAccount): void {
     this.#deleting.delete(account.state.id)
-    this.#attach(account)
+    this.#accounts.set(account.state.id, account)
+    this.#queue.add(account)
   }
 
   /** Deletes a detached account for good. When that fails, the account is there again. */
@@ -241,11 +277,6 @@ export class Accounts implements Store {
     this.#deleting.delete(id)
     account.share?.close()
     for (const hash of account.keyHashes) this.#holders.delete(hash)
-  }
-
-  #moveToEnd(account: StoredAccount): void {
-    this.#evictable.delete(account)
-    this.#evictable.add(account)
   }
 
   /** @throws StoreError `taken` for a key that belongs to another account. */
@@ -281,7 +312,7 @@ export class Accounts implements Store {
     if (persisted?.keys === state.keys && keyHashes.size === state.keys.length) return
     if (persisted === undefined) {
       this.#accounts.delete(state.id)
-      this.#evictable.delete(account)
+      this.#queue.remove(account)
     }
     const held = new Set((persisted === undefined ? [] : [...persisted.keys, ...state.keys]).map(({ hash }) => hash))
     for (const hash of keyHashes) {

@@ -73,24 +73,31 @@ export function writeAccount(state: AccountState, last: ListTexts): string {
 function writeList<Value extends object>(
   name: keyof ListTexts,
   list: PersistentMap<string, Value>,
-  writeItem: (key: string, value: Value) => string,
+  writeItem: (key: string, value: Value, write: (part: object) => string) => string,
   last: ListTexts,
 ): string {
   if (last[name]?.list !== list) {
     const parts: string[] = []
-    for (const [key, value] of list.entries()) parts.push(writeItem(key, value))
+    const writePart = list.size > FEW ? write : JSON.stringify
+    for (const [key, value] of list.entries()) parts.push(writeItem(key, value, writePart))
     last[name] = { list, text: `[${parts.join(',')}]` }
   }
   return last[name].text
 }
 
-function writeValue(_key: string, value: object): string {
+function writeValue(_key: string, value: object, write: (part: object) => string): string {
   return write(value)
 }
 
-function writeFormer(name: string, nature: DomainNature): string {
+function writeFormer(name: string, nature: DomainNature, write: (part: object) => string): string {
   return `{"name":${JSON.stringify(name)},"nature":${write(nature)}}`
 }
+
+/**
+ * A list of at most so many items is written anew with each change. Of thousands of small accounts, the texts of all items
+ * would be more to clean up for the garbage collector than they save.
+ */
+const FEW = 100
 
 /** The texts of the objects in an account, which are immutable: a change replaces them. */
 const texts = new WeakMap<object, string>()

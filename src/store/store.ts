@@ -9,11 +9,13 @@ export type { Counters }
 export interface Capacity {
   /** How many accounts there may be, this one included; by default any number. */
   limit?: number
-  /**
-   * Whether this account may be evicted: deleted later, when there are too many. By default it may not. A store that
-   * outlives the process may forget this when it is closed; then the account is not evicted.
-   */
+  /** Whether this account may be evicted: deleted later, when there are too many. By default it may not. */
   evictable?: boolean
+  /**
+   * How long an evictable account that somebody has changed must be idle before it is evicted, in milliseconds on the
+   * clock of the store. By default it never is.
+   */
+  idle?: number
 }
 
 /**
@@ -52,10 +54,16 @@ export interface Store {
    * when its account was deleted. It is not reserved: somebody may choose the same id for an account of theirs.
    */
   newId(): Promise<string>
+  /** Whether `create` finds room now. It costs next to nothing. Another call may take the room. */
+  hasRoom(capacity: Capacity): Promise<boolean>
   /**
-   * Adds an account and answers once it is stored. When there are `limit` accounts already, the evictable one whose
-   * creation or last `enter` is longest ago is deleted for it, and its id is the answer. Rejects with `taken` when the id
-   * or one of the keys is another account's, and with `full` when no account can be evicted; then nothing has changed.
+   * Adds an account and answers once it is stored. When there are `limit` accounts already, an evictable one is deleted
+   * for it, and its id is the answer: the one that was used longest ago of those that nobody has changed; where there is
+   * none, the one that was used longest ago of the others, if it was idle for `idle`. An account is used by its creation,
+   * by `enter` and by each change. `update` with another state, `replace` and `count` change it. All of this outlives the
+   * process as well as the account does, except for uses after the last write, which are kept from a clean `close` on.
+   * Rejects with `taken` when the id or one of the keys is another account's, and with `full` when no account can be
+   * evicted; then nothing has changed. No step depends on how many accounts there are.
    * Of several calls with the same id, one succeeds; as soon as another was refused, `enter` finds the account. Thus two
    * processes can open the account of the same key.
    */
@@ -84,12 +92,12 @@ export interface Store {
   delete(accountId: string): Promise<void>
   /**
    * Lets `visit` see the account that has the key with this hash, disabled or not, and count; no other request counts in
-   * between. The account counts as used, see `create`. `visit` must be pure except for the counting, because it runs again
+   * between. The account is used, see `create`. `visit` must be pure except for the counting, because it runs again
    * when another process was faster. What was counted is stored with the account's next write and at `close`, not before
    * the answer. `undefined` where no account has the key. A store that has the data in memory answers at once.
    */
   enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Awaitable<Value | undefined>
-  /** The same for the account of this id, but without effect on its eviction. */
+  /** The same for the account of this id. It is for those who set counters, so the account is changed, see `create`. */
   count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
   /** A copy of the counters. */
   counters(accountId: string): Promise<Counters>

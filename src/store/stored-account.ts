@@ -5,9 +5,19 @@ import type { Counting } from '../domain/counting.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Share } from './memory-budget.ts'
 
+/** What decides when an account that may be evicted makes room. */
+export interface Use {
+  /** When it was created, entered or changed last, in milliseconds on the clock of the store. */
+  usedAt: number
+  /** Whether somebody has changed it since its creation. */
+  changed: boolean
+}
+
 /** Everything that is stored of an account. */
 export interface AccountData extends Counting {
   state: AccountState
+  /** Changed in place. Absent where the account is never evicted. */
+  use?: Use
 }
 
 /** How often at most a write is put off so that more changes can share it: the clients may have no more to send. */
@@ -19,8 +29,6 @@ export type AccountDatabase = Low<AccountData> | LowSync<AccountData>
 export interface StoredAccountOptions {
   /** The state that is stored already; absent for a new account. */
   persisted: AccountState | undefined
-  /** See `Capacity`. */
-  evictable: boolean
   /** See `Visitor`. */
   incarnation: number
   /** Absent where any memory may be taken. */
@@ -34,7 +42,9 @@ export interface StoredAccountOptions {
  * the next one (group commit), so that a busy account does not cost one write per change.
  */
 export class StoredAccount {
-  readonly evictable: boolean
+  /** Its neighbours in the order of eviction. */
+  older: StoredAccount | undefined
+  newer: StoredAccount | undefined
   readonly incarnation: number
   readonly share: Share | undefined
   /** The hashes of the keys that belong to this account, including those of a state that is not written yet. */
@@ -52,14 +62,10 @@ export class StoredAccount {
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
-  constructor(
-    database: AccountDatabase,
-    { persisted, evictable, incarnation, share, onWritten }: StoredAccountOptions,
-  ) {
+  constructor(database: AccountDatabase, { persisted, incarnation, share, onWritten }: StoredAccountOptions) {
     this.#database = database
     this.#persisted = persisted
     this.#onWritten = onWritten
-    this.evictable = evictable
     this.incarnation = incarnation
     this.share = share
   }
@@ -71,6 +77,11 @@ export class StoredAccount {
 
   get persisted(): AccountState | undefined {
     return this.#persisted
+  }
+
+  /** Absent where the account is never evicted. */
+  get use(): Use | undefined {
+    return this.#database.data.use
   }
 
   get data(): AccountData {

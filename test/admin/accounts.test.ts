@@ -227,59 +227,6 @@ describe('an account', () => {
   })
 })
 
-describe('when there are as many accounts as there may be', () => {
-  it('the sandbox that was idle longest makes room, and what was asked for by name stays', async () => {
-    const { ask, create, get } = await startControlPlane({ maxAccounts: 4 })
-    const { id } = await create({ id: 'mine' })
-    for (const name of ['a', 'b']) await ask(`sandbox_${name}`, 'POST', '/domains', { domains: [`${name}.example`] })
-    await ask('sandbox_a', 'GET', '/domains')
-    await ask('sandbox_c', 'GET', '/domains')
-    const ids = async () => (await get('/accounts')).data.accounts.map((account: { id: string }) => account.id)
-    expect(await ids()).toEqual(['default', id, 'sandbox_a', 'sandbox_c'])
-    await create({ id: 'another' })
-    expect(await ids()).toEqual(['default', id, 'sandbox_c', 'another'])
-    const opened = await ask('sandbox_b', 'GET', '/domains')
-    expect(opened.body.data.domains).toEqual([])
-  })
-
-  it('a new one is refused if no sandbox can go', async () => {
-    const { create, post, ask } = await startControlPlane({ maxAccounts: 2 })
-    await create()
-    const refusal = await post('/accounts')
-    expect(refusal).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
-    expect(refusal.error.message).toMatch(/^There are 2 accounts, which is as many as there may be\.$/)
-    const { status, body } = await ask('sandbox_x', 'GET', '/domains')
-    expect([status, body.error.code]).toEqual([500, 'internal_error'])
-  })
-
-  it('one whose id or key is taken costs no sandbox its life', async () => {
-    const { post, ask, get } = await startControlPlane({ maxAccounts: 2, apiKey: 'the-key' })
-    await ask('sandbox_a', 'GET', '/domains')
-    expect((await post('/accounts', { id: 'default' })).status).toBe(409)
-    expect((await post('/accounts', { api_key: 'the-key' })).status).toBe(409)
-    expect((await get('/accounts/sandbox_a')).status).toBe(200)
-    expect((await post('/accounts')).status).toBe(201)
-    expect((await get('/accounts/sandbox_a')).status).toBe(404)
-  })
-
-  it('no more are made, however many are asked for at once', async () => {
-    const { understudy, ask, get } = await startControlPlane({ maxAccounts: 10 })
-    const made = await Promise.allSettled(Array.from({ length: 30 }, () => understudy.createAccount()))
-    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(9)
-    expect((await get('/accounts')).data.count).toBe(10)
-    await understudy.findAccount('account-1').then((account) => account.delete())
-    await Promise.all(Array.from({ length: 20 }, (_, index) => ask(`sandbox_${index}`, 'GET', '/domains')))
-    expect((await get('/accounts')).data.count).toBe(10)
-  })
-
-  it('and they are kept in a folder, none of them goes', async () => {
-    const { ask, post, get } = await startControlPlane({ maxAccounts: 2, data: temporaryFolder() })
-    await ask('sandbox_a', 'GET', '/domains')
-    expect(await post('/accounts')).toMatchObject({ status: 507, error: { code: 'insufficient_storage' } })
-    expect((await get('/accounts/sandbox_a')).status).toBe(200)
-  })
-})
-
 describe('a key of a sandbox', () => {
   it('opens one account of its own on first use, however many requests come first', async () => {
     const { ask, get } = await startControlPlane({ fixture: 'demo' })

@@ -79,7 +79,7 @@ describe('an exchange is listed', () => {
     ],
     [
       'that is not HTTP',
-      ({ sendRaw }) => sendRaw('GET /api/v1/dmarc?key=secret1234 HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n'),
+      ({ sendRaw }) => sendRaw('GET /api/v1/dmarc?key=secret1234 HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n'),
       { status: 400, code: 'invalid_request_body', account: null, method: 'GET', query: 'key=[redacted]' },
     ],
     ['that is no text', ({ sendRaw }) => sendRaw('\0\x01\x02\r\n\r\n'), { status: 400, method: '', path: '' }],
@@ -91,7 +91,7 @@ describe('an exchange is listed', () => {
     [
       'with bytes in its target that are no ASCII',
       ({ sendRaw }) =>
-        sendRaw(Buffer.from('GET /api/v1/\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'latin1')),
+        sendRaw(Buffer.from('GET /api/v1/\xff\xfe HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 'latin1')),
       { method: 'GET', operation: null },
     ],
     [
@@ -138,7 +138,7 @@ describe('an exchange is listed', () => {
     const service = await startObserved()
     const connection = await Connection.open(service)
     await connection.write(
-      `POST /api/v1/domains HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
+      `POST /api/v1/domains HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
     )
     // Only what has been admitted is waited for.
     await expect

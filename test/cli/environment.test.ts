@@ -29,7 +29,10 @@ describe('the environment', () => {
       DMARC_UNDERSTUDY_FAULTS: `${join(folder, 'own.json')}#gone,${join(folder, 'own.json')}#lost`,
       DMARC_UNDERSTUDY_ADMIN_TOKEN: 'T',
       DMARC_UNDERSTUDY_MAX_ACCOUNTS: '1',
+      DMARC_UNDERSTUDY_SANDBOX_IDLE: '30m',
+      DMARC_UNDERSTUDY_MAX_MEMORY: '512MiB',
       DMARC_UNDERSTUDY_JOURNAL: '0',
+      DMARC_UNDERSTUDY_SANDBOX_KEYS: 'false',
       DMARC_UNDERSTUDY_NO_SANDBOX_KEYS: 'true',
       DMARC_UNDERSTUDY_NO_PREFER: 'true',
       DMARC_UNDERSTUDY_NO_SIMULATOR: 'true',
@@ -98,6 +101,17 @@ describe('the environment', () => {
     expect((await fetch(`${origin}/__admin/health`)).status).toBe(200)
   })
 
+  it.for<[variable: string, value: string, status: number]>([
+    ['SANDBOX_KEYS', 'true', 200],
+    ['SANDBOX_KEYS', 'false', 401],
+    ['NO_SANDBOX_KEYS', 'true', 401],
+    ['NO_SANDBOX_KEYS', 'false', 200],
+    ['NO_SANDBOX_KEYS', '', 200],
+  ])('turns sandboxes on and off with %s=%s', async ([variable, value, status], { serve }) => {
+    const { request } = await serve([], { environment: { [`DMARC_UNDERSTUDY_${variable}`]: value } })
+    expect((await request('/domains', { headers: { authorization: 'Bearer sandbox_mine' } })).status).toBe(status)
+  })
+
   it.each<[option: string, value: string, message: string]>([
     ['port', 'http', 'must be a whole number from 0 to 65535'],
     ['port', '', 'must be a whole number from 0 to 65535'],
@@ -119,6 +133,8 @@ describe('the environment', () => {
     ['faults', '', 'must be a list of texts that are not empty'],
     ['max-accounts', '0', 'must be a whole number from 1 to 10000000'],
     ['journal', 'all', 'must be a whole number from 0 to 1000000'],
+    ['sandbox-idle', 'long', 'must be a duration such as 90s, 30m, 1h or 2d'],
+    ['sandbox-keys', 'no', 'must be true or false'],
     ['no-sandbox-keys', 'no', 'must be true or false'],
     ['no-prefer', 'no', 'must be true or false'],
     ['no-simulator', 'no', 'must be true or false'],

@@ -28,7 +28,8 @@ describe('help', () => {
     ['assumptions', ['json', 'overlay']],
   ])('of %s lists each of its options with what it does', async (command, options) => {
     const { stdout } = await runInProcess([command, '--help'])
-    const listed = [...stdout.matchAll(/^ {2}--([a-z-]+)(?: \S+)?\s+\S.*\.$/gm)].map(([, name]) => name)
+    const usages = [...stdout.matchAll(/^ {2}(--[a-z-]+(?:, --[a-z-]+)?)(?: \S+)?\s+\S.*\.$/gm)]
+    const listed = usages.flatMap(([, flags = '']) => flags.split(', ').map((flag) => flag.slice(2)))
     expect(listed).toEqual(options)
   })
 

@@ -1,11 +1,12 @@
 import type { CommandEntry } from '../../src/cli/commands.ts'
 import {
   commandLineHelpOf,
+  flagsOf,
   libraryHelpOf,
   type Option,
   type Options,
   usageOf,
-  variableOf,
+  variableFor,
 } from '../../src/start/option.ts'
 import { LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 
@@ -31,7 +32,9 @@ export function writePage(
   const sections = commands.map(({ name, summary, options }) => {
     const rows = Object.entries(options).map(([key, option]) => [
       code(usageOf(key, option)),
-      code(variableOf(key, option)),
+      flagsOf(key, option)
+        .map((flag) => code(variableFor(flag)))
+        .join(', '),
       commandLineHelpOf(option),
     ])
     return `\n## ${name}\n\n${summary}\n\n${table(['argument', 'environment', 'what it does'], rows)}`

@@ -9,12 +9,14 @@ import { SILENT } from '../../src/http/log.ts'
 import {
   commandLineDefaultOf,
   flagOf,
+  flagsOf,
   type Option,
   type Options,
   oneOf,
   placeholderOf,
   readTexts,
   toggle,
+  variableFor,
   variableOf,
   wholeNumber,
 } from '../../src/start/option.ts'
@@ -36,7 +38,18 @@ const page = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 /** Texts that give the option a value other than its default. */
 function samplesOf(option: Option<unknown>): string[] {
   const choices = [...option.kind.type.matchAll(/'([^']+)'/g)].map(([, choice = '']) => choice)
-  const samples = ['7', '8', 'true', 'false', '2026-01-15T09:00:00Z', '64MiB', 'http://one.example', 'one', 'other', ...choices]
+  const samples = [
+    '7',
+    '8',
+    'true',
+    'false',
+    '2026-01-15T09:00:00Z',
+    '64MiB',
+    'http://one.example',
+    'one',
+    'other',
+    ...choices,
+  ]
   return samples.filter((sample) => {
     const result = readTexts(option, [sample])
     return 'value' in result && result.value !== commandLineDefaultOf(option)
@@ -53,9 +66,9 @@ describe('every option', () => {
     'of $name is in its help and in docs/options.md once, with the same words',
     ({ name, options: table }) => {
       const [, section = ''] = page('docs/options.md').split(`\n## ${name}\n`)
-      const listed = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(--.+?)` \| `(\w+)` \| (.+) \|$/gm)].map(
-        ([, usage = '', variable, words]) => ({ usage: usage.replaceAll('\\|', '|'), variable, words }),
-      )
+      const listed = [
+        ...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(--.+?)` \| `(\w+)`(?:, `\w+`)* \| (.+) \|$/gm),
+      ].map(([, usage = '', variable, words]) => ({ usage: usage.replaceAll('\\|', '|'), variable, words }))
       const described = [...describeOptions(table).matchAll(/^ {2}(--.+?)(?: {2,}|\n {2,})(\S.*)$/gm)]
       expect(listed.map(({ usage, words }) => [usage, words])).toEqual(described.map(([, ...parts]) => parts))
       expect(listed.map(({ usage }) => /^--([a-z-]+)/.exec(usage)?.[1])).toEqual(
@@ -95,7 +108,7 @@ describe('every option', () => {
     const flags = new Map(
       commands.map(({ name, options: table }) => [
         name,
-        Object.entries(table).map(([key, option]) => `--${flagOf(key, option)}`),
+        Object.entries(table).flatMap(([key, option]) => flagsOf(key, option).map((flag) => `--${flag}`)),
       ]),
     )
     const all = [...flags.values()].flat()
@@ -109,7 +122,7 @@ describe('every option', () => {
     for (const [, name = '', shown = ''] of text.matchAll(/dmarc-understudy ([a-z]+)([^#`\n]*)/g)) {
       if (flags.has(name)) check(shown, flags.get(name))
     }
-    const variables = options.map(([, key, option]) => variableOf(key, option))
+    const variables = options.flatMap(([, key, option]) => flagsOf(key, option).map(variableFor))
     for (const [variable] of text.matchAll(/DMARC_UNDERSTUDY_[A-Z_]*[A-Z]/g)) {
       if (!variables.includes(variable)) wrong.push(variable)
     }

@@ -55,6 +55,8 @@ describe('serve refuses', () => {
     [['--journal', '1000001'], `--journal 1000001: ${number} 1000000`],
     [['--journal', '-1'], `--journal -1: ${number} 1000000`],
     [['--journal='], `--journal : ${number} 1000000`],
+    [['--sandbox-idle', '1w'], '--sandbox-idle 1w: must be a duration such as 90s, 30m, 1h or 2d'],
+    [['--sandbox-idle'], '--sandbox-idle needs a value: --sandbox-idle DURATION'],
     [['--no-sandbox-keys=no'], '--no-sandbox-keys no: must be true or false'],
     [['--no-prefer=off'], '--no-prefer off: must be true or false'],
     [['--no-simulator=2'], '--no-simulator 2: must be true or false'],

@@ -40,6 +40,41 @@ describe('serve', () => {
     }
   })
 
+  it('says in a line each what is different where other machines reach it', async ({ serve, folder }) => {
+    const open = ['--host', '0.0.0.0', '--admin-token', 'T', '--data', folder, '--log-level', 'silent']
+    const linesOf = (stdout: string) => [...stdout.matchAll(/^ {2}Open +(.+)$/gm)].map(([, line]) => line)
+    const RANDOM = 'Other machines can reach this address, so keys are random and do not derive from the seed.'
+    const first = await serve(open)
+    expect(linesOf(first.stdout())).toEqual([
+      RANDOM,
+      'No key that begins with sandbox_ opens an account; --sandbox-keys lets it.',
+    ])
+    expect(first.stdout()).not.toContain('sandbox_mine')
+    expect(first.stdout()).toContain(`API key    ${first.apiKey}`)
+    first.stop()
+    await first.ended
+    const second = await serve([...open, '--sandbox-keys'])
+    expect(linesOf(second.stdout())).toEqual([
+      RANDOM,
+      'Anybody who can reach it opens accounts with keys that begin with sandbox_ (--sandbox-keys).',
+    ])
+    expect(second.stdout()).toContain('API key    the one that was shown at the first start; only its hash is kept')
+    second.stop()
+    await second.ended
+    const local = await serve()
+    expect(linesOf(local.stdout())).toEqual([])
+  })
+
+  it('warns of keys that anybody can compute, of a folder from a loopback address', async ({ serve, folder }) => {
+    const local = await serve(['--data', folder])
+    local.stop()
+    await local.ended
+    const open = await serve(['--data', folder, '--host', '0.0.0.0', '--admin-token', 'T', '--log-level', 'silent'])
+    expect(open.stdout()).toContain(
+      'Open       Anybody can compute a key of the account default: it derives from the seed. Replace it.',
+    )
+  })
+
   it('takes any free port for 0, and another one the next time', async ({ serve }) => {
     const [one, other] = await Promise.all([serve(), serve()])
     expect(new URL(one.baseUrl).port).not.toBe(new URL(other.baseUrl).port)
@@ -72,7 +107,12 @@ describe('serve', () => {
 
   it.for<[args: string[], headers: Record<string, string>, status: number]>([
     [[], { authorization: 'Bearer sandbox_mine' }, 200],
+    [['--sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 200],
     [['--no-sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 401],
+    [['--no-sandbox-keys', '--sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 200],
+    [['--sandbox-keys', '--no-sandbox-keys'], { authorization: 'Bearer sandbox_mine' }, 401],
+    [['--no-sandbox-keys=false'], { authorization: 'Bearer sandbox_mine' }, 200],
+    [['--sandbox-idle', '30m'], { authorization: 'Bearer sandbox_mine' }, 200],
     [[], { prefer: 'code=duplicate_name' }, 409],
     [['--no-prefer'], { prefer: 'code=duplicate_name' }, 200],
     [['--no-admin'], { prefer: 'code=duplicate_name' }, 409],

@@ -290,7 +290,7 @@ export const HTTP_BEHAVIOURS: readonly Behaviour[] = [
   {
     id: 'not-http',
     async observe(service) {
-      const largeHeader = `GET /api/v1/domains HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`
+      const largeHeader = `GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`
       return [statusIn(await service.sendRaw('NONSENSE\r\n\r\n')), statusIn(await service.sendRaw(largeHeader))]
     },
     chosen: ['400 invalid_request_body', '431 request_too_large'],
@@ -299,7 +299,7 @@ export const HTTP_BEHAVIOURS: readonly Behaviour[] = [
   {
     id: 'status-large-header',
     async observe(service) {
-      const large = `GET /api/v1/domains HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`
+      const large = `GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(65_536)}\r\n\r\n`
       const body = ' '.repeat(1_048_577)
       return [statusIn(await service.sendRaw(large)), outcome(await service.send('POST', '/domains', body))]
     },

@@ -20,6 +20,8 @@ export interface BrowserPage {
   press(key: string): Promise<void>
   /** Sets the width of the page in pixels, and the colour scheme. */
   show(width: number, scheme: 'light' | 'dark'): Promise<void>
+  /** Adds these header fields to every request that the page sends from now on, also when it opens another one. */
+  addHeaders(headers: Record<string, string>): Promise<void>
   /** The roles and names that assistive technology reads. */
   controls(): Promise<{ role: string; name: string }[]>
   /** The errors in the console, and what the policy has forbidden. */
@@ -186,6 +188,10 @@ async function createPage(wire: Wire): Promise<BrowserPage> {
           { name: 'prefers-reduced-motion', value: 'reduce' },
         ],
       })
+    },
+    async addHeaders(headers) {
+      await call('Network.enable')
+      await call('Network.setExtraHTTPHeaders', { headers })
     },
     async controls() {
       const { nodes } = await call<{

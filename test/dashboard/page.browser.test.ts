@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { loadControlApi, readLimits } from '../../src/admin/document.ts'
-import { startService } from '../support/service.ts'
+import { askControl } from '../support/control-plane.ts'
+import { API_KEY, startService } from '../support/service.ts'
 import {
   adminUrl,
   ask,
@@ -68,6 +69,30 @@ describe('the page of the dashboard', () => {
         '[sessionStorage.token, localStorage.length, document.cookie, document.querySelectorAll("dialog[open]").length]',
       ),
     ).toEqual([TOKEN, 0, '', 0])
+  })
+
+  it('keeps the token from a page that a fault sends in place of an answer', async () => {
+    const service = await startService({ adminToken: TOKEN })
+    const asAdmin = { authorization: `Bearer ${TOKEN}` }
+    const page = await newPage()
+    await page.open(adminUrl(service, '/'))
+    await page.evaluate(`sessionStorage.setItem('token', ${JSON.stringify(TOKEN)})`)
+    const { pathname } = new URL(service.baseUrl)
+    const leak = `new Image().src = '${pathname}/leaked?' + sessionStorage.getItem('token')`
+    const body = `<!doctype html><title>A gateway</title><script>${leak}</script><img src="${pathname}/loaded">`
+    const rule = {
+      match: { operation: 'listDomains' },
+      respond: { status: 200, headers: { 'Content-Type': 'text/html' }, body },
+    }
+    await askControl(service, 'POST', '/accounts/default/faults', rule, asAdmin)
+    await page.addHeaders({ authorization: `Bearer ${API_KEY}` })
+    await page.evaluate(`void (location.href = '${pathname}/domains')`)
+    const paths = async () => {
+      const { data } = await askControl(service, 'GET', '/requests', undefined, asAdmin)
+      return data.requests.map((request: { path: string }) => request.path)
+    }
+    await expect.poll(paths).toContain(`${pathname}/loaded`)
+    expect(await paths()).not.toContain(`${pathname}/leaked`)
   })
 
   it('says that the server does not answer, and continues when it answers again', async () => {

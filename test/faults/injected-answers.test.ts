@@ -142,6 +142,34 @@ describe('An answer of another server', () => {
     })
   })
 
+  it.each<[headers: Record<string, string>, body: unknown, policy: string | undefined]>([
+    [{}, { oops: 1 }, undefined],
+    [{}, '<script>', undefined],
+    [{ 'content-type': 'Text/Plain; charset=UTF-8' }, '<script>', undefined],
+    [{ 'content-type': 'application/problem+json' }, {}, undefined],
+    [{ 'content-type': 'text/html' }, '', undefined],
+    [{ 'content-type': 'text/html' }, '<p>', 'sandbox'],
+    [{ 'CONTENT-TYPE': 'Text/HTML; charset=utf-8' }, '<p>', 'sandbox'],
+    [{ 'content-type': 'application/json, text/html' }, '<p>', 'sandbox'],
+    [{ 'content-type': 'image/svg+xml' }, '<svg/>', 'sandbox'],
+    [{ 'content-type': 'application/xhtml+xml' }, '<html/>', 'sandbox'],
+    [{ 'content-type': '' }, '<p>', 'sandbox'],
+    [{ 'content-type': 'unknown' }, '<p>', 'sandbox'],
+    [
+      { 'content-type': 'text/html', 'content-security-policy': "default-src 'self'" },
+      '<p>',
+      "default-src 'self', sandbox",
+    ],
+  ])(
+    'is kept from being a page of this origin where a browser might take it for one: %j %j',
+    async (headers, body, policy) => {
+      const service = await startService()
+      await addFault(service, { respond: { status: 503, headers, body } })
+      const response = await exchangeAsIs(service, { target: '/api/v1/domains' })
+      expect(headerOf(response, 'content-security-policy')).toBe(policy)
+    },
+  )
+
   it('has the headers that the rule gives it, also those that the service sends otherwise', async () => {
     const service = await startService()
     const headers = {

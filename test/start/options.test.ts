@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { readyMadeSets } from '../../src/admin/fault-sets.ts'
 import { OptionError, type ServerOptions, startUnderstudy, systemClock } from '../../src/index.ts'
-import { flagOf, type Option, readTexts, type Values } from '../../src/start/option.ts'
+import { flagsOf, type Option, readDuration, readTexts, type Values } from '../../src/start/option.ts'
 import { COMMAND_LINE_OPTIONS, completeOptions, LIBRARY_OPTIONS, SERVER_OPTIONS } from '../../src/start/option-table.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import { overMemory } from '../support/failing-store.ts'
@@ -48,7 +48,7 @@ describe('the table of options', () => {
   })
 
   it('has no flag twice', () => {
-    const flags = rows.map(([name, option]) => flagOf(name, option))
+    const flags = rows.flatMap(([name, option]) => flagsOf(name, option))
     expect(flags).toEqual([...new Set(flags)])
   })
 })
@@ -76,6 +76,7 @@ describe('an option that is not given', () => {
       faults: [],
       adminToken: nothing,
       maxAccounts: 10_000,
+      sandboxIdle: '1h',
       journal: 1000,
       sandboxKeys: true,
       prefer: true,
@@ -117,10 +118,76 @@ describe('a text means', () => {
     ['faults', ['slow', '', 'flaky'], { wrong: '' }],
     ['adminToken', ['two words'], { wrong: 'two words' }],
     ['now', ['2026-01-15T10:00:00+01:00'], { value: '2026-01-15T10:00:00+01:00' }],
+    ['sandboxIdle', ['90s'], { value: '90s' }],
+    ['sandboxIdle', ['1 h'], { wrong: '1 h' }],
+    ['sandboxIdle', ['1.5h'], { wrong: '1.5h' }],
+    ['sandboxIdle', ['-1'], { wrong: '-1' }],
+    ['sandboxIdle', [''], { wrong: '' }],
+    ['sandboxKeys', ['true'], { value: true }],
     ['fixture', ['shop.json'], { value: 'shop.json' }],
     ['fixture', [''], { wrong: '' }],
   ])('for %s, written as %j: %j', (name, written, result) => {
     expect(readTexts<unknown>(COMMAND_LINE_OPTIONS[name], written)).toEqual(result)
+  })
+})
+
+it.each([
+  ['0', 0],
+  ['45', 45_000],
+  ['90s', 90_000],
+  ['30m', 1_800_000],
+  ['1h', 3_600_000],
+  ['2d', 172_800_000],
+])('the duration %s is %i milliseconds', (written, milliseconds) => {
+  expect(readDuration(written)).toBe(milliseconds)
+})
+
+describe('sandboxes are opened', () => {
+  it.each<[host: string, given: boolean | undefined, opened: boolean]>([
+    ['127.0.0.1', undefined, true],
+    ['localhost', undefined, true],
+    ['::1', undefined, true],
+    ['127.0.0.1', false, false],
+    ['0.0.0.0', undefined, false],
+    ['::', undefined, false],
+    ['192.0.2.1', undefined, false],
+    ['0.0.0.0', true, true],
+  ])('on %s, asked %j: %j', (host, sandboxKeys, opened) => {
+    expect(completeOptions({ host, sandboxKeys }).sandboxKeys).toBe(opened)
+  })
+})
+
+describe('options that an object inherits', () => {
+  class Preset {
+    get maxAccounts() {
+      return 'many'
+    }
+  }
+
+  it.each<[what: string, options: object, message: RegExp]>([
+    ['of the wrong kind', Object.create({ port: '80' }), /^port "80": must be a whole number/],
+    ['of a class', new Preset(), /^maxAccounts "many": must be a whole number/],
+    [
+      'that do not exist',
+      Object.create({ fixtures: 'demo' }),
+      /^fixtures "demo": is no option; did you mean fixture\?$/,
+    ],
+  ])('and are %s are refused like its own', async (_, options, message) => {
+    await expect(startUnderstudy(options)).rejects.toThrow(message)
+  })
+
+  it('and are right have their effect', () => {
+    expect(completeOptions(Object.create({ port: 1234 })).port).toBe(1234)
+  })
+
+  it('and change each time they are read are used as they were checked', () => {
+    let reads = 0
+    const options = {
+      get port() {
+        return reads++ === 0 ? 1234 : ('anything' as never)
+      },
+    }
+    expect(completeOptions(options).port).toBe(1234)
   })
 })
 

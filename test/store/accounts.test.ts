@@ -52,12 +52,13 @@ describe('accounts on a slow disk', () => {
   beforeEach(() => {
     disks = {}
     releases = 0
-    accounts = new Accounts({
-      open: (id, data) => new Low(disk(id), data),
+    const driver = {
+      open: (id: string, data: AccountData) => new Low(disk(id), data),
       close() {
         releases++
       },
-    })
+    }
+    accounts = new Accounts(driver)
   })
 
   function disk(accountId: string): Disk {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
+import type { Clock } from '../../src/ground/clock.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { StoreError } from '../../src/store/store-error.ts'
@@ -16,14 +17,16 @@ export interface OpenStore {
 const HOUR = 3_600_000
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 
-/** What every store promises. */
-export function describeStore(name: string, open: () => Promise<OpenStore>): void {
+/** What every store promises. `open` opens one that follows the clock. */
+export function describeStore(name: string, open: (clock: Clock) => Promise<OpenStore>): void {
   describe(name, () => {
     let opened: OpenStore
     let store: Store
+    let time: number
 
     beforeEach(async () => {
-      opened = await open()
+      time = 1_768_467_600_000
+      opened = await open(() => time)
       store = opened.store
     })
 
@@ -135,7 +138,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
       it('gives none that an account has', async () => {
         // A store of the same kind tells which ids are likely to come next.
-        const another = (await open()).store
+        const another = (await open(() => time)).store
         const likely = await Promise.all(Array.from({ length: 5 }, () => another.newId()))
         await another.close()
         for (const id of likely) await store.create(exampleAccount(id))
@@ -153,6 +156,7 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
     describe('with a limit', () => {
       const limit = 3
+      const idle = HOUR
 
       /** Accounts that may be evicted, created in this order. Each has the key `key of ID`. */
       async function createEvictable(...ids: string[]): Promise<void> {
@@ -173,6 +177,9 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
           problem: 'full',
           message: 'There are 3 accounts, which is as many as there may be',
         })
+        expect(await store.hasRoom({ limit })).toBe(false)
+        expect(await store.hasRoom({ limit: limit + 1 })).toBe(true)
+        expect(await store.hasRoom({})).toBe(true)
         expect([await ids(), await store.accountOf('k1')]).toEqual([['a', 'b', 'c'], undefined])
         await store.delete('a')
         await store.create(exampleAccount('d', ['k1']), { limit })
@@ -188,13 +195,80 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
         expect(await ids()).toEqual(['a', 'd', 'e'])
       })
 
-      it('takes only `enter` for use', async () => {
+      it('takes a look for no use', async () => {
         await createEvictable('a', 'b', 'c')
         await store.read('a')
-        await applyUpdate(store, 'a', watch('a.example'))
-        await nextRequest(store, 'a')
-        await store.replace('a', await store.read('a'), await store.counters('a'))
+        await store.counters('a')
+        await store.has('a')
+        await store.accountOf('key of a')
+        await applyUpdate(store, 'a', (state) => accept(state, undefined))
+        await applyUpdate(store, 'a', () => refuse({ code: 'not_found' }))
         expect(await store.create(exampleAccount('d'), { limit })).toBe('a')
+      })
+
+      const changes: Record<string, () => Promise<unknown>> = {
+        update: () => applyUpdate(store, 'a', watch('a.example')),
+        replace: async () => store.replace('a', exampleAccount('a', ['key of a']), await store.counters('a')),
+        count: () => nextRequest(store, 'a'),
+      }
+
+      it.each(Object.keys(changes))('evicts no account that `%s` has changed before it was idle', async (change) => {
+        await createEvictable('a')
+        await changes[change]?.()
+        await createEvictable('b', 'c')
+        await use('c')
+        await use('b')
+        expect(await store.create(exampleAccount('d'), { limit, idle })).toBe('c')
+        expect(await store.create(exampleAccount('e'), { limit, idle })).toBe('b')
+        time += idle - 1
+        expect(await store.hasRoom({ limit, idle })).toBe(false)
+        await expect(store.create(exampleAccount('f'), { limit, idle })).rejects.toMatchObject({ problem: 'full' })
+        time += 1
+        expect(await store.hasRoom({ limit })).toBe(false)
+        expect(await store.hasRoom({ limit, idle })).toBe(true)
+        expect(await store.create(exampleAccount('f'), { limit, idle })).toBe('a')
+        expect(await ids()).toEqual(['d', 'e', 'f'])
+      })
+
+      it('evicts a changed account after all unchanged ones, and the one first that was idle longest', async () => {
+        await createEvictable('a', 'b')
+        for (const id of ['a', 'b']) await applyUpdate(store, id, watch('a.example'))
+        time += 2 * idle
+        await createEvictable('c')
+        await use('a')
+        expect(await store.create(exampleAccount('d'), { limit, idle })).toBe('c')
+        expect(await store.create(exampleAccount('e'), { limit, idle })).toBe('b')
+        expect(await store.hasRoom({ limit, idle })).toBe(false)
+        time += idle
+        expect(await store.create(exampleAccount('f'), { limit, idle })).toBe('a')
+      })
+
+      it('knows all of this again when it is opened again', async (test) => {
+        const { reopen } = opened
+        if (reopen === undefined) return test.skip()
+        await createEvictable('a', 'b', 'c')
+        await applyUpdate(store, 'a', watch('a.example'))
+        time += 1
+        await use('b')
+        store = await reopen()
+        expect(await store.create(exampleAccount('d'), { limit, idle })).toBe('c')
+        expect(await store.create(exampleAccount('e'), { limit, idle })).toBe('b')
+        expect(await store.hasRoom({ limit, idle })).toBe(false)
+        time += idle
+        expect(await store.create(exampleAccount('f'), { limit, idle })).toBe('a')
+        expect(await store.hasRoom({ limit, idle })).toBe(false)
+      })
+
+      it('evicts an account whose last use is later than its clock shows when it is opened again', async (test) => {
+        const { reopen } = opened
+        if (reopen === undefined) return test.skip()
+        await createEvictable('a', 'b', 'c')
+        await applyUpdate(store, 'a', watch('a.example'))
+        time -= 100 * idle
+        store = await reopen()
+        for (const id of ['b', 'c']) await store.delete(id)
+        time += idle
+        expect(await store.create(exampleAccount('d'), { limit: 1, idle })).toBe('a')
       })
 
       it('evicts no account that may not be evicted, however long it was idle', async () => {
@@ -219,9 +293,9 @@ export function describeStore(name: string, open: () => Promise<OpenStore>): voi
 
       it('deletes an evicted account for good, with its keys, also while a change of it is under way', async () => {
         await createEvictable('a', 'b', 'c')
-        const change = applyUpdate(store, 'a', watch('a.example'))
-        expect(await store.create(exampleAccount('d'), { limit })).toBe('a')
-        await Promise.allSettled([change])
+        const changes = ['a', 'b', 'c'].map((id) => applyUpdate(store, id, watch('a.example')))
+        expect(await store.create(exampleAccount('d'), { limit, idle: 0 })).toBe('a')
+        await Promise.allSettled(changes)
         expect([await store.has('a'), await store.accountOf('key of a')]).toEqual([false, undefined])
         await expect(store.read('a')).rejects.toMatchObject({ problem: 'unknown-account' })
         await store.create(exampleAccount('a', ['key of a']))

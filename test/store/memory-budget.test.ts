@@ -160,7 +160,7 @@ async function accountOf(fixture: Fixture, id = 'account'): Promise<AccountState
 
 async function openWith(mebibytes: number, onRefused?: (message: string) => void) {
   const budget = new MemoryBudget(mebibytes * MIB, onRefused)
-  const store = openMemoryStore(budget)
+  const store = openMemoryStore({ budget })
   return { store, budget, fill }
 
   /** Adds domains to a new account until it may hold no more, or `most` MiB. Returns how many MiB it holds. */

@@ -142,7 +142,7 @@ export interface ControlPlane {
 /** Starts a stand-in on a free port with a clock that moves only by `advance`; it ends with the test. */
 export async function startControlPlane(options: ServerOptions = {}): Promise<ControlPlane> {
   let time = START
-  const store = options.store ?? (options.data === undefined ? openMemoryStore() : undefined)
+  const store = options.store ?? (options.data === undefined ? openMemoryStore({ clock: () => time }) : undefined)
   const understudy = await startUnderstudy({
     fixture: 'empty',
     clock: () => time,

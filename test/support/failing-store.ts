@@ -9,6 +9,7 @@ export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
     has: (accountId) => memory.has(accountId),
     accountOf: (keyHash) => memory.accountOf(keyHash),
     newId: () => memory.newId(),
+    hasRoom: (capacity) => memory.hasRoom(capacity),
     create: (...given) => memory.create(...given),
     read: (accountId) => memory.read(accountId),
     update: (accountId, decide) => memory.update(accountId, decide),

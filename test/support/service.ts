@@ -48,7 +48,7 @@ export async function openService(
   behaviours: Behaviours = OPERATIONS,
 ): Promise<TestService> {
   let time = START
-  const store = options.store ?? openMemoryStore()
+  const store = options.store ?? openMemoryStore({ clock: () => time })
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
   const service = await startServer({ ...defaults, ...options }, behaviours)
   const { baseUrl, contract } = service

@@ -38,12 +38,13 @@ export class AccountFile implements Adapter<AccountData> {
     })
     if (content === null) return null
     this.#access.failures.succeeded(this.#path, true)
-    const { account, quotas, tallies, requests } = await readAccountFile(this.#path, content)
+    const { account, quotas, tallies, requests, use } = await readAccountFile(this.#path, content)
     return {
       state: decodeAccount(account, this.#access.settings),
       quotas: new Map(Object.entries(quotas)),
       tallies: new Map(Object.entries(tallies)),
       requests,
+      ...(use && { use }),
     }
   }
 

@@ -7,7 +7,7 @@ import { isObject } from '../../ground/json.ts'
 import { findViolation } from '../../ground/schema.ts'
 import { type AccountRecord, type FormerDomain, type ListTexts, writeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
-import type { AccountData } from '../stored-account.ts'
+import type { AccountData, Use } from '../stored-account.ts'
 
 const FORMAT = 'dmarc-understudy/account'
 /** Version 2 has domains that were removed and the tags of a domain's own record; a file of version 1 has none. */
@@ -19,6 +19,8 @@ export interface AccountContent {
   quotas: Readonly<Record<string, Hits>>
   tallies: Readonly<Record<string, FaultTally>>
   requests: number
+  /** Absent for an account that is never evicted, as those of older files. */
+  use?: Use
 }
 
 interface AccountFile extends AccountContent {
@@ -55,7 +57,7 @@ const pin = {
 
 // Strict about shape, so that the next write loses nothing that is in a file; lenient about values, because everything
 // that an account can hold must be readable again.
-const schema = shapeOf<AccountFile>({
+const usual = shapeOf<Omit<AccountFile, 'use'>>({
   format: { const: FORMAT },
   version: { enum: [1, VERSION] },
   account: shapeOf<AccountRecord>(
@@ -103,13 +105,16 @@ const schema = shapeOf<AccountFile>({
   tallies: { type: 'object', additionalProperties: shapeOf<FaultTally>({ matched: count, hits: count }) },
   requests: count,
 })
+const use = shapeOf<Use>({ usedAt: number, changed: { type: 'boolean' } })
+const schema = { ...usual, properties: { ...usual.properties, use } satisfies Record<keyof AccountFile, object> }
 
 /** The text of a file. `last` is what was written to it before, see `writeAccount`. */
-export function writeAccountFile({ state, quotas, tallies, requests }: AccountData, last: ListTexts): string {
+export function writeAccountFile({ state, quotas, tallies, requests, use }: AccountData, last: ListTexts): string {
   const counters = JSON.stringify({
     quotas: Object.fromEntries(quotas),
     tallies: Object.fromEntries(tallies),
     requests,
+    ...(use && { use }),
   } satisfies Omit<AccountContent, 'account'>).slice(1)
   return `{"format":"${FORMAT}","version":${VERSION},"account":${writeAccount(state, last)},${counters}\n`
 }

@@ -3,8 +3,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { Low } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
-import { Accounts, type AccountsDriver } from '../accounts.ts'
-import type { MemoryBudget } from '../memory-budget.ts'
+import { Accounts, type AccountsDriver, type AccountsOptions } from '../accounts.ts'
 import { type AccountRecord, encodeAccount } from '../record.ts'
 import type { Store } from '../store.ts'
 import { StoreError } from '../store-error.ts'
@@ -21,7 +20,7 @@ const MAX_WRITES = 64
 /** The temporary file of a process that was killed while it wrote an account. */
 const LEFTOVER = /^\.account[-~].*\.json\.tmp$/
 
-export interface FolderOptions {
+export interface FolderOptions extends AccountsOptions {
   /** Returns what is wrong with an account whose file has the right shape. */
   validate?(record: AccountRecord): string | undefined
   /** What an acknowledged change survives; `rename` by default. */
@@ -32,8 +31,6 @@ export interface FolderOptions {
    */
   skipDamaged?: ((error: StoreError) => void) | undefined
   writeFailures?: WriteFailureListener | undefined
-  /** Without it, the accounts may take any memory. */
-  budget?: MemoryBudget | undefined
 }
 
 /**
@@ -46,7 +43,7 @@ export interface FolderOptions {
 export async function openFolderStore(
   directory: string,
   settings: Pick<Settings, 'nameComparison'>,
-  { validate, durability = 'rename', skipDamaged, writeFailures, budget }: FolderOptions = {},
+  { validate, durability = 'rename', skipDamaged, writeFailures, ...options }: FolderOptions = {},
 ): Promise<Store> {
   const folder = resolve(directory)
   await makeFolder(folder, durability)
@@ -63,7 +60,7 @@ export async function openFolderStore(
     prepareClose: () => lock.renew().catch(() => {}),
     close: () => lock.release(),
   }
-  const accounts = new Accounts(driver, budget)
+  const accounts = new Accounts(driver, options)
 
   function fileOf(accountId: string): AccountFile {
     const name = fileName(accountId)
@@ -87,6 +84,7 @@ export async function openFolderStore(
         skipDamaged(error)
       }
     }
+    accounts.queueLoaded()
     return accounts
   } catch (error) {
     lock.release()

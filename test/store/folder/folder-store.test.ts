@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Charge } from '../../../src/domain/quotas.ts'
@@ -54,14 +54,14 @@ async function open(folder: string): Promise<Store> {
   return store
 }
 
-describeStore('the store in a folder', async () => {
+describeStore('the store in a folder', async (clock) => {
   const folder = temporaryFolder()
-  const store = await openFolderStore(folder, SETTINGS)
+  const store = await openFolderStore(folder, SETTINGS, { clock })
   return {
     store,
     async reopen() {
       await store.close()
-      return openFolderStore(folder, SETTINGS)
+      return openFolderStore(folder, SETTINGS, { clock })
     },
   }
 })
@@ -184,6 +184,35 @@ describe('a folder of accounts', () => {
     await store.update('acme', watch('c.example'))
     await store.close()
     expect(readdirSync(folder)).toEqual(['account-acme.json'])
+  })
+
+  it('evicts only accounts of which it is stored that they may be evicted', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'account-acme.json'), fullFile)
+    const store = await open(folder)
+    await store.create(exampleAccount('sandbox'), { evictable: true })
+    await store.close()
+    const { use } = JSON.parse(readFileSync(join(folder, 'account-sandbox.json'), 'utf8'))
+    expect(use).toEqual({ usedAt: expect.any(Number), changed: false })
+    const later = await open(folder)
+    expect(await later.create(exampleAccount('other'), { limit: 2, idle: 0 })).toBe('sandbox')
+    expect(await later.hasRoom({ limit: 2, idle: 0 })).toBe(false)
+    expect(readdirSync(folder)).toEqual(['.lock', 'account-acme.json', 'account-other.json'])
+  })
+
+  it('keeps an evicted account in its place when its file cannot be removed', async () => {
+    const folder = temporaryFolder()
+    let time = 0
+    const store = await openFolderStore(folder, SETTINGS, { clock: () => ++time })
+    onTestFinished(() => store.close())
+    for (const id of ['a', 'b']) await store.create(exampleAccount(id), { evictable: true })
+    const path = join(folder, 'account-a.json')
+    rmSync(path)
+    mkdirSync(path)
+    const refused = { problem: 'unusable', message: expect.stringContaining(`${path} cannot be removed`) }
+    await expect(store.create(exampleAccount('c'), { limit: 2 })).rejects.toMatchObject(refused)
+    rmdirSync(path)
+    expect(await store.create(exampleAccount('d'), { limit: 3 })).toBe('a')
   })
 
   it('reads files of version 1, which know no removed domains, and writes them in the present version', async () => {

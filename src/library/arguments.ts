@@ -1,0 +1,83 @@
+import { show } from '../ground/show.ts'
+import { ControlError } from './control-error.ts'
+
+/** A copy by way of JSON, as over HTTP. Neither side can change an object of the other. @throws ControlError */
+export function copyArgument(value: unknown): unknown {
+  return asJson(() => {
+    // This finds what holds itself or is nested too deeply, so that the look at its parts ends.
+    const text = JSON.stringify(value) ?? 'null'
+    refuseUnsaid(value)
+    return JSON.parse(text)
+  })
+}
+
+/** Refuses what JSON leaves out without a word: functions, symbols, and fields that an object inherits. */
+function refuseUnsaid(value: unknown): void {
+  if (typeof value === 'function' || typeof value === 'symbol') {
+    throw new ControlError('invalid_json', `The argument must be JSON, which ${show(value)} is not.`, [])
+  }
+  if (typeof value !== 'object' || value === null) return
+  // It says itself what it is in JSON, as an instant does.
+  if ('toJSON' in value && typeof value.toJSON === 'function') return
+  refuseInherited(value)
+  for (const part of Object.values(value)) refuseUnsaid(part)
+}
+
+/** The fields of an object of options; `undefined` has none. @throws ControlError for anything else. */
+export function readFields(value: unknown): Record<string, unknown> {
+  if (value === undefined) return {}
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refusal('', `An object was expected here, which ${show(value)} is not.`)
+  }
+  refuseInherited(value)
+  return asJson(() => ({ ...value }))
+}
+
+/** An object of options as query parameters; those that are `undefined` are left out. @throws ControlError */
+export function readParameters(value: unknown): Record<string, string> {
+  const given = Object.entries(readFields(value ?? undefined)).filter(([, each]) => each !== undefined)
+  for (const [name, each] of given) {
+    if (typeof each === 'string' || typeof each === 'number' || typeof each === 'boolean') continue
+    throw refusal(name, `\`${name}\` must be a text, a number, true or false, which ${show(each)} is not.`)
+  }
+  return Object.fromEntries(given.map(([name, each]) => [name, String(each)]))
+}
+
+/** Refuses an id or a name that is no text. @throws ControlError */
+export function refuseOtherThanTexts(parameters: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(parameters)) {
+    if (typeof value !== 'string') throw refusal(name, `\`${name}\` must be a text, which ${show(value)} is not.`)
+  }
+}
+
+/**
+ * Refuses an object with fields that it inherits, as from `Object.create(preset)` or from accessors of a class: a copy
+ * would leave them out without a word.
+ */
+function refuseInherited(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return
+  let prototype: unknown = Object.getPrototypeOf(value)
+  while (prototype !== Object.prototype && typeof prototype === 'object' && prototype !== null) {
+    for (const [name, { value: inherited }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      // Every object has `__proto__`, also one of another realm.
+      if (typeof inherited === 'function' || name === '__proto__' || Object.hasOwn(value, name)) continue
+      throw refusal(name, `The field \`${name}\` is inherited; make it a field of the object itself.`)
+    }
+    prototype = Object.getPrototypeOf(prototype)
+  }
+}
+
+/** What `read` returns. An object may have a field that throws when it is read. @throws ControlError */
+function asJson<Value>(read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ControlError) throw error
+    const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n')
+    throw new ControlError('invalid_json', `The argument must be JSON: ${reason}.`, [])
+  }
+}
+
+function refusal(field: string, message: string): ControlError {
+  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
+}

@@ -1,0 +1,95 @@
+import type { StoredAccount } from './stored-account.ts'
+
+/**
+ * The accounts that may be evicted, in the order in which they make room: those that nobody has changed first, and the
+ * one that was used longest ago before the others. Every request moves an account, so nothing here looks at all of them.
+ */
+export class EvictionQueue {
+  readonly #unchanged = new UseOrder()
+  readonly #changed = new UseOrder()
+
+  add(account: StoredAccount): void {
+    this.#orderOf(account)?.add(account)
+  }
+
+  remove(account: StoredAccount): void {
+    this.#orderOf(account)?.remove(account)
+  }
+
+  /** Takes note that an account is used. */
+  use(account: StoredAccount, now: number): void {
+    const { use } = account
+    if (use === undefined) return
+    use.usedAt = now
+    this.#orderOf(account)?.moveToEnd(account)
+  }
+
+  /** Takes note that an account is used and changed. */
+  change(account: StoredAccount, now: number): void {
+    const { use } = account
+    if (use?.changed === false) {
+      this.#unchanged.remove(account)
+      use.changed = true
+      this.#changed.add(account)
+    }
+    this.use(account, now)
+  }
+
+  /** The account that makes room now, if one does. A changed one does once it was idle for `idle` milliseconds. */
+  next(now: number, idle: number): StoredAccount | undefined {
+    const { oldest } = this.#unchanged
+    if (oldest !== undefined) return oldest
+    const { oldest: changed } = this.#changed
+    return changed?.use !== undefined && now - changed.use.usedAt >= idle ? changed : undefined
+  }
+
+  /** `undefined` for an account that is never evicted. */
+  #orderOf({ use }: StoredAccount): UseOrder | undefined {
+    if (use === undefined) return undefined
+    return use.changed ? this.#changed : this.#unchanged
+  }
+}
+
+/** A linked list. In a `Set`, the oldest would be found only behind the gaps of all that were moved before. */
+class UseOrder {
+  #oldest: StoredAccount | undefined
+  #newest: StoredAccount | undefined
+
+  get oldest(): StoredAccount | undefined {
+    return this.#oldest
+  }
+
+  /** Puts an account behind those that were used before it: at the end, unless it comes back after a failure. */
+  add(account: StoredAccount): void {
+    let older = this.#newest
+    while (older !== undefined && usedAt(older) > usedAt(account)) older = older.older
+    const newer = older === undefined ? this.#oldest : older.newer
+    account.older = older
+    account.newer = newer
+    if (older === undefined) this.#oldest = account
+    else older.newer = account
+    if (newer === undefined) this.#newest = account
+    else newer.older = account
+  }
+
+  moveToEnd(account: StoredAccount): void {
+    if (this.#newest === account) return
+    this.remove(account)
+    this.add(account)
+  }
+
+  remove(account: StoredAccount): void {
+    const { older, newer } = account
+    if (older === undefined && this.#oldest !== account) return
+    if (older === undefined) this.#oldest = newer
+    else older.newer = newer
+    if (newer === undefined) this.#newest = older
+    else newer.older = older
+    account.older = undefined
+    account.newer = undefined
+  }
+}
+
+function usedAt({ use }: StoredAccount): number {
+  return use?.usedAt ?? 0
+}
