@@ -12,7 +12,7 @@ import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
 import { settingAgainstName } from '../domain/group-names.ts'
-import { createGroup } from '../domain/groups.ts'
+import { createGroup, membersBeside } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
@@ -176,6 +176,7 @@ function addGroups(
   let state = account
   // What is written in a fixture is not moved.
   const strict = settings.sharedDomains === 'moved' ? { ...settings, sharedDomains: 'refused' as const } : settings
+  const members = membersBeside(undefined, state, strict)
   for (const [index, group] of groups.entries()) {
     const { id } = group
     if (id !== undefined && !isGroupId(id, groupIds)) {
@@ -190,13 +191,14 @@ function addGroups(
       const reason = `${show(group.name)} is no name of a group${because(kebab(setting), settings)}.`
       throw errorIn(fixture, `/groups/${index}/name`, reason)
     }
-    const decision = createGroup(state, group, groupIds, strict)
+    const decision = createGroup(state, group, groupIds, strict, members)
     if (!decision.ok) {
       const [{ code, reason = code, field, value }] = decision.problems
       const [text = reason, setting] = GROUP_PROBLEMS[reason] ?? []
       throw errorIn(fixture, `/groups/${index}${field}`, `${show(value)} ${text}${because(setting, settings)}.`)
     }
     state = decision.state
+    if (members !== undefined) for (const member of group.domains) members.add(member)
   }
   return { ...state, groupsCreated: Math.max(state.groupsCreated, fixture.groups_created ?? 0) }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
-import { parseJson } from '../ground/json.ts'
+import { isObject, parseJson } from '../ground/json.ts'
 import { findViolation } from '../ground/schema.ts'
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/')
@@ -29,6 +29,16 @@ export class FixtureError extends Error {
 
   constructor(file: string, pointer: string, reason: string) {
     super(`${file}${pointer === '' ? '' : `#${pointer}`}: ${reason}`)
+  }
+}
+
+/** How many API keys an account may have, with the one that every account has. A test compares it with the control plane. */
+export const KEYS_PER_ACCOUNT = 1_000
+
+/** A fixture by which an account would have too many keys. */
+export class TooManyKeysError extends FixtureError {
+  constructor({ file = 'fixture' }: LoadedFixture, count: number) {
+    super(file, '/keys', `There are ${count} keys, and an account may have ${KEYS_PER_ACCOUNT}, its own included.`)
   }
 }
 
@@ -84,6 +94,9 @@ function readSource(path: string, file: string): string {
 }
 
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
+  // Before anything is done with the keys.
+  const keys = isObject(fixture) ? fixture['keys'] : undefined
+  if (Array.isArray(keys) && keys.length > KEYS_PER_ACCOUNT) throw new TooManyKeysError({ file }, keys.length)
   // Read once, so that it is also compiled only once, which costs more than all the rest of a start.
   fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
   const violation = await findViolation(await fixtureSchema, fixture)

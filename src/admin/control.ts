@@ -1,4 +1,4 @@
-import { FixtureError } from '../accounts/fixture.ts'
+import { FixtureError, TooManyKeysError } from '../accounts/fixture.ts'
 import { type Conformity, type ConformitySettings, conform, type ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Api, Operation } from '../contract/api.ts'
 import { refuse } from '../domain/errors.ts'
@@ -107,6 +107,9 @@ function isDeeperThan(limit: number, value: unknown): boolean {
 
 /** The refusal that an error stands for. Any other error is thrown again. */
 function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
+  if (error instanceof TooManyKeysError) {
+    return refuse({ code: 'too_many', reason: 'fixture', about: { expected: error.message } })
+  }
   if (error instanceof FixtureError) return refuse({ code: 'invalid_fixture', about: { expected: error.message } })
   if (!(error instanceof StoreError)) throw error
   switch (error.problem) {

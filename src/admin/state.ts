@@ -6,7 +6,7 @@ import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { accept, type Decision } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
-import { addKey } from '../domain/keys.ts'
+import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { reportAccount } from './accounts.ts'
 import type { AdminCode } from './codes.ts'
@@ -41,12 +41,20 @@ function importFixture(
   }
   const imported = createAccount(fixture, parameters, contract)
   const usable = new Set((fixture.keys ?? []).map(({ key, hash }) => (key === undefined ? hash : hashKey(key))))
-  const { keys } = imported.keys.filter(({ hash }) => usable.has(hash)).reduce(addKey, account)
+  const known = new Set(account.keys.map(({ hash }) => hash))
+  const added = imported.keys.filter(({ hash }) => usable.has(hash) && !known.has(hash))
+  const keys = added.length === 0 ? account.keys : [...account.keys, ...added]
   if (keys.length > Math.max(limits.keysPerAccount, account.keys.length)) return tooMany(limits.keysPerAccount, 'keys')
-  const namesake = keys.find((key, index) => keys.findIndex(({ id }) => id === key.id) !== index)
+  const namesake = findNamesake(keys)
   if (namesake) return taken('a key', namesake.id)
   const { origin, createdAt, keysCreated, faults, faultsCreated } = account
   const unchanged = { origin, createdAt, keysCreated, faults, faultsCreated }
   const next = fixture.clock === undefined ? account.clock : imported.clock
   return accept({ ...imported, ...unchanged, keys, clock: next }, undefined)
+}
+
+/** The first key that has the id of a key before it. */
+function findNamesake(keys: readonly ApiKey[]): ApiKey | undefined {
+  const ids = new Set<string>()
+  return keys.find(({ id }) => ids.size === ids.add(id).size)
 }
