@@ -1,4 +1,5 @@
 import type { AccountState } from '../domain/account.ts'
+import { countersFor } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { MemoryBudget } from './memory-budget.ts'
@@ -50,7 +51,11 @@ export class Accounts implements Store {
 
   /** Adds an account that is stored already. */
   load(data: AccountData): void {
-    this.#add(data, { persisted: data.state, evictable: false })
+    const { quotas, tallies } = countersFor(data, [data.state])
+    this.#add(
+      { ...data, quotas: new Map(quotas), tallies: new Map(tallies) },
+      { persisted: data.state, evictable: false },
+    )
   }
 
   /** Writes all accounts anew, because what was stored is perhaps gone. */
@@ -123,8 +128,9 @@ export class Accounts implements Store {
     account.share?.replace(state, counters.snapshot)
     this.#claimKeys(account, state)
     const data = account.mutableData
-    data.quotas = new Map(counters.quotas)
-    data.tallies = new Map(counters.tallies)
+    const { quotas, tallies } = countersFor(counters, [state])
+    data.quotas = new Map(quotas)
+    data.tallies = new Map(tallies)
     data.requests = counters.requests ?? data.requests
     await account.accept(state)
   }
@@ -133,6 +139,13 @@ export class Accounts implements Store {
     const account = this.#find(accountId)
     this.#detach(account)
     await this.#remove(account)
+  }
+
+  async recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
+    const account = this.#find(accountId)
+    const value = visitAccount(account, visit)
+    await account.write()
+    return value
   }
 
   async counters(accountId: string): Promise<Counters> {

@@ -1,4 +1,5 @@
 import type { DomainGroup, DomainNature, MonitoredDomain } from '../../domain/account.ts'
+import { countersFor } from '../../domain/counting.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'
@@ -106,12 +107,13 @@ const schema = shapeOf<AccountFile>({
 
 /** The text of a file. `last` is what was written to it before, see `writeAccount`. */
 export function writeAccountFile({ state, quotas, tallies, requests }: AccountData, last: ListTexts): string {
-  const counters = JSON.stringify({
-    quotas: Object.fromEntries(quotas),
-    tallies: Object.fromEntries(tallies),
+  const counters = countersFor({ quotas, tallies }, [state])
+  const counted = JSON.stringify({
+    quotas: Object.fromEntries(counters.quotas),
+    tallies: Object.fromEntries(counters.tallies),
     requests,
   } satisfies Omit<AccountContent, 'account'>).slice(1)
-  return `{"format":"${FORMAT}","version":${VERSION},"account":${writeAccount(state, last)},${counters}\n`
+  return `{"format":"${FORMAT}","version":${VERSION},"account":${writeAccount(state, last)},${counted}\n`
 }
 
 /** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path`. */
