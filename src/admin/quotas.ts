@@ -22,6 +22,8 @@ export const updateQuota: AccountHandler = async (call) => {
   await store.recount(account.id, (_, { quotas }) => {
     for (const { quota, limit, counter } of counted) {
       const { startedAt } = currentHits(quotas.get(counter), windowOf(call, quota), now)
+      // At the end, see `countRequest`.
+      quotas.delete(counter)
       quotas.set(counter, { startedAt, used: limit - remaining })
     }
   })

@@ -28,19 +28,21 @@ export interface Counted {
 }
 
 /**
- * Enters one request in the counters of an account that has these fault rules. Windows that began at `over` or before
- * (milliseconds on the account's clock) have ended, whatever their length: they are forgotten when another one begins.
+ * Enters one request in the counters of an account that has these fault rules. When a window begins with it, those that
+ * are over at `now` are forgotten, and those that are still to come because the clock was set back. `longest` is the
+ * length of the longest window. Both are in milliseconds.
  */
 export function countRequest(
   counting: Counting,
   counted: Counted,
   faults: readonly Fault[],
-  over = Number.NEGATIVE_INFINITY,
+  now = Number.MAX_VALUE,
+  longest = Number.POSITIVE_INFINITY,
 ): void {
   const { ordinal, bucket, hits, tallies } = counted
   if (ordinal > 0) counting.requests = ordinal
   if (bucket !== undefined && hits !== undefined) {
-    if (hits.used === 1) beginWindow(counting.quotas, bucket, hits, over)
+    if (hits.used === 1) beginWindow(counting.quotas, bucket, hits, now, longest)
     else counting.quotas.set(bucket, hits)
   }
   if (tallies === undefined) return
@@ -48,11 +50,11 @@ export function countRequest(
   if (counting.tallies.size > faults.length) forgetRemoved(counting.tallies, faults)
 }
 
-/** The oldest window comes first, so that each window costs its own removal and nothing more. */
-function beginWindow(quotas: Map<string, Hits>, bucket: string, hits: Hits, over: number): void {
+/** The windows are in the order in which they began, so that each costs its own removal and nothing more. */
+function beginWindow(quotas: Map<string, Hits>, bucket: string, hits: Hits, now: number, longest: number): void {
   quotas.delete(bucket)
   for (const [name, { startedAt }] of quotas) {
-    if (startedAt > over) break
+    if (startedAt > now - longest && startedAt <= now) break
     quotas.delete(name)
   }
   quotas.set(bucket, hits)

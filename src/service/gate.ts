@@ -110,7 +110,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     return (account, counting, incarnation) => {
       const now = timeOn(account.clock, clock())
       const decision = decideAdmission(request, account, counting, now, terms)
-      countRequest(counting, decision, account.faults, now - longestWindow)
+      countRequest(counting, decision, account.faults, now, longestWindow)
       if (decision === UNKNOWN_KEY) return admitNobody(routed)
       return { decision, history: worlds.historyOf(account.id, incarnation) }
     }
