@@ -5,7 +5,8 @@ import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import { isObject, parseJson } from '../ground/json.ts'
-import { findViolation } from '../ground/schema.ts'
+import { findViolation, type Violation } from '../ground/schema.ts'
+import { Turns } from '../ground/turns.ts'
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/')
 
@@ -99,7 +100,34 @@ async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixtu
   if (Array.isArray(keys) && keys.length > KEYS_PER_ACCOUNT) throw new TooManyKeysError({ file }, keys.length)
   // Read once, so that it is also compiled only once, which costs more than all the rest of a start.
   fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
-  const violation = await findViolation(await fixtureSchema, fixture)
+  const violation = await findViolationInTurns(await fixtureSchema, fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
+}
+
+/** The lists of a fixture that may be long. */
+const LISTS = ['domains', 'former_domains', 'groups'] as const
+/** How many items of a list are checked at a time. */
+const SLICE = 1_000
+
+/** The first violation. Long lists are checked after the rest, in slices, so that others need not wait for all of it. */
+async function findViolationInTurns(schema: object, fixture: unknown): Promise<Violation | undefined> {
+  const lists = isObject(fixture) ? fixture : {}
+  const long = LISTS.filter((name) => Array.isArray(lists[name]) && lists[name].length > SLICE)
+  if (long.length === 0) return findViolation(schema, fixture)
+  const rest = { ...lists, ...Object.fromEntries(long.map((name) => [name, []])) }
+  const violation = await findViolation(schema, rest)
+  if (violation !== undefined) return violation
+  const turns = new Turns()
+  for (const name of long) {
+    const list = lists[name] as readonly unknown[]
+    for (let first = 0; first < list.length; first += SLICE) {
+      if (turns.isOver()) await turns.next()
+      const found = await findViolation(schema, { [name]: list.slice(first, first + SLICE) })
+      if (found === undefined) continue
+      const pointer = found.pointer.replace(/\d+/, (index) => String(first + Number(index)))
+      return { ...found, pointer }
+    }
+  }
+  return undefined
 }

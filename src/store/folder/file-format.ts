@@ -6,6 +6,7 @@ import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { isObject } from '../../ground/json.ts'
 import { findViolation } from '../../ground/schema.ts'
+import type { Work } from '../../ground/work.ts'
 import { type AccountRecord, type FormerDomain, type ListTexts, writeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
@@ -105,15 +106,15 @@ const schema = shapeOf<AccountFile>({
   requests: count,
 })
 
-/** The text of a file. `last` is what was written to it before, see `writeAccount`. */
-export function writeAccountFile({ state, quotas, tallies, requests }: AccountData, last: ListTexts): string {
+/** The text of a file, as work that can pause. `last` is what was written to it before, see `writeAccount`. */
+export function* writeAccountFile({ state, quotas, tallies, requests }: AccountData, last: ListTexts): Work<string> {
   const counters = countersFor({ quotas, tallies }, [state])
   const counted = JSON.stringify({
     quotas: Object.fromEntries(counters.quotas),
     tallies: Object.fromEntries(counters.tallies),
     requests,
   } satisfies Omit<AccountContent, 'account'>).slice(1)
-  return `{"format":"${FORMAT}","version":${VERSION},"account":${writeAccount(state, last)},${counted}\n`
+  return `{"format":"${FORMAT}","version":${VERSION},"account":${yield* writeAccount(state, last)},${counted}\n`
 }
 
 /** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path`. */
