@@ -12,12 +12,13 @@ import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
 import { settingAgainstName } from '../domain/group-names.ts'
-import { createGroup } from '../domain/groups.ts'
+import { createGroup, membersBeside } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
+import { mapInTurns, PAUSE, runAtOnce, runInTurns, type Work } from '../ground/work.ts'
 import { encodeAccount } from '../store/record.ts'
 import { errorIn, type LoadedFixture, loadFixture, readMoment } from './fixture.ts'
 import { type FixtureContents, readContents } from './fixture-contents.ts'
@@ -44,6 +45,15 @@ export interface AccountParameters {
 
 /** The account that a fixture describes, at the moment of its creation. @throws FixtureError for what breaks a rule. */
 export function createAccount(fixture: LoadedFixture, parameters: AccountParameters, contract: Contract): AccountState {
+  return runAtOnce(accountCreation(fixture, parameters, contract))
+}
+
+/** The same as work that can pause. */
+export function* accountCreation(
+  fixture: LoadedFixture,
+  parameters: AccountParameters,
+  contract: Contract,
+): Work<AccountState> {
   const { settings } = contract
   const { id, real } = parameters
   const seed = parameters.seed ?? fixture.seed ?? DEFAULT_SEED
@@ -53,15 +63,21 @@ export function createAccount(fixture: LoadedFixture, parameters: AccountParamet
   if (!settings.plans.order.includes(plan)) {
     throw errorIn(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
   }
-  const contents = readContents(fixture, contract)
+  const contents = yield* readContents(fixture, contract)
   if (settings.domainCap !== 'none' && contents.domains.length > settings.domainCap) {
     const reason = `There are ${contents.domains.length} domains${because('domain-cap', settings)}.`
     throw errorIn(fixture, '/domains', reason)
   }
   const { apiKey = deriveKey(seed, id), faults = [] } = parameters
   const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
-  const domains = contents.domains.map((domain) => [domain.name, createDomain(domain, now, settings)] as const)
-  const formerDomains = contents.formerDomains.map((each) => [each.name, createNature(each, now, settings)] as const)
+  const domains = yield* mapInTurns(
+    contents.domains,
+    (domain) => [domain.name, createDomain(domain, now, settings)] as const,
+  )
+  const formerDomains = yield* mapInTurns(
+    contents.formerDomains,
+    (each) => [each.name, createNature(each, now, settings)] as const,
+  )
   const ungrouped: AccountState = {
     id,
     plan,
@@ -70,8 +86,8 @@ export function createAccount(fixture: LoadedFixture, parameters: AccountParamet
     createdAt: now,
     clock: clockAt(now, real, parameters.frozen ?? fixture.clock?.frozen ?? false),
     keys: createKeys(fixture, key, now),
-    domains: PersistentMap.of(domains),
-    ...(formerDomains.length > 0 && { formerDomains: PersistentMap.of(formerDomains) }),
+    domains: yield* PersistentMap.gather(domains),
+    ...(formerDomains.length > 0 && { formerDomains: yield* PersistentMap.gather(formerDomains) }),
     groups: PersistentMap.of(),
     groupNames: PersistentMap.of(),
     groupsCreated: 0,
@@ -79,7 +95,7 @@ export function createAccount(fixture: LoadedFixture, parameters: AccountParamet
     faults: faults.map((fault, index) => ({ id: faultId(index + 1), createdAt: now, ...fault })),
     faultsCreated: faults.length,
   }
-  const account = addGroups(ungrouped, fixture, contents, contract)
+  const account = yield* addGroups(ungrouped, fixture, contents, contract)
   // The contract of the package has been compared with what fixtures can say.
   if (!contract.document.validated) refuseContradiction(account, fixture, contract, real)
   return account
@@ -96,7 +112,7 @@ export async function recreateAccount(
   const { fixture: first, key, ...rest } = origin
   const { fixture = await reloadFixture(first), ...parameters } = chosen
   const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
-  return createAccount(fixture, { ...rest, real: chosen.real, ...given, id, apiKey: key }, contract)
+  return runInTurns(accountCreation(fixture, { ...rest, real: chosen.real, ...given, id, apiKey: key }, contract))
 }
 
 const reloaded = new WeakMap<Fixture, LoadedFixture>()
@@ -167,15 +183,16 @@ function refuseContradiction(account: AccountState, fixture: LoadedFixture, cont
   throw errorIn(fixture, index === '' ? pointer : place, `The value ${reason}.`)
 }
 
-function addGroups(
+function* addGroups(
   account: AccountState,
   fixture: LoadedFixture,
   { groups }: FixtureContents,
   { settings, groupIds, nameLimit }: Contract,
-): AccountState {
+): Work<AccountState> {
   let state = account
   // What is written in a fixture is not moved.
   const strict = settings.sharedDomains === 'moved' ? { ...settings, sharedDomains: 'refused' as const } : settings
+  const members = membersBeside(undefined, state, strict)
   for (const [index, group] of groups.entries()) {
     const { id } = group
     if (id !== undefined && !isGroupId(id, groupIds)) {
@@ -190,15 +207,38 @@ function addGroups(
       const reason = `${show(group.name)} is no name of a group${because(kebab(setting), settings)}.`
       throw errorIn(fixture, `/groups/${index}/name`, reason)
     }
-    const decision = createGroup(state, group, groupIds, strict)
+    const domains = yield* readMembers(state, group.domains, fixture, `/groups/${index}/domains`)
+    const input = settings.repeatedMembers === 'once' ? { ...group, domains } : group
+    const decision = createGroup(state, input, groupIds, strict, members)
+    if (index % PAUSE === 0) yield
     if (!decision.ok) {
       const [{ code, reason = code, field, value }] = decision.problems
       const [text = reason, setting] = GROUP_PROBLEMS[reason] ?? []
       throw errorIn(fixture, `/groups/${index}${field}`, `${show(value)} ${text}${because(setting, settings)}.`)
     }
     state = decision.state
+    if (members !== undefined) for (const member of domains) members.add(member)
   }
   return { ...state, groupsCreated: Math.max(state.groupsCreated, fixture.groups_created ?? 0) }
+}
+
+/** The members of a group, each once. The first that is not monitored is enough to refuse them. @throws FixtureError */
+function* readMembers(
+  { domains }: AccountState,
+  given: readonly string[],
+  fixture: LoadedFixture,
+  pointer: string,
+): Work<string[]> {
+  const members = new Set<string>()
+  for (let index = 0; index < given.length; index++) {
+    const member = given[index] ?? ''
+    if (!domains.has(member)) {
+      throw errorIn(fixture, `${pointer}/${index}`, `${show(member)} ${GROUP_PROBLEMS['not_monitored']?.[0]}.`)
+    }
+    members.add(member)
+    if (index % PAUSE === PAUSE - 1) yield
+  }
+  return [...members]
 }
 
 function isGroupId(id: string, { alphabet, length }: IdFormat): boolean {

@@ -2,6 +2,7 @@ import type { AccountState, DomainNature, MonitoredDomain } from '../domain/acco
 import { refreshOf } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
+import { mapInTurns, runAtOnce, type Work } from '../ground/work.ts'
 
 /**
  * The account as a fixture, of which the same account can be made again, except for its keys: the fixture contains
@@ -9,7 +10,14 @@ import { writeInstant } from '../domain/iso-8601.ts'
  * the daily refresh.
  */
 export function exportFixture(account: AccountState, now: number, refresh: string): Fixture {
+  return runAtOnce(fixtureExport(account, now, refresh))
+}
+
+/** The same as work that can pause. */
+export function* fixtureExport(account: AccountState, now: number, refresh: string): Work<Fixture> {
   const { plan, seed, clock, keys, domains, formerDomains, groups, groupsCreated } = account
+  // Copies, because the maps show later changes to whoever reads on after a pause.
+  const [present, grouped] = [[...domains.values()], [...groups.values()]]
   const former = [...(formerDomains?.entries() ?? [])].filter(([name]) => !domains.has(name))
   return {
     description: `The account ${account.id} at ${writeInstant(now)}.`,
@@ -22,11 +30,11 @@ export function exportFixture(account: AccountState, now: number, refresh: strin
       created_at: writeInstant(createdAt),
       disabled,
     })),
-    domains: [...domains.values()].map((domain) => exportDomain(domain, refresh)),
+    domains: yield* mapInTurns(present, (domain) => exportDomain(domain, refresh)),
     ...(former.length > 0 && {
-      former_domains: former.map(([name, nature]) => ({ name, ...exportNature(nature, refresh) })),
+      former_domains: yield* mapInTurns(former, ([name, nature]) => ({ name, ...exportNature(nature, refresh) })),
     }),
-    groups: [...groups.values()].map(({ id, name, domains: members }) => ({ id, name, domains: members })),
+    groups: yield* mapInTurns(grouped, ({ id, name, domains: members }) => ({ id, name, domains: members })),
     groups_created: groupsCreated,
   }
 }

@@ -3,6 +3,7 @@ import type { AccountOrigin } from '../domain/account.ts'
 import { contradictionIn } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain, FixtureNature } from '../domain/fixture.ts'
 import { show } from '../ground/show.ts'
+import { mapInTurns, PAUSE, type Work } from '../ground/work.ts'
 import { errorIn, type LoadedFixture } from './fixture.ts'
 import { withoutSecret } from './fixture-keys.ts'
 import { because } from './validation.ts'
@@ -27,17 +28,15 @@ interface Prepared {
 const prepared = new WeakMap<Fixture, Prepared>()
 
 /** Reads and checks the contents of a fixture, once for each fixture and contract. @throws FixtureError */
-export function readContents(fixture: LoadedFixture, rules: HostnameRules): FixtureContents {
+export function* readContents(fixture: LoadedFixture, rules: HostnameRules): Work<FixtureContents> {
   const { canonicalHostname } = rules
   const known = prepared.get(fixture)
   if (known?.canonicalHostname === canonicalHostname) return known.contents
-  const domains = readDomains(fixture, rules)
-  const contents = {
-    domains,
-    formerDomains: readFormerDomains(fixture, rules, new Set(domains.map(({ name }) => name))),
-    groups: (fixture.groups ?? []).map((group) => {
-      return { ...group, domains: (group.domains ?? []).map((member) => canonicalHostname(member) ?? member) }
-    }),
+  const names = new Set<string>()
+  const contents: FixtureContents = {
+    domains: yield* readDomains(fixture, rules, names),
+    formerDomains: yield* readFormerDomains(fixture, rules, names),
+    groups: yield* readGroups(fixture, rules),
     origin: originOf(fixture),
   }
   prepared.set(fixture, { contents, canonicalHostname })
@@ -48,9 +47,12 @@ function originOf({ file: _, origin, ...document }: LoadedFixture): AccountOrigi
   return origin ?? { ...document, ...(document.keys && { keys: document.keys.map(withoutSecret) }) }
 }
 
-function readDomains(fixture: LoadedFixture, rules: HostnameRules): FixtureContents['domains'] {
-  const names = new Set<string>()
-  return (fixture.domains ?? []).map((entry, index) => {
+function readDomains(
+  fixture: LoadedFixture,
+  rules: HostnameRules,
+  names: Set<string>,
+): Work<FixtureContents['domains']> {
+  return mapInTurns(fixture.domains ?? [], (entry, index) => {
     const domain: FixtureDomain = typeof entry === 'string' ? { name: entry } : entry
     const pointer = `/domains/${index}`
     const namePointer = typeof entry === 'string' ? pointer : `${pointer}/name`
@@ -61,11 +63,21 @@ function readDomains(fixture: LoadedFixture, rules: HostnameRules): FixtureConte
   })
 }
 
-function readFormerDomains(fixture: LoadedFixture, rules: HostnameRules, names: Set<string>): FixtureNature[] {
-  return (fixture.former_domains ?? []).map((domain, index) => {
+function readFormerDomains(fixture: LoadedFixture, rules: HostnameRules, names: Set<string>): Work<FixtureNature[]> {
+  return mapInTurns(fixture.former_domains ?? [], (domain, index) => {
     const pointer = `/former_domains/${index}/name`
     return { ...domain, name: readName(fixture, pointer, domain.name, rules, names) }
   })
+}
+
+function* readGroups({ groups = [] }: LoadedFixture, rules: HostnameRules): Work<FixtureContents['groups']> {
+  const read: { id?: string; name: string; domains: readonly string[] }[] = []
+  for (const group of groups) {
+    const domains = yield* mapInTurns(group.domains ?? [], (member) => rules.canonicalHostname(member) ?? member)
+    read.push({ ...group, domains })
+    if (read.length % PAUSE === 0) yield
+  }
+  return read
 }
 
 /** The name in canonical form, which is added to `names`. @throws FixtureError */

@@ -2,7 +2,7 @@ import type { AccountOrigin } from '../domain/account.ts'
 import type { FixtureKey } from '../domain/fixture.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey, identify, identityOf } from '../ground/secrets.ts'
-import { errorIn, type LoadedFixture, readMoment } from './fixture.ts'
+import { errorIn, KEYS_PER_ACCOUNT, type LoadedFixture, readMoment, TooManyKeysError } from './fixture.ts'
 
 /** How long before its account a key was created, unless the fixture says otherwise. */
 const KEY_AGE = 'P30D'
@@ -14,7 +14,7 @@ export function establishedKey(identity: AccountOrigin['key'], now: number): Api
 
 /**
  * The keys of a new account: its own, and those of the fixture. `now` is when the account is created, in milliseconds.
- * @throws FixtureError when the fixture has a key twice.
+ * @throws FixtureError when the fixture has a key twice, or when there are too many.
  */
 export function createKeys(fixture: LoadedFixture, own: AccountOrigin['key'], now: number): ApiKey[] {
   const keys = new Map<string, ApiKey>()
@@ -32,6 +32,7 @@ export function createKeys(fixture: LoadedFixture, own: AccountOrigin['key'], no
     keys.set(key.hash, key)
   }
   keys.delete(own.hash)
+  if (keys.size >= KEYS_PER_ACCOUNT) throw new TooManyKeysError(fixture, keys.size + 1)
   return [establishedKey(own, now), ...keys.values()]
 }
 

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
-import { parseJson } from '../ground/json.ts'
-import { findViolation } from '../ground/schema.ts'
+import { isObject, parseJson } from '../ground/json.ts'
+import { findViolation, type Violation } from '../ground/schema.ts'
+import { Turns } from '../ground/turns.ts'
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/')
 
@@ -29,6 +30,16 @@ export class FixtureError extends Error {
 
   constructor(file: string, pointer: string, reason: string) {
     super(`${file}${pointer === '' ? '' : `#${pointer}`}: ${reason}`)
+  }
+}
+
+/** How many API keys an account may have, with the one that every account has. A test compares it with the control plane. */
+export const KEYS_PER_ACCOUNT = 1_000
+
+/** A fixture by which an account would have too many keys. */
+export class TooManyKeysError extends FixtureError {
+  constructor({ file = 'fixture' }: LoadedFixture, count: number) {
+    super(file, '/keys', `There are ${count} keys, and an account may have ${KEYS_PER_ACCOUNT}, its own included.`)
   }
 }
 
@@ -84,9 +95,39 @@ function readSource(path: string, file: string): string {
 }
 
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
+  // Before anything is done with the keys.
+  const keys = isObject(fixture) ? fixture['keys'] : undefined
+  if (Array.isArray(keys) && keys.length > KEYS_PER_ACCOUNT) throw new TooManyKeysError({ file }, keys.length)
   // Read once, so that it is also compiled only once, which costs more than all the rest of a start.
   fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
-  const violation = await findViolation(await fixtureSchema, fixture)
+  const violation = await findViolationInTurns(await fixtureSchema, fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
+}
+
+/** The lists of a fixture that may be long. */
+const LISTS = ['domains', 'former_domains', 'groups'] as const
+/** How many items of a list are checked at a time. */
+const SLICE = 1_000
+
+/** The first violation. Long lists are checked after the rest, in slices, so that others need not wait for all of it. */
+async function findViolationInTurns(schema: object, fixture: unknown): Promise<Violation | undefined> {
+  const lists = isObject(fixture) ? fixture : {}
+  const long = LISTS.filter((name) => Array.isArray(lists[name]) && lists[name].length > SLICE)
+  if (long.length === 0) return findViolation(schema, fixture)
+  const rest = { ...lists, ...Object.fromEntries(long.map((name) => [name, []])) }
+  const violation = await findViolation(schema, rest)
+  if (violation !== undefined) return violation
+  const turns = new Turns()
+  for (const name of long) {
+    const list = lists[name] as readonly unknown[]
+    for (let first = 0; first < list.length; first += SLICE) {
+      if (turns.isOver()) await turns.next()
+      const found = await findViolation(schema, { [name]: list.slice(first, first + SLICE) })
+      if (found === undefined) continue
+      const pointer = found.pointer.replace(/\d+/, (index) => String(first + Number(index)))
+      return { ...found, pointer }
+    }
+  }
+  return undefined
 }

@@ -5,13 +5,14 @@ import { type AccountState, keepAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
 import type { Clock } from '../ground/clock.ts'
 import { deriveKey, drawKey, findPublicKey } from '../ground/secrets.ts'
+import { runInTurns } from '../ground/work.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
-import { type AccountParameters, createAccount, recreateAccount } from './creation.ts'
+import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
 import type { LoadedFixture } from './fixture.ts'
 import { secretsOf } from './fixture-keys.ts'
 
@@ -311,7 +312,8 @@ export class Worlds {
     const apiKey = chosen.apiKey ?? this.drawKey()
     const { fixture: usual, ...rest } = defaults
     const given = Object.fromEntries(Object.entries({ ...chosen, apiKey }).filter(([, value]) => value !== undefined))
-    const state = createAccount(fixture ?? usual, { ...rest, ...given, id: chosen.id, real: clock() }, contract)
+    const parameters = { ...rest, ...given, id: chosen.id, real: clock() }
+    const state = await runInTurns(accountCreation(fixture ?? usual, parameters, contract))
     const evicted = await store.create(state, capacity).catch((error) => {
       // Others were faster. Where memory is what is missing, the error says so, and is reported.
       throw error instanceof StoreError && error.problem === 'full' && !error.reported ? this.#refuseFull() : error

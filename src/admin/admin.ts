@@ -2,7 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Operation } from '../contract/api.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
+import { writeJson } from '../ground/json-writer.ts'
 import { reportViolation } from '../ground/schema.ts'
+import { Turns } from '../ground/turns.ts'
+import { runInTurns } from '../ground/work.ts'
 import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
 import { errorEnvelope } from '../http/envelope.ts'
 import type { Log } from '../http/log.ts'
@@ -57,6 +60,9 @@ interface Answer {
   headers?: Record<string, string>
   body: unknown
 }
+
+/** The bytes of a body that takes milliseconds to parse. */
+const LARGE = 1 << 18
 
 const JSON_TYPE = 'application/json'
 /** The headers of every response. */
@@ -123,6 +129,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     const repeated = findRepeated(request.url ?? '')
     if (repeated !== undefined) return sendAnswer(request, response, answerRefusal(control, operation, repeated))
     const body = await bodies.read(request, operation)
+    // To parse a large body takes long enough for one turn.
+    if (Number(request.headers['content-length'] ?? 0) >= LARGE) await new Turns().next()
     const conforming = control.conform({ operation, query, body })
     if (!conforming.ok) return sendAnswer(request, response, answerRefusal(control, operation, conforming))
     const page = PAGES[operation.id]
@@ -137,8 +145,11 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     if (!outcome.ok) return sendAnswer(request, response, answerRefusal(control, operation, outcome))
     const { status } = operation.success
     const check = (data: unknown) => validated(operation, { status, body: { success: true, data } })
-    if ('data' in outcome) return sendAnswer(request, response, check(outcome.data))
     const headers = { 'Content-Type': JSON_TYPE }
+    if ('data' in outcome) {
+      const text = await runInTurns(writeJson(check(outcome.data).body))
+      return send(request, response, status, headers, text)
+    }
     await sendParts(request, response, writeList(outcome.list, check), {
       head: () => void response.writeHead(status, { ...headers, ...UNIFORM_HEADERS }),
       send: (text) => send(request, response, status, headers, text),

@@ -19,11 +19,14 @@ export const updateQuota: AccountHandler = async (call) => {
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
   const lowest = Math.min(...counted.map(({ limit }) => limit))
   if (remaining > lowest) return invalid('/remaining', remaining, 'limit', { limit: lowest })
-  const { quotas } = await store.counters(account.id)
-  for (const { quota, limit, counter } of counted) {
-    const { startedAt } = currentHits(quotas.get(counter), windowOf(call, quota), now)
-    await store.count(account.id, (_, { quotas }) => quotas.set(counter, { startedAt, used: limit - remaining }))
-  }
+  await store.recount(account.id, (_, { quotas }) => {
+    for (const { quota, limit, counter } of counted) {
+      const { startedAt } = currentHits(quotas.get(counter), windowOf(call, quota), now)
+      // At the end, see `countRequest`.
+      quotas.delete(counter)
+      quotas.set(counter, { startedAt, used: limit - remaining })
+    }
+  })
   return reportQuotas(call)
 }
 

@@ -1,5 +1,6 @@
+import type { AccountState } from './account.ts'
 import type { Fault, FaultTally } from './faults.ts'
-import type { Hits } from './quotas.ts'
+import { type Hits, keyHashOf } from './quotas.ts'
 
 /** What is counted beside the state of an account: the quotas by bucket, and the fault rules by id. */
 export interface Counters {
@@ -26,14 +27,53 @@ export interface Counted {
   tallies: readonly (readonly [id: string, tally: FaultTally])[] | undefined
 }
 
-/** Enters one request in the counters of an account that has these fault rules. */
-export function countRequest(counting: Counting, counted: Counted, faults: readonly Fault[]): void {
+/**
+ * Enters one request in the counters of an account that has these fault rules. When a window begins with it, those that
+ * are over at `now` are forgotten, and those that are still to come because the clock was set back. `longest` is the
+ * length of the longest window. Both are in milliseconds.
+ */
+export function countRequest(
+  counting: Counting,
+  counted: Counted,
+  faults: readonly Fault[],
+  now = Number.MAX_VALUE,
+  longest = Number.POSITIVE_INFINITY,
+): void {
   const { ordinal, bucket, hits, tallies } = counted
   if (ordinal > 0) counting.requests = ordinal
-  if (bucket !== undefined && hits !== undefined) counting.quotas.set(bucket, hits)
+  if (bucket !== undefined && hits !== undefined) {
+    if (hits.used === 1) beginWindow(counting.quotas, bucket, hits, now, longest)
+    else counting.quotas.set(bucket, hits)
+  }
   if (tallies === undefined) return
   for (const [id, tally] of tallies) counting.tallies.set(id, tally)
   if (counting.tallies.size > faults.length) forgetRemoved(counting.tallies, faults)
+}
+
+/** The windows are in the order in which they began, so that each costs its own removal and nothing more. */
+function beginWindow(quotas: Map<string, Hits>, bucket: string, hits: Hits, now: number, longest: number): void {
+  quotas.delete(bucket)
+  for (const [name, { startedAt }] of quotas) {
+    if (startedAt > now - longest && startedAt <= now) break
+    quotas.delete(name)
+  }
+  quotas.set(bucket, hits)
+}
+
+/** What was counted for keys and fault rules that one of these states of the account has. */
+export function countersFor(
+  { quotas, tallies }: Counters,
+  states: readonly Pick<AccountState, 'keys' | 'faults'>[],
+): { quotas: [string, Hits][]; tallies: [string, FaultTally][] } {
+  const hashes = new Set(states.flatMap(({ keys }) => keys.map(({ hash }) => hash)))
+  const ids = new Set(states.flatMap(({ faults }) => faults.map(({ id }) => id)))
+  return {
+    quotas: [...quotas].filter(([bucket]) => {
+      const hash = keyHashOf(bucket)
+      return hash === undefined || hashes.has(hash)
+    }),
+    tallies: [...tallies].filter(([id]) => ids.has(id)),
+  }
 }
 
 function forgetRemoved(tallies: Map<string, FaultTally>, faults: readonly Fault[]): void {

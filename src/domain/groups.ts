@@ -52,16 +52,19 @@ export function comparedName(name: string, comparison: Settings['nameComparison'
   }
 }
 
-/** Source: POST /domaingroups, "if any is not, the request fails and no group is created." */
+/**
+ * `others` are the members of all groups; whoever creates many groups can keep them up to date.
+ * Source: POST /domaingroups, "if any is not, the request fails and no group is created."
+ */
 export function createGroup(
   state: AccountState,
   input: GroupToCreate,
   groupIds: Pick<GroupIds, 'idOf'>,
   settings: GroupSettings,
+  others = membersBeside(undefined, state, settings),
 ): Decision<AccountState, DomainGroup> {
   const compared = comparedName(input.name, settings.nameComparison)
   const domains = withoutRepeats(input.domains)
-  const others = membersBeside(undefined, state, settings)
   const problems = membershipProblems(state, input.domains, others, '/domains', settings)
   if (state.groupNames.has(compared)) problems.push(nameTaken(input.name))
   if (settings.groupCap !== 'none')
@@ -78,7 +81,7 @@ export function createGroup(
     id = groupIds.idOf(state, groupsCreated++)
   }
   const group = { id, name: input.name, domains }
-  const groups = others === undefined ? state.groups : withoutMembers(state.groups, domains)
+  const groups = settings.sharedDomains === 'moved' ? withoutMembers(state.groups, domains) : state.groups
   return accept(
     {
       ...state,
@@ -122,7 +125,7 @@ export function updateGroup(
   if (refusal) return refusal
   if (group === undefined) return refuse(unknownGroup(id))
 
-  const groups = others === undefined || !grows ? state.groups : withoutMembers(state.groups, domains)
+  const groups = settings.sharedDomains !== 'moved' || !grows ? state.groups : withoutMembers(state.groups, domains)
   const updated = { id, name: changes.name ?? group.name, domains }
   const next = { ...state, groups: groups.set(id, updated) }
   if (compared !== undefined && holder === undefined) {
@@ -158,12 +161,12 @@ function nameTaken(name: string): Problem {
   return { code: 'duplicate_name', field: '/name', value: name }
 }
 
-/** The members of all groups but one; `undefined` where groups can share domains. */
-function membersBeside(
+/** The members of all groups, or of all but one; `undefined` where groups can share domains. */
+export function membersBeside(
   id: string | undefined,
   { groups }: AccountState,
-  { sharedDomains }: GroupSettings,
-): ReadonlySet<string> | undefined {
+  { sharedDomains }: Pick<GroupSettings, 'sharedDomains'>,
+): Set<string> | undefined {
   if (sharedDomains === 'allowed') return undefined
   const members = new Set<string>()
   for (const group of groups.values()) if (group.id !== id) for (const domain of group.domains) members.add(domain)

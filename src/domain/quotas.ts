@@ -33,6 +33,12 @@ export function limitOf({ limit, grace }: Quota, inGrace: boolean): number {
   return inGrace ? Math.floor(limit * grace) : limit
 }
 
+/** The hash of the key whose requests are counted under this name; `undefined` where the keys share it. */
+export function keyHashOf(bucket: string): string | undefined {
+  const end = bucket.indexOf(' ')
+  return end < 0 ? undefined : bucket.slice(0, end)
+}
+
 export interface Allowance {
   allowed: boolean
   limit: number

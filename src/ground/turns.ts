@@ -15,9 +15,21 @@ export class Turns {
     return elapsed() - this.#began >= TURN
   }
 
-  /** Resolves when everybody who was waiting has had a turn. */
+  /** Resolves when everybody who was waiting has had a turn. Of several long works, one has its turn at a time. */
   async next(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve)
+      if (waiting.length === 1) setImmediate(giveTurn)
+    })
     this.#began = elapsed()
   }
+}
+
+/** The works that wait for their next turn. */
+const waiting: (() => void)[] = []
+
+function giveTurn(): void {
+  waiting.shift()?.()
+  // The turn is taken before the next immediate; whoever wants another then asks for it.
+  if (waiting.length > 0) setImmediate(giveTurn)
 }

@@ -64,6 +64,7 @@ export interface Gate {
 export function createGate({ contract, store, clock, worlds, enforceQuotas }: GateDeps): Gate {
   const { settings } = contract
   const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }
+  const longestWindow = 1000 * Math.max(0, ...contract.operations.map(({ quota }) => quota?.window ?? 0))
   const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
   const tellsUncharged = settings.quotaHeaders === 'valid-key' || settings.quotaHeaders === 'any-request'
   const admitNobody = settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
@@ -107,8 +108,9 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
 
   function visitorOf(request: GateRequest, routed: Routed): Visitor<GateResult> {
     return (account, counting, incarnation) => {
-      const decision = decideAdmission(request, account, counting, timeOn(account.clock, clock()), terms)
-      countRequest(counting, decision, account.faults)
+      const now = timeOn(account.clock, clock())
+      const decision = decideAdmission(request, account, counting, now, terms)
+      countRequest(counting, decision, account.faults, now, longestWindow)
       if (decision === UNKNOWN_KEY) return admitNobody(routed)
       return { decision, history: worlds.historyOf(account.id, incarnation) }
     }

@@ -87,6 +87,7 @@ export const SERVER_OPTIONS = {
       delete: true,
       enter: true,
       count: true,
+      recount: true,
       counters: true,
       close: true,
     }),

@@ -1,4 +1,5 @@
 import type { AccountState } from '../domain/account.ts'
+import { countersFor } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { type Clock, systemClock } from '../ground/clock.ts'
@@ -59,7 +60,8 @@ export class Accounts implements Store {
 
   /** Adds an account that is stored already. It is not evicted before `queueLoaded`. */
   load(data: AccountData): void {
-    this.#add(data, data.state)
+    const { quotas, tallies } = countersFor(data, [data.state])
+    this.#add({ ...data, quotas: new Map(quotas), tallies: new Map(tallies) }, data.state)
   }
 
   /** Puts all accounts that were loaded in the order of their last use. */
@@ -159,8 +161,9 @@ export class Accounts implements Store {
     account.share?.replace(state, counters.snapshot)
     this.#claimKeys(account, state)
     const data = account.mutableData
-    data.quotas = new Map(counters.quotas)
-    data.tallies = new Map(counters.tallies)
+    const { quotas, tallies } = countersFor(counters, [state])
+    data.quotas = new Map(quotas)
+    data.tallies = new Map(tallies)
     data.requests = counters.requests ?? data.requests
     this.#noteChange(account)
     await account.accept(state)
@@ -170,6 +173,13 @@ export class Accounts implements Store {
     const account = this.#find(accountId)
     this.#detach(account)
     await this.#remove(account)
+  }
+
+  async recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
+    const account = this.#find(accountId)
+    const value = visitAccount(account, visit)
+    await account.write()
+    return value
   }
 
   async counters(accountId: string): Promise<Counters> {

@@ -2,6 +2,7 @@ import type { AccountState, DomainGroup, DomainNature, MonitoredDomain } from '.
 import { comparedName } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Settings } from '../domain/settings.ts'
+import type { Work } from '../ground/work.ts'
 
 /** An account as plain JSON, which is what stores keep outside of the process. */
 export interface AccountRecord extends Omit<AccountState, 'domains' | 'formerDomains' | 'groups' | 'groupNames'> {
@@ -47,42 +48,55 @@ export function decodeAccount(
   }
 }
 
+/** How many items of a list are written at a time. */
+const SLICE = 500
+
 /** The texts of the lists of an account as they were last written. Older states of the account keep none. */
 export type ListTexts = Partial<Record<'domains' | 'formerDomains' | 'groups', { list: object; text: string }>>
 
 /**
  * The JSON text of an account's record. Parts that have not changed since they were last written are not serialized
  * again, because most changes concern one domain or one group of thousands. `last` is what the account wrote before,
- * and is brought up to date.
+ * and is brought up to date. It is work that can pause.
  */
-export function writeAccount(state: AccountState, last: ListTexts): string {
+export function* writeAccount(state: AccountState, last: ListTexts): Work<string> {
   const { domains, formerDomains, groups, groupNames: _, ...rest } = state
   const fields = Object.entries(rest satisfies Omit<AccountRecord, 'domains' | 'formerDomains' | 'groups'>)
     .map(
       ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'object' ? write(value) : JSON.stringify(value)}`,
     )
     .join(',')
-  const texts = [`"domains":${writeList('domains', domains, writeValue, last)}`]
+  const texts = [`"domains":${yield* writeList('domains', domains, writeValue, last)}`]
   if (formerDomains !== undefined) {
-    texts.push(`"formerDomains":${writeList('formerDomains', formerDomains, writeFormer, last)}`)
+    texts.push(`"formerDomains":${yield* writeList('formerDomains', formerDomains, writeFormer, last)}`)
   }
-  texts.push(`"groups":${writeList('groups', groups, writeValue, last)}`)
+  texts.push(`"groups":${yield* writeList('groups', groups, writeValue, last)}`)
   return `{${fields},${texts.join(',')}}`
 }
 
-function writeList<Value extends object>(
+function* writeList<Value extends object>(
   name: keyof ListTexts,
   list: PersistentMap<string, Value>,
   writeItem: (key: string, value: Value, write: (part: object) => string) => string,
   last: ListTexts,
-): string {
-  if (last[name]?.list !== list) {
-    const parts: string[] = []
-    const writePart = list.size > FEW ? write : JSON.stringify
-    for (const [key, value] of list.entries()) parts.push(writeItem(key, value, writePart))
-    last[name] = { list, text: `[${parts.join(',')}]` }
+): Work<string> {
+  const known = last[name]
+  if (known?.list === list) return known.text
+  const writePart = list.size > FEW ? write : JSON.stringify
+  const slices: string[] = []
+  let slice: string[] = []
+  // A copy, because the map shows later changes to whoever reads on after a pause.
+  for (const [key, value] of [...list.entries()]) {
+    slice.push(writeItem(key, value, writePart))
+    if (slice.length < SLICE) continue
+    slices.push(slice.join(','))
+    slice = []
+    yield
   }
-  return last[name].text
+  if (slice.length > 0) slices.push(slice.join(','))
+  const text = `[${slices.join(',')}]`
+  last[name] = { list, text }
+  return text
 }
 
 function writeValue(_key: string, value: object, write: (part: object) => string): string {

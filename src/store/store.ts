@@ -99,7 +99,15 @@ export interface Store {
   enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Awaitable<Value | undefined>
   /** The same for the account of this id. It is for those who set counters, so the account is changed, see `create`. */
   count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
-  /** A copy of the counters. */
+  /**
+   * The same, and answers once what was counted is stored, as every change that somebody has asked for. When it cannot be
+   * stored, it rejects; until the store is closed, the account may count so all the same.
+   */
+  recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
+  /**
+   * A copy of the counters. What was counted for a key or a fault rule is forgotten as soon as a state without it is
+   * stored, and is not stored with that state.
+   */
   counters(accountId: string): Promise<Counters>
   /**
    * Writes what is not written yet and releases all resources, even when a write fails, and then rejects. From now on, the

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Low, LowSync } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
-import type { Counting } from '../domain/counting.ts'
+import { type Counting, countersFor } from '../domain/counting.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Share } from './memory-budget.ts'
 
@@ -142,8 +142,22 @@ export class StoredAccount {
   #writeNow(database: LowSync<AccountData>): void {
     database.write()
     this.#dirty = false
-    this.#persisted = database.data.state
+    this.#settle(database.data.state)
     this.#onWritten(this)
+  }
+
+  /**
+   * Forgets what was counted for the keys and the fault rules that the account has given up with this state, which is
+   * written. Before, a write that fails could bring them back.
+   */
+  #settle(written: AccountState): void {
+    const former = this.#persisted
+    this.#persisted = written
+    if (former === undefined || (former.keys === written.keys && former.faults === written.faults)) return
+    const { data } = this.#database
+    const { quotas, tallies } = countersFor(data, [written, data.state])
+    if (quotas.length < data.quotas.size) data.quotas = new Map(quotas)
+    if (tallies.length < data.tallies.size) data.tallies = new Map(tallies)
   }
 
   async #writeAfter(database: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
@@ -155,7 +169,7 @@ export class StoredAccount {
     const { state } = database.data
     try {
       await database.write()
-      this.#persisted = state
+      this.#settle(state)
     } catch (error) {
       this.#dirty = true
       database.data.state = this.#persisted ?? state

@@ -6,7 +6,7 @@ it('a key or a rule that is added while a state is put in place is not lost by i
   const service = await startService()
   const ask = (method: string, path: string, body?: object) =>
     askControl(service, method, `/accounts/default${path}`, body)
-  const domains = Array.from({ length: 2000 }, (_, index) => `d${index}.example`)
+  const domains = Array.from({ length: 40_000 }, (_, index) => `d${index}.example`)
   const rule = { respond: { error: 'internal_error' } }
   // What an import reads of the account must not be older than what it replaces.
   const asked = await Promise.all([
@@ -15,5 +15,41 @@ it('a key or a rule that is added while a state is put in place is not lost by i
     ...Array.from({ length: 20 }, () => ask('POST', '/faults', rule)),
   ])
   expect(asked.map(({ status }) => status)).toEqual([200, ...Array.from({ length: 40 }, () => 201)])
-  expect((await ask('GET', '')).data.account).toMatchObject({ domains: 2000, keys: 21, faults: 20 })
+  expect((await ask('GET', '')).data.account).toMatchObject({ domains: 40_000, keys: 21, faults: 20 })
+})
+
+const STATE = '/accounts/acme/state'
+const MANY = Array.from({ length: 60_000 }, (_, index) => `d${index}.example`)
+
+it('a state that is put in place is there all at once, and takes the place of what was done in the meantime', async () => {
+  const service = await startService()
+  const ask = (method: string, path: string, body?: object) => askControl(service, method, path, body)
+  await ask('POST', '/accounts', { id: 'acme', fixture: { domains: ['old.example'] } })
+  let isDone = false
+  const imported = ask('PUT', STATE, { domains: MANY }).finally(() => {
+    isDone = true
+  })
+  const seen = new Set<number>()
+  let plan = ''
+  while (!isDone) {
+    const { data } = await ask('GET', '/accounts/acme')
+    seen.add(data.account.domains)
+    if (plan === '') plan = (await ask('PATCH', '/accounts/acme', { plan: 'above-stone' })).data.account.plan
+  }
+  expect((await imported).status).toBe(200)
+  expect([...seen].filter((count) => count !== 1 && count !== MANY.length)).toEqual([])
+  expect(seen.size).toBeGreaterThan(0)
+  expect((await ask('GET', '/accounts/acme')).data.account).toMatchObject({ domains: MANY.length, plan: 'above-stone' })
+})
+
+it('a state is put in place of no account that was deleted in the meantime', async () => {
+  const service = await startService()
+  const ask = (method: string, path: string, body?: object) => askControl(service, method, path, body)
+  await ask('POST', '/accounts', { id: 'acme' })
+  const imported = ask('PUT', STATE, { domains: MANY })
+  await ask('GET', '/accounts/acme')
+  expect((await ask('DELETE', '/accounts/acme')).status).toBe(200)
+  // Where the deletion came first or last, or between two turns of the import.
+  expect([200, 404]).toContain((await imported).status)
+  expect((await ask('GET', '/accounts/acme')).status).toBe(404)
 })

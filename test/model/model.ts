@@ -133,5 +133,9 @@ function charge(account: Account, key: string, path: string, now: number): { all
   account.contents.windows.set(`${key} ${path}`, window)
   const allowed = quotaOf(account, key, path, now).remaining > 0
   if (allowed) window.used += 1
+  // With the first request of an hour, what was counted in other hours is forgotten.
+  const { windows } = account.contents
+  if (allowed && window.used === 1)
+    for (const [name, { hour }] of windows) if (hour !== window.hour) windows.delete(name)
   return { allowed, quota: quotaOf(account, key, path, now) }
 }

@@ -487,6 +487,45 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
       expect(await hit(store, 'other', 'dmarc', charge, 0)).toMatchObject({ remaining: 19 })
     })
 
+    it('has what was recounted before it answers', async () => {
+      await store.create(exampleAccount('acme', ['k1']))
+      const hits = { startedAt: HOUR, used: 7 }
+      expect(await store.recount('acme', (_, { quotas }) => quotas.set('k1 /dmarc', hits).size)).toBe(1)
+      const later = (await opened.reopen?.()) ?? store
+      expect([...(await later.counters('acme')).quotas]).toEqual([['k1 /dmarc', hits]])
+      await later.close()
+    })
+
+    it('forgets what was counted for a key with the key, and not what was counted for another', async () => {
+      await store.create(exampleAccount('acme', ['k1', 'k2']))
+      for (const bucket of ['k1 /dmarc', 'k2 /dmarc', '/domains']) await hit(store, 'acme', bucket, charge, HOUR)
+      await applyUpdate(store, 'acme', holdKeys('k2'))
+      expect([...(await store.counters('acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
+      const later = (await opened.reopen?.()) ?? store
+      expect([...(await later.counters('acme')).quotas.keys()]).toEqual(['k2 /dmarc', '/domains'])
+      await later.close()
+    })
+
+    it('forgets what was counted for a fault rule with the rule', async () => {
+      const [first, second] = ['fault_1', 'fault_2'].map((id) => ({ id, createdAt: 0, rule: { delay_ms: 1 } }))
+      if (first === undefined || second === undefined) throw new Error('There are two rules.')
+      const target = { operation: 'listDmarc', method: 'GET', path: '/dmarc', key: 'k', answersWith: () => true }
+      await store.create({ ...exampleAccount('acme'), faults: [first, second] })
+      await trigger(store, 'acme', target, 0)
+      expect((await store.counters('acme')).tallies.size).toBeGreaterThan(0)
+      await applyUpdate(store, 'acme', (state) => accept({ ...state, faults: [] }, undefined))
+      expect((await store.counters('acme')).tallies.size).toBe(0)
+    })
+
+    it('forgets a window that is over when another one begins', async () => {
+      await store.create(exampleAccount('acme'))
+      for (const bucket of ['a /dmarc', 'b /dmarc', '/domains']) await hit(store, 'acme', bucket, charge, HOUR)
+      await hit(store, 'acme', '/domains', charge, HOUR + 1)
+      expect((await store.counters('acme')).quotas.size).toBe(3)
+      await hit(store, 'acme', '/domains', charge, 2 * HOUR)
+      expect([...(await store.counters('acme')).quotas]).toEqual([['/domains', { startedAt: 2 * HOUR, used: 1 }]])
+    })
+
     it('numbers the requests of each account from 1 on', async () => {
       await Promise.all([store.create(exampleAccount('acme')), store.create(exampleAccount('other'))])
       const numbers = await Promise.all(Array.from({ length: 50 }, () => nextRequest(store, 'acme')))

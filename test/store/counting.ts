@@ -9,7 +9,7 @@ const NOTHING = { ordinal: 0, bucket: undefined, hits: undefined, tallies: undef
 export function hit(store: Store, id: string, bucket: string, charge: Charge, now: number): Promise<Allowance> {
   return store.count(id, ({ faults }, counting) => {
     const { hits, allowance } = chargeQuota(counting.quotas.get(bucket), charge, now)
-    countRequest(counting, { ...NOTHING, bucket, hits }, faults)
+    countRequest(counting, { ...NOTHING, bucket, hits }, faults, now, charge.window * 1000)
     return allowance
   })
 }

@@ -17,6 +17,7 @@ export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
     delete: (accountId) => memory.delete(accountId),
     counters: (accountId) => memory.counters(accountId),
     enter: (keyHash, visit) => memory.enter(keyHash, visit),
+    recount: (accountId, visit) => memory.recount(accountId, visit),
     count: (accountId, visit) => memory.count(accountId, visit),
     close: () => memory.close(),
   }

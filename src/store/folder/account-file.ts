@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Adapter } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
+import { runInTurns } from '../../ground/work.ts'
 import { decodeAccount, type ListTexts } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
@@ -50,7 +51,7 @@ export class AccountFile implements Adapter<AccountData> {
 
   async write(data: AccountData): Promise<void> {
     // Serialized before it waits for the semaphore, because the data may change in the meantime.
-    const content = writeAccountFile(data, this.#written)
+    const content = await runInTurns(writeAccountFile(data, this.#written))
     await this.#change('written', () => replaceFile(this.#path, content, this.#access.durability))
   }
 

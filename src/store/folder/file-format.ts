@@ -1,10 +1,12 @@
 import type { DomainGroup, DomainNature, MonitoredDomain } from '../../domain/account.ts'
+import { countersFor } from '../../domain/counting.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
 import { PROFILE_NAMES } from '../../domain/profile.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { isObject } from '../../ground/json.ts'
 import { findViolation } from '../../ground/schema.ts'
+import type { Work } from '../../ground/work.ts'
 import { type AccountRecord, type FormerDomain, type ListTexts, writeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData, Use } from '../stored-account.ts'
@@ -108,15 +110,19 @@ const usual = shapeOf<Omit<AccountFile, 'use'>>({
 const use = shapeOf<Use>({ usedAt: number, changed: { type: 'boolean' } })
 const schema = { ...usual, properties: { ...usual.properties, use } satisfies Record<keyof AccountFile, object> }
 
-/** The text of a file. `last` is what was written to it before, see `writeAccount`. */
-export function writeAccountFile({ state, quotas, tallies, requests, use }: AccountData, last: ListTexts): string {
-  const counters = JSON.stringify({
-    quotas: Object.fromEntries(quotas),
-    tallies: Object.fromEntries(tallies),
+/** The text of a file, as work that can pause. `last` is what was written to it before, see `writeAccount`. */
+export function* writeAccountFile(
+  { state, quotas, tallies, requests, use }: AccountData,
+  last: ListTexts,
+): Work<string> {
+  const counters = countersFor({ quotas, tallies }, [state])
+  const counted = JSON.stringify({
+    quotas: Object.fromEntries(counters.quotas),
+    tallies: Object.fromEntries(counters.tallies),
     requests,
     ...(use && { use }),
   } satisfies Omit<AccountContent, 'account'>).slice(1)
-  return `{"format":"${FORMAT}","version":${VERSION},"account":${writeAccount(state, last)},${counters}\n`
+  return `{"format":"${FORMAT}","version":${VERSION},"account":${yield* writeAccount(state, last)},${counted}\n`
 }
 
 /** Parses and validates the content of a file. @throws StoreError `damaged`, which names `path`. */

@@ -1,0 +1,54 @@
+import type { Awaitable } from './awaitable.ts'
+import { Turns } from './turns.ts'
+
+/** Work that can pause: it yields wherever something else may be done, at least every millisecond or so. */
+export type Work<Result> = Generator<undefined, Result, undefined>
+
+/** Does all of the work at once. */
+export function runAtOnce<Result>(work: Work<Result>): Result {
+  for (;;) {
+    const step = work.next()
+    if (step.done) return step.value
+  }
+}
+
+/**
+ * Does the work in short turns, between which the process does what else there is to do. Work that is done within its
+ * first turn is done at once. Of several that take longer, one has its turn at a time.
+ */
+export function runInTurns<Result>(work: Work<Result>): Awaitable<Result> {
+  const turns = new Turns()
+  const step = takeTurn(work, turns)
+  return step.done ? step.value : runLater(work, turns)
+}
+
+async function runLater<Result>(work: Work<Result>, turns: Turns): Promise<Result> {
+  for (;;) {
+    await turns.next()
+    const step = takeTurn(work, turns)
+    if (step.done) return step.value
+  }
+}
+
+function takeTurn<Result>(work: Work<Result>, turns: Turns): IteratorResult<undefined, Result> {
+  for (;;) {
+    const step = work.next()
+    if (step.done || turns.isOver()) return step
+  }
+}
+
+/** Maps a list, with a pause after every few items. */
+export function* mapInTurns<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, index: number) => Result,
+): Work<Result[]> {
+  const results: Result[] = []
+  for (let index = 0; index < items.length; index++) {
+    results.push(map(items[index] as Item, index))
+    if (index % PAUSE === PAUSE - 1) yield
+  }
+  return results
+}
+
+/** After how many small items work pauses. */
+export const PAUSE = 200

@@ -1,0 +1,118 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { askControl, type ControlResponse, controlApi } from '../support/control-plane.ts'
+import { spawnProgram } from '../support/program-process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const ACCOUNT = '/accounts/acme'
+const RULE = { respond: { error: 'internal_error' } }
+
+type Ask = (method: string, path: string, body?: object) => Promise<ControlResponse>
+
+/** A change, and what shows it. */
+interface Change {
+  /** What has to be there before. */
+  prepare?: (ask: Ask) => Promise<unknown>
+  make(ask: Ask): Promise<ControlResponse>
+  /** What is shown after the change, and not before. */
+  shown(ask: Ask): Promise<unknown>
+}
+
+const account = async (ask: Ask) => (await ask('GET', ACCOUNT)).data?.account ?? 'none'
+const domains = async (ask: Ask) => (await ask('GET', `${ACCOUNT}/domains`)).data.domains
+const faults = async (ask: Ask) => (await ask('GET', `${ACCOUNT}/faults`)).data.faults
+const keys = async (ask: Ask) => (await ask('GET', `${ACCOUNT}/keys`)).data.keys
+const snapshot = (ask: Ask) => ask('POST', `${ACCOUNT}/snapshots`, { name: 'first' })
+const addKey = (ask: Ask) => ask('POST', `${ACCOUNT}/keys`, { key: 'of-my-own' })
+const addRule = (ask: Ask) => ask('POST', `${ACCOUNT}/faults`, RULE)
+const pin = (ask: Ask) => ask('PUT', `${ACCOUNT}/domains/a.example/dmarc`, { p: 'reject' })
+const lastKey = async (ask: Ask) => `${ACCOUNT}/keys/${(await keys(ask)).at(-1).id}`
+
+/** Every operation that writes what outlives the process. */
+const CHANGES: Readonly<Record<string, Change>> = {
+  createAccount: {
+    make: (ask) => ask('POST', '/accounts', { id: 'second' }),
+    shown: async (ask) => (await ask('GET', '/accounts/second')).status,
+  },
+  updateAccount: { make: (ask) => ask('PATCH', ACCOUNT, { plan: 'above-stone' }), shown: account },
+  deleteAccount: { make: (ask) => ask('DELETE', ACCOUNT), shown: account },
+  resetAccount: { prepare: addKey, make: (ask) => ask('POST', `${ACCOUNT}/reset`, {}), shown: keys },
+  importState: { make: (ask) => ask('PUT', `${ACCOUNT}/state`, { domains: ['b.example'] }), shown: domains },
+  restoreSnapshot: {
+    prepare: async (ask) => {
+      await snapshot(ask)
+      await addKey(ask)
+    },
+    make: (ask) => ask('POST', `${ACCOUNT}/snapshots/first/restore`),
+    shown: keys,
+  },
+  createKey: { make: addKey, shown: keys },
+  updateKey: {
+    prepare: addKey,
+    make: async (ask) => ask('PATCH', await lastKey(ask), { disabled: true }),
+    shown: keys,
+  },
+  deleteKey: { prepare: addKey, make: async (ask) => ask('DELETE', await lastKey(ask)), shown: keys },
+  setFeatures: {
+    make: (ask) => ask('PUT', `${ACCOUNT}/domains/a.example/features`, { features: ['mta-sts'] }),
+    shown: domains,
+  },
+  pinDmarc: { make: pin, shown: domains },
+  unpinDmarc: { prepare: pin, make: (ask) => ask('DELETE', `${ACCOUNT}/domains/a.example/dmarc`), shown: domains },
+  updateClock: {
+    make: (ask) => ask('PATCH', `${ACCOUNT}/clock`, { advance: 'P1D' }),
+    shown: async (ask) => (await ask('GET', `${ACCOUNT}/clock`)).data,
+  },
+  updateQuota: {
+    make: (ask) => ask('PATCH', `${ACCOUNT}/quotas`, { bucket: 'domains', remaining: 3 }),
+    shown: async (ask) => (await ask('GET', `${ACCOUNT}/quotas`)).data.quotas,
+  },
+  addFaultSet: { make: (ask) => ask('POST', `${ACCOUNT}/fault-sets/flaky`, {}), shown: faults },
+  addFault: { make: addRule, shown: faults },
+  clearFaults: { prepare: addRule, make: (ask) => ask('DELETE', `${ACCOUNT}/faults`), shown: faults },
+  deleteFault: {
+    prepare: addRule,
+    make: async (ask) => ask('DELETE', `${ACCOUNT}/faults/${(await faults(ask))[0].id}`),
+    shown: faults,
+  },
+}
+
+/** What belongs to the process: snapshots, journal and verdict end with it. */
+const OF_THE_PROCESS = ['takeSnapshot', 'deleteSnapshot', 'clearRequests', 'verifyRequests', 'clearVerdict']
+
+/** Starts the program on the folder; `kill` ends it as the system would. */
+async function serve(folder: string): Promise<{ ask: Ask; kill: () => Promise<unknown> }> {
+  const now = ['--now', '2026-01-15T09:30:00Z', '--frozen']
+  const program = spawnProgram(['serve', '--port', '0', '--data', folder, '--fixture', 'empty', ...now])
+  onTestFinished(() => program.stop('SIGKILL'))
+  const [, baseUrl = ''] = await program.prints(/(http:\/\/\S+\/api\/v1)/)
+  return {
+    ask: (method, path, body) => askControl({ baseUrl }, method, path, body),
+    kill: () => {
+      program.stop('SIGKILL')
+      return program.ended
+    },
+  }
+}
+
+describe('What the control plane has answered is there after a kill:', () => {
+  it('every operation that writes is in the table, or writes nothing that is kept', () => {
+    const writing = controlApi.operations.filter(({ method }) => method !== 'GET').map(({ id }) => id)
+    expect([...Object.keys(CHANGES), ...OF_THE_PROCESS].toSorted()).toEqual(writing.toSorted())
+  })
+
+  it.each(Object.entries(CHANGES))('%s', async (_, { prepare, make, shown }) => {
+    const folder = temporaryFolder()
+    const first = await serve(folder)
+    const fixture = { domains: ['a.example'] }
+    expect((await first.ask('POST', '/accounts', { id: 'acme', frozen: true, fixture })).status).toBe(201)
+    await prepare?.(first.ask)
+    const before = await shown(first.ask)
+    const { status } = await make(first.ask)
+    await first.kill()
+    expect([200, 201]).toContain(status)
+    const second = await serve(folder)
+    const after = await shown(second.ask)
+    expect(after).not.toEqual(before)
+    await second.kill()
+  })
+})

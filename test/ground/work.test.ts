@@ -1,0 +1,62 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { elapsed } from '../../src/ground/clock.ts'
+import { mapInTurns, runAtOnce, runInTurns, type Work } from '../../src/ground/work.ts'
+
+/** Work of so many steps, each of about a millisecond. */
+function* steps(count: number): Work<number> {
+  for (let step = 0; step < count; step++) {
+    const end = elapsed() + 1
+    while (elapsed() < end);
+    yield
+  }
+  return count
+}
+
+describe('work that can pause', () => {
+  it('is done at once where it is short', () => {
+    expect(runInTurns(steps(0))).toBe(0)
+    expect(runAtOnce(steps(30))).toBe(30)
+  })
+
+  it('lets others have their turn where it is long, and then has its result', async () => {
+    let turns = 0
+    let isDone = false
+    const work = Promise.resolve(runInTurns(steps(60))).then((count) => {
+      isDone = true
+      return count
+    })
+    while (!isDone) {
+      await setImmediate()
+      turns++
+    }
+    expect(await work).toBe(60)
+    expect(turns).toBeGreaterThan(5)
+  })
+
+  it('is done by several at the same time, each in its turn', async () => {
+    const ended: number[] = []
+    await Promise.all(
+      [90, 60, 30].map(async (count) => {
+        await runInTurns(steps(count))
+        ended.push(count)
+      }),
+    )
+    expect(ended).toEqual([30, 60, 90])
+  })
+
+  it('rejects with what it throws, at once or later', async () => {
+    function* failing(count: number): Work<number> {
+      yield* steps(count)
+      throw new Error('the work failed')
+    }
+    expect(() => runInTurns(failing(0))).toThrow('the work failed')
+    await expect(runInTurns(failing(30))).rejects.toThrow('the work failed')
+  })
+
+  it('maps each item in its order', () => {
+    const items = Array.from({ length: 1_001 }, (_, index) => index)
+    expect(runAtOnce(mapInTurns(items, (item, index) => [item, index]))).toEqual(items.map((item) => [item, item]))
+    expect(runAtOnce(mapInTurns([], String))).toEqual([])
+  })
+})
