@@ -344,14 +344,21 @@ export class Worlds {
     const { store } = this.#deps
     // The account may be deleted meanwhile, and its secrets with it.
     const state = await store.read(accountId).catch(() => undefined)
-    if (state === undefined) return
-    const { keys, origin } = state
+    if (state !== undefined) this.#updateSecrets(state, given)
+  }
+
+  /** Takes note of a key of the account that a request carries: of an account that was kept, only hashes are known. */
+  meetKey(account: AccountState, { secret, hash }: { secret: string; hash: string }): void {
+    if (!this.journal.secrets.knows(account.id, hash)) this.#updateSecrets(account, [secret])
+  }
+
+  #updateSecrets({ id, keys, origin }: AccountState, given: readonly string[]): void {
     const recoverable = () => {
       const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
-      const kept = this.snapshots(accountId).flatMap((snapshot) => snapshot.state.keys)
+      const kept = this.snapshots(id).flatMap(({ state }) => state.keys)
       return [origin.key, ...original, ...kept].flatMap(({ hash }) => hash ?? [])
     }
-    this.journal.secrets.update(accountId, { held: keys.map(({ hash }) => hash), recoverable }, given)
+    this.journal.secrets.update(id, { held: keys.map(({ hash }) => hash), recoverable }, given)
   }
 
   /** Forgets everything about an account that is deleted. */

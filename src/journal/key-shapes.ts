@@ -19,6 +19,11 @@ export function looksLikeKey(secret: string): boolean {
   return WHOLE.test(secret)
 }
 
+/** Whether a secret needs no place in a list of secrets. Behind `sandbox_`, there may be any character. */
+export function hasKeyForm(secret: string): boolean {
+  return secret.startsWith('sandbox_') || looksLikeKey(secret)
+}
+
 /** Tells `note` of everything that looks like a key. */
 export function findKeys(text: string, note: (start: number, end: number) => void): void {
   SHAPES.lastIndex = 0

@@ -12,6 +12,7 @@ export type Redact = (text: string) => string
 
 /** Names of header fields and of query parameters with secrets. The scheme of such a field is shown. */
 const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
+
 /** Which secrets a request carries, as credentials. */
 interface Credentials {
   /** The key, as it is and as the value of its field. */

@@ -69,6 +69,11 @@ export class Secrets {
     else this.#accounts.delete(accountId)
   }
 
+  /** Whether the secret of this hash was given. */
+  knows(accountId: string, hash: string): boolean {
+    return this.#accounts.get(accountId)?.known.has(hash) === true
+  }
+
   /** Forgets the secrets of an account that is deleted. */
   forget(accountId: string): void {
     this.update(accountId, { held: [] })

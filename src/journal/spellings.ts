@@ -24,8 +24,8 @@ const SEPARATORS = [/[\s"<>]+/, /[\s"<>?&=,;]+/, /[\s"<>?&=,;/]+/]
 const STEPS = 20
 
 /**
- * All that a text says: the text itself, and what it says as JSON, as a JSON pointer or percent-encoded. Any of its characters may be
- * escaped, and also those of an escape.
+ * All that a text says: the text itself, and what it says as JSON, as a JSON pointer or percent-encoded. Any of its
+ * characters may be escaped, and also those of an escape.
  */
 export function readingsOf(text: string): Reading[] {
   const readings: Reading[] = [{ text, places: undefined }]

@@ -18,6 +18,7 @@ import type { Awaitable } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
+import { hasKeyForm } from '../journal/key-shapes.ts'
 import type { Store, Visitor } from '../store/store.ts'
 import type { Admitted, Routed } from './stages.ts'
 
@@ -37,6 +38,8 @@ const ANY_CASE_SCHEME = /^Bearer (\S+)$/i
 interface PresentedKey {
   secret: string
   hash: string
+  /** Whether it could be any other word, which has to be known to be hidden. */
+  isPlain: boolean
 }
 
 /** What the gate decided about a request, and where that is recorded. */
@@ -72,7 +75,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   const readKey = memoize(
     (authorization): PresentedKey | undefined => {
       const secret = scheme.exec(authorization)?.[1]
-      return secret === undefined ? undefined : { secret, hash: hashKey(secret) }
+      return secret === undefined ? undefined : { secret, hash: hashKey(secret), isPlain: !hasKeyForm(secret) }
     },
     { limit: 10_000, longest: 200 },
   )
@@ -89,7 +92,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     const { hash } = presented
     const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
     // One visit to the store for everything: nothing can come in between, and a request waits at most once.
-    const enter = visitorOf(request, routed)
+    const enter = visitorOf(request, routed, presented)
     const result = store.enter(hash, enter)
     if (result !== undefined && !(result instanceof Promise)) return result
     return admitLater(result, presented, enter, routed)
@@ -106,8 +109,9 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
 
   return { admit, admitNobody, tellsUncharged, refund }
 
-  function visitorOf(request: GateRequest, routed: Routed): Visitor<GateResult> {
+  function visitorOf(request: GateRequest, routed: Routed, presented: PresentedKey): Visitor<GateResult> {
     return (account, counting, incarnation) => {
+      if (presented.isPlain) worlds.meetKey(account, presented)
       const now = timeOn(account.clock, clock())
       const decision = decideAdmission(request, account, counting, now, terms)
       countRequest(counting, decision, account.faults, now, longestWindow)

@@ -4,6 +4,7 @@ import { withKey } from '../support/account.ts'
 import { controlApi, journalOf } from '../support/control-plane.ts'
 import { type ObservedService, startObserved } from '../support/observed-service.ts'
 import { API_KEY } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const SECRET = 'northern-lamps.example'
 const KEYS = '/accounts/default/keys'
@@ -48,6 +49,20 @@ describe('the secret of a key is hidden', () => {
   it('that comes with a fixture', async () => {
     const service = await startObserved({ fixture: { keys: [{ key: SECRET }] } })
     expect(await shown(service)).toBe('[redacted]')
+  })
+
+  it('of an account that was kept, from the first request with the key', async () => {
+    const data = temporaryFolder()
+    const before = await startObserved({ data, store: undefined })
+    await before.ask('POST', KEYS, { key: SECRET })
+    await before.stop()
+    const service = await startObserved({ data, store: undefined })
+    expect(await shown(service)).toBe(SECRET)
+    await service.send('GET', '/domains', undefined, withKey(SECRET))
+    expect(await shown(service)).toBe('[redacted]')
+    const { data: listed } = await service.ask('GET', KEYS)
+    await service.ask('DELETE', `${KEYS}/${listed.keys.at(-1).id}`)
+    expect(await shown(service)).toBe(SECRET)
   })
 
   it('that is derived, also in base64', async () => {
