@@ -177,6 +177,7 @@ export class Accounts implements Store {
 
   async recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
     const account = this.#find(accountId)
+    this.#noteChange(account)
     const value = visitAccount(account, visit)
     await account.write()
     return value

@@ -119,7 +119,10 @@ describe('a stream of events', () => {
     const service = await startObserved({ enforceQuotas: false })
     const body = '\u0001'.repeat(10_240)
     const send = (number: number, key = API_KEY) =>
-      sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, { authorization: `Bearer ${key}` })
+      sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, {
+        authorization: `Bearer ${key}`,
+        connection: 'close',
+      })
     for (let number = 1; number <= 800; number++) await send(number)
     const described = vi.spyOn(Journal.prototype, 'redactorFor')
     onTestFinished(() => described.mockRestore())
