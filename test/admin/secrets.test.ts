@@ -153,7 +153,7 @@ describe('the secret of a key is forgotten', () => {
   })
 
   it('when its sandbox is evicted', async () => {
-    const service = await startObserved({ maxAccounts: 2 })
+    const service = await startObserved({ maxAccounts: 2, sandboxIdle: '0s' })
     const open = () => service.send('GET', '/domains', undefined, withKey('sandbox_1'))
     await open()
     await service.ask('POST', '/accounts/sandbox_1/keys', { key: SECRET })
