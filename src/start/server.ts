@@ -25,6 +25,7 @@ import { createHostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import { Journal } from '../journal/journal.ts'
+import { nameInLog } from '../journal/key-shapes.ts'
 import { redactDeeply, redactLog } from '../journal/redacted-log.ts'
 import { Secrets } from '../journal/secrets.ts'
 import { Verdict } from '../journal/verdict.ts'
@@ -56,7 +57,7 @@ export interface Understudy extends Library, AsyncDisposable {
   readonly kept: boolean
   /** File and reason of each account that was left out because it is damaged; see `skipDamaged`. */
   readonly skipped: readonly string[]
-  /** The accounts with a key that anybody can compute, where other machines reach the server; see `randomKeys`. */
+  /** The accounts with a key that anybody can compute, where other machines reach the server; the log names them so, too. */
   readonly exposed: readonly string[]
   /** What every request and answer is held to. */
   readonly contract: ServiceContract
@@ -288,11 +289,11 @@ async function provideDefaultAccount(
   return chosen
 }
 
-/** The accounts with a key that an earlier start on a loopback address has derived. */
+/** The accounts with a key that an earlier start on a loopback address has derived, as the log names them. */
 async function findExposed(store: Store): Promise<string[]> {
   const exposed: string[] = []
   for (const id of await store.list()) {
-    if (hasDerivedKey(await store.read(id))) exposed.push(id)
+    if (hasDerivedKey(await store.read(id))) exposed.push(nameInLog(id))
   }
   return exposed
 }

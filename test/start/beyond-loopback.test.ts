@@ -85,11 +85,17 @@ describe('where other machines reach the server', () => {
     await local.create({ id: 'chosen', api_key: 'a-key-of-ours' })
     await local.create({ id: 'later', api_key: 'another-key' })
     await local.post('/accounts/later/keys')
+    await local.post('/accounts/sandbox_x/keys')
     await local.stop()
     const log = recordingLog()
     const { understudy } = await startControlPlane({ ...OPEN, data, log })
-    expect(understudy.exposed.toSorted()).toEqual(['default', 'derived', 'later'])
-    expect(log.warnings).toEqual([{ accounts: expect.arrayContaining(['derived']), count: 3 }])
+    expect(understudy.exposed.toSorted()).toEqual([
+      'default',
+      'derived',
+      'later',
+      expect.stringMatching(/^sandbox:[0-9a-f]{8}$/),
+    ])
+    expect(log.warnings).toEqual([{ accounts: expect.arrayContaining(['derived']), count: 4 }])
   })
 })
 
