@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Operation } from '../contract/api.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { writeJson } from '../ground/json-writer.ts'
 import { reportViolation } from '../ground/schema.ts'
+import { Semaphore } from '../ground/semaphore.ts'
 import { Turns } from '../ground/turns.ts'
 import { runInTurns } from '../ground/work.ts'
 import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
@@ -14,7 +16,8 @@ import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
 import { namePathInLog } from '../journal/key-shapes.ts'
 import { isReported } from '../store/store-error.ts'
-import type { Control } from './control.ts'
+import type { AdminRefusal } from './codes.ts'
+import { type Control, refusalFor } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
 import { sendParts, writeList } from './list-writer.ts'
@@ -61,8 +64,19 @@ interface Answer {
   body: unknown
 }
 
-/** The bytes of a body that takes milliseconds to parse. */
-const LARGE = 1 << 18
+/** What is to be answered. */
+interface RoutedRequest extends Pick<Routing, 'control' | 'bodies'> {
+  operation: Operation
+  parameters: Readonly<Record<string, string>>
+  query: ReturnType<typeof readTarget>['query']
+}
+
+/**
+ * Bytes of a body that is large, and how many requests with such a body are worked on at a time. What is made of a body
+ * takes many times its memory, so the others wait, and are not even read.
+ */
+const LARGE = 256 << 10
+const LARGE_AT_ONCE = 2
 
 const JSON_TYPE = 'application/json'
 /** The headers of every response. */
@@ -77,6 +91,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
   const guard = createGuard(deps.token, deps.host)
   let routing: Promise<Routing> | undefined
   let feed: EventFeed | undefined
+  const turns = new Semaphore(LARGE_AT_ONCE)
 
   async function load() {
     const control = await deps.control()
@@ -128,10 +143,20 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     const { operation, parameters } = routed
     const repeated = findRepeated(request.url ?? '')
     if (repeated !== undefined) return sendAnswer(request, response, answerRefusal(control, operation, repeated))
-    const body = await bodies.read(request, operation)
+    const perform = () => answer(request, response, { control, bodies, operation, parameters, query })
+    await (mayBeLarge(request) ? turns.run(perform) : perform())
+  }
+
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { control, bodies, operation, parameters, query }: RoutedRequest,
+  ): Promise<void> {
+    const received = await receive(request, bodies, operation)
+    if ('refusal' in received) return sendAnswer(request, response, answerRefusal(control, operation, received.refusal))
     // To parse a large body takes long enough for one turn.
-    if (Number(request.headers['content-length'] ?? 0) >= LARGE) await new Turns().next()
-    const conforming = control.conform({ operation, query, body })
+    if (mayBeLarge(request)) await new Turns().next()
+    const conforming = control.conform({ operation, query, body: received.body })
     if (!conforming.ok) return sendAnswer(request, response, answerRefusal(control, operation, conforming))
     const page = PAGES[operation.id]
     if (page !== undefined) return sendPage(request, response, await page(control))
@@ -186,6 +211,24 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
 function isOpen(path: string, hasToken: boolean): boolean {
   const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
   return path === `${ADMIN_PATH}/health` || (hasToken && isDashboard)
+}
+
+/** Reads the body of a request; or why it is not read, where there is no room for it. */
+async function receive(
+  request: IncomingMessage,
+  bodies: BodyReader,
+  operation: Operation,
+): Promise<{ body: ReceivedRequest['body'] } | { refusal: AdminRefusal }> {
+  try {
+    return { body: await bodies.read(request, operation) }
+  } catch (error) {
+    return { refusal: refusalFor(error, undefined) }
+  }
+}
+
+/** Whether a request has a large body, or one of which nobody knows how large it is. */
+function mayBeLarge({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) > LARGE || headers['transfer-encoding'] !== undefined
 }
 
 /** The refusal of a path that the control plane does not have. */

@@ -124,7 +124,7 @@ function isNested(value: unknown): value is object {
 }
 
 /** The refusal that an error stands for. Any other error is thrown again. */
-function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
+export function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
   if (error instanceof TooManyKeysError) {
     return refuse({ code: 'too_many', reason: 'fixture', about: { expected: error.message } })
   }

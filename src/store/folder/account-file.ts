@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Adapter } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
+import type { Semaphore } from '../../ground/semaphore.ts'
 import { runInTurns } from '../../ground/work.ts'
 import { decodeAccount, type ListTexts } from '../record.ts'
 import { StoreError } from '../store-error.ts'
@@ -9,7 +10,6 @@ import { type Durability, removeFile, replaceFile } from './atomic-file.ts'
 import { codeOf } from './error-code.ts'
 import { readAccountFile, writeAccountFile } from './file-format.ts'
 import type { LockedFolder } from './locked-folder.ts'
-import type { Semaphore } from './semaphore.ts'
 import type { WriteFailures } from './write-failures.ts'
 
 /** What all account files of a folder share. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { Semaphore } from '../../../src/store/folder/semaphore.ts'
+import { Semaphore } from '../../src/ground/semaphore.ts'
 
 it('runs tasks in order, never more than the limit at the same time, and goes on after one that fails', async () => {
   const semaphore = new Semaphore(3)
