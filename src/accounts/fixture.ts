@@ -5,7 +5,7 @@ import type { AccountOrigin } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { parseDuration } from '../domain/iso-8601.ts'
 import { parseJson } from '../ground/json.ts'
-import { findViolation } from '../ground/schema.ts'
+import { findViolation, type Violation } from '../ground/schema.ts'
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/')
 
@@ -83,10 +83,15 @@ function readSource(path: string, file: string): string {
   }
 }
 
-async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
+/** Where a value violates the schema of fixtures. */
+export async function findFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
   // Read once, so that it is also compiled only once, which costs more than all the rest of a start.
   fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
-  const violation = await findViolation(await fixtureSchema, fixture)
+  return findViolation(await fixtureSchema, fixture)
+}
+
+async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
+  const violation = await findFixtureViolation(fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
 }

@@ -3,7 +3,7 @@ import { type Conformity, type ConformitySettings, conform, type ReceivedRequest
 import type { Api, Operation } from '../contract/api.ts'
 import { refuse } from '../domain/errors.ts'
 import { ANY_NAME } from '../domain/group-names.ts'
-import type { Json } from '../ground/json.ts'
+import { isDeeperThan, type Json } from '../ground/json.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
 import { readLimits } from './document.ts'
@@ -94,15 +94,6 @@ export class Control {
     if (method === 'GET' || operationId === 'deleteAccount') return false
     return (await this.deps.worlds.setUpSandbox(id)) !== undefined
   }
-}
-
-/** Not recursive, because a value that is nested too deeply would overflow the stack. */
-function isDeeperThan(limit: number, value: unknown): boolean {
-  let level = [value]
-  for (let depth = 0; depth <= limit && level.length > 0; depth++) {
-    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []))
-  }
-  return level.length > 0
 }
 
 /** The refusal that an error stands for. Any other error is thrown again. */
