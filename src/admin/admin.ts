@@ -5,12 +5,14 @@ import { type Refusal, refuse } from '../domain/errors.ts'
 import { reportViolation } from '../ground/schema.ts'
 import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
 import { errorEnvelope } from '../http/envelope.ts'
+import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
 import { namePathInLog } from '../journal/key-shapes.ts'
 import { isReported } from '../store/store-error.ts'
+import type { AdminRefusal } from './codes.ts'
 import type { Control } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
@@ -112,7 +114,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     { control, bodies, route }: Routing,
   ): Promise<void> {
     const { path, query } = readTarget(request.url ?? '')
-    const rejected = isOpen(path, deps.token !== undefined) ? undefined : guard(request)
+    const rejected = isOpen(path, deps.token !== undefined) ? undefined : (guard(request) ?? refuseHost(request))
     if (rejected) return sendAnswer(request, response, answerRefusal(control, undefined, rejected))
     const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) {
@@ -175,6 +177,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
 function isOpen(path: string, hasToken: boolean): boolean {
   const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
   return path === `${ADMIN_PATH}/health` || (hasToken && isDashboard)
+}
+
+function refuseHost(request: IncomingMessage): AdminRefusal | undefined {
+  return isHostMalformed(request) ? refuse({ code: 'invalid_request_body', reason: 'malformed' }) : undefined
 }
 
 /** The refusal of a path that the control plane does not have. */
