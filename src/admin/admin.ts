@@ -10,6 +10,7 @@ import { Turns } from '../ground/turns.ts'
 import { runInTurns } from '../ground/work.ts'
 import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
 import { errorEnvelope } from '../http/envelope.ts'
+import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
@@ -133,7 +134,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     { control, bodies, route }: Routing,
   ): Promise<void> {
     const { path, query } = readTarget(request.url ?? '')
-    const rejected = isOpen(path, deps.token !== undefined) ? undefined : guard(request)
+    const rejected = isOpen(path, deps.token !== undefined) ? undefined : (guard(request) ?? refuseHost(request))
     if (rejected) return sendAnswer(request, response, answerRefusal(control, undefined, rejected))
     const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) {
@@ -229,6 +230,10 @@ async function receive(
 /** Whether a request has a large body, or one of which nobody knows how large it is. */
 function mayBeLarge({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > LARGE || headers['transfer-encoding'] !== undefined
+}
+
+function refuseHost(request: IncomingMessage): AdminRefusal | undefined {
+  return isHostMalformed(request) ? refuse({ code: 'invalid_request_body', reason: 'malformed' }) : undefined
 }
 
 /** The refusal of a path that the control plane does not have. */

@@ -4,7 +4,8 @@ import type { Api, Operation } from '../contract/api.ts'
 import { refuse } from '../domain/errors.ts'
 import { ANY_NAME } from '../domain/group-names.ts'
 import type { Json } from '../ground/json.ts'
-import { PAUSE, runInTurns, type Work } from '../ground/work.ts'
+import { isDeeperThan } from '../ground/nesting.ts'
+import { runInTurns } from '../ground/work.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
 import { readLimits } from './document.ts'
@@ -95,32 +96,6 @@ export class Control {
     if (method === 'GET' || operationId === 'deleteAccount') return false
     return (await this.deps.worlds.setUpSandbox(id)) !== undefined
   }
-}
-
-/** Not recursive, because a value that is nested too deeply would overflow the stack. */
-function* isDeeperThan(limit: number, value: unknown): Work<boolean> {
-  let level: object[] = isNested(value) ? [value] : []
-  let steps = 0
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth === limit) return level.some((each) => Object.keys(each).length > 0)
-    const next: object[] = []
-    for (const each of level) {
-      // Faster than `Object.values` for an object of very many fields.
-      const names = Array.isArray(each) ? undefined : Object.keys(each)
-      const values = each as Readonly<Record<string | number, unknown>>
-      for (let index = 0; index < (names ?? (each as unknown[])).length; index++) {
-        const value = values[names?.[index] ?? index]
-        if (isNested(value)) next.push(value)
-        if (++steps % PAUSE === 0) yield
-      }
-    }
-    level = next
-  }
-  return false
-}
-
-function isNested(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
 
 /** The refusal that an error stands for. Any other error is thrown again. */

@@ -43,6 +43,12 @@ const clock: Kind<Clock> = {
   fits: (value): value is Clock => typeof value === 'function' && Number.isFinite(value()),
 }
 
+const signal: Kind<AbortSignal> = {
+  type: 'AbortSignal',
+  remedy: 'must be the signal of an AbortController',
+  fits: (value): value is AbortSignal => value instanceof AbortSignal,
+}
+
 /**
  * Every option of a server, once: its check, its names, its help and its default. The command line, the environment and
  * the checks of the library read this table. `options.ts` and `docs/options.md` are written from it; after a change,
@@ -156,6 +162,12 @@ export const SERVER_OPTIONS = {
     defaultText: 'as much as the memory of the machine and the heap of Node.js permit',
     flagHelp: 'Memory that accounts, snapshots and the journal may take. What would exceed it is refused with 507.',
   },
+  maxConnections: {
+    kind: wholeNumber(1, 1_000_000),
+    help: 'How many connections there may be at the same time. One more is answered 500 and closed, but the control plane answers this machine.',
+    default: 10_000,
+    defaultText: '10000, or fewer where the process may not open as many files',
+  },
   journal: {
     kind: wholeNumber(0, 1_000_000),
     help: 'How many requests of each account are remembered; 0 for none.',
@@ -224,6 +236,11 @@ export const SERVER_OPTIONS = {
     help: 'Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch.',
     default: systemClock,
     defaultText: "the machine's clock",
+    only: 'library',
+  },
+  signal: {
+    kind: signal,
+    help: 'Signal that stops the server when it is aborted. A start that is under way then rejects with its reason.',
     only: 'library',
   },
   logLevel: {

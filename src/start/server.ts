@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { loadFixture } from '../accounts/fixture.ts'
 import { establishedKey, secretsOf } from '../accounts/fixture-keys.ts'
-import { validateAccount } from '../accounts/validation.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
@@ -19,6 +18,7 @@ import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { deriveKey, hasDerivedKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
+import { createCrowdedReply } from '../http/engine/crowded.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
 import { createHostCheck, isLoopback } from '../http/hosts.ts'
@@ -36,6 +36,7 @@ import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import type { Store } from '../store/store.ts'
 import { allowedOrigins, corsFor } from './allowed-origins.ts'
+import { findPossibleConnections } from './connection-limit.ts'
 import { divideMemory } from './memory.ts'
 import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
@@ -79,6 +80,35 @@ export async function startServer(
   behaviours: Readonly<Record<string, OperationBehaviour>>,
 ): Promise<Understudy> {
   const options = completeOptions(given)
+  const { signal, log } = options
+  signal?.throwIfAborted()
+  const understudy = await composeServer(given, options, behaviours)
+  return signal === undefined ? understudy : stopWith(signal, understudy, log)
+}
+
+/** The server, which stops when the signal is aborted. @throws the reason of a signal that was aborted during the start */
+async function stopWith(signal: AbortSignal, understudy: Understudy, log: Log): Promise<Understudy> {
+  if (signal.aborted) {
+    await understudy.stop()
+    throw signal.reason
+  }
+  function abort(): void {
+    understudy.stop().catch((err: unknown) => log.error({ err }, 'The server could not save everything at its stop.'))
+  }
+  function stop(): Promise<void> {
+    // A signal may outlive many servers.
+    signal.removeEventListener('abort', abort)
+    return understudy.stop()
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  return { ...understudy, stop, [Symbol.asyncDispose]: stop }
+}
+
+async function composeServer(
+  given: ServerOptions,
+  options: CompleteOptions,
+  behaviours: Readonly<Record<string, OperationBehaviour>>,
+): Promise<Understudy> {
   const { host, clock, admin, adminToken, plan, simulator } = options
   const secrets = new Secrets(adminToken === undefined ? [] : [adminToken])
   const log = redactLog(options.log, secrets)
@@ -173,9 +203,24 @@ export async function startServer(
         ? beside(request, response)
         : service(request, response)
     }
+    const refuseCrowded = createCrowdedReply(contract, seed)
+    const limit = Math.min(options.maxConnections, findPossibleConnections())
+    if (given.maxConnections !== undefined && limit < options.maxConnections) {
+      log.warn({}, `The system lets the process have ${limit} connections, not ${options.maxConnections}.`)
+    }
     const server = createHttpServer(
       dispatch,
       createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, verdict, clock })),
+      {
+        limit,
+        // Who finds out what goes on, and ends it, must get in.
+        refuse: (request, response) =>
+          beside !== undefined && isAdminTarget(request.url ?? '') && isOfThisMachine(request)
+            ? beside(request, response)
+            : refuseCrowded(request, response),
+        began: () => log.warn({ limit }, 'There are as many connections as there may be; others are refused.'),
+        ended: (refused) => log.info({ refused }, 'There is room for connections again.'),
+      },
     )
     const origin = await listen(server, options.port, host)
     Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
@@ -238,6 +283,11 @@ function isRoot({ method, url = '' }: IncomingMessage): boolean {
   return (url === '/' || url.startsWith('/?')) && (method === 'GET' || method === 'HEAD')
 }
 
+/** Whether the client runs on this machine. */
+function isOfThisMachine({ socket: { remoteAddress = '' } }: IncomingMessage): boolean {
+  return isLoopback(remoteAddress.replace(/^::ffff:/, ''))
+}
+
 function isAdminTarget(url: string): boolean {
   return (
     url.startsWith(ADMIN_PATH) && (url.length === ADMIN_PATH.length || '/?'.includes(url.charAt(ADMIN_PATH.length)))
@@ -258,13 +308,18 @@ async function openStore(
   budget: MemoryBudget,
 ): Promise<Store> {
   if (data === undefined) return openMemoryStore({ clock, budget })
-  const { openFolderStore } = await import('../store/folder/folder-store.ts')
+  const [{ openFolderStore }, { createKeptCheck }] = await Promise.all([
+    import('../store/folder/folder-store.ts'),
+    import('./kept-accounts.ts'),
+  ])
   return openFolderStore(data, contract.settings, {
-    validate: (record) => validateAccount(record, contract, clock()),
+    validate: createKeptCheck(contract, clock),
     durability,
     clock,
     budget,
     skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
+    warn: (message) => log.warn({}, message),
+    saving: (written, all) => log.info({ written, all }, 'The accounts are being saved.'),
     writeFailures: {
       began: (err) => log.error({ err }, 'Changes are refused, because they cannot be written.'),
       ended: () => log.info({}, 'Changes can be written again.'),

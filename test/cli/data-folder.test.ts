@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
 import { expectRefusal, it } from '../support/program.ts'
 import { runProcess } from '../support/program-process.ts'
@@ -67,6 +70,16 @@ describe('a data folder', () => {
     await expectRefusal(['serve', '--port', '0', '--data', folder, '--skip-damaged'], 3, message)
   })
 
+  it.for<[path: string, message: string]>([
+    ['/proc/x', '/proc/x cannot be written to (ENOENT)'],
+    ['/proc', '/proc cannot be written to (ENOENT)'],
+    ['/dev/null', '/dev/null is not a folder'],
+    ['/dev/null/x', '/dev/null/x is not a folder'],
+    ['/etc/passwd', '/etc/passwd is not a folder'],
+  ])('cannot be %s', async ([path, message]) => {
+    await expectRefusal(['serve', '--port', '0', '--data', path], 3, message)
+  })
+
   it('that is gone at the stop makes the program end with exit code 3 and one line', async ({ serve, folder }) => {
     const accounts = join(folder, 'accounts')
     const service = await serve(['--data', accounts, '--log-level', 'silent'])
@@ -113,6 +126,29 @@ describe.concurrent('a data folder of a process', () => {
     expect(existsSync(join(folder, '.lock'))).toBe(false)
   })
 
+  it('whose lock was removed by hand is not written by two processes, and none writes over what the other wrote', async ({
+    serveProcess,
+    folder,
+  }) => {
+    const add = { method: 'POST', body: '{"domains":["first.example"]}' }
+    const first = await serveProcess(['--data', folder, '--fixture', 'empty', '--log-level', 'silent'])
+    rmSync(join(folder, '.lock'))
+    const second = await serveProcess(['--data', folder])
+    expect((await first.request('/domains', add)).status).toBe(500)
+    const other = { ...add, body: '{"domains":["second.example"]}' }
+    expect((await second.request('/domains', other)).status).toBe(200)
+    second.stop()
+    expect(await second.ended).toMatchObject({ code: 0 })
+    // Nobody has the lock now, but the first process does not know what the second has written.
+    expect((await first.request('/domains', add)).status).toBe(500)
+    first.stop()
+    const { code, stderr } = await first.ended
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/^dmarc-understudy: [^\n]*somebody has changed [^\n]* restart to read it[^\n]*\n$/)
+    const third = await serveProcess(['--data', folder])
+    expect((await third.request('/domains')).body).toMatchObject({ data: { domains: ['second.example'] } })
+  })
+
   it.for(['SIGTERM', 'SIGINT'] as const)(
     'is free again after %s, and after SIGKILL when it is asked for',
     async (signal, { serveProcess, folder }) => {
@@ -138,6 +174,29 @@ describe.concurrent('a data folder of a process', () => {
       expect((await second.request('/domains')).body).toMatchObject({ data: { domains: ['a.example'] } })
     },
   )
+
+  it('says what is lost when a second signal ends the program while it stops', async ({ serveProcess, folder }) => {
+    const service = await serveProcess(['--data', folder, '--log-level', 'silent'])
+    // A request that is not complete keeps the stop waiting for a moment.
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1').on('error', () => {})
+    const path = `${new URL(service.baseUrl).pathname}/domains`
+    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${service.apiKey}\r\nContent-Type: application/json`
+    socket.write(`${head}\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n`)
+    await once(socket, 'data')
+    service.stop('SIGTERM')
+    while (
+      await fetch(service.baseUrl).then(
+        () => true,
+        () => false,
+      )
+    )
+      await setImmediate()
+    service.stop('SIGTERM')
+    const { code, stderr } = await service.ended
+    expect(code).toBe(null)
+    expect(stderr).toMatch(/^dmarc-understudy: ended before everything was saved: [^\n]+\n$/)
+    socket.destroy()
+  })
 
   it('is made where it is missing, relative to where the program runs', async ({ serveProcess, folder }) => {
     mkdirSync(join(folder, 'here'))

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Connection, type RequestHandler } from './connection.ts'
+import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
+import { Crowd, type CrowdOptions } from './crowd.ts'
 import { createApplication } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
@@ -16,13 +17,6 @@ const TIMEOUTS = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
 }
-/**
- * In milliseconds, how often the server looks for connections on which nothing passes in either direction, for example
- * because a client never reads its responses. A connection on which nothing has passed since the last look is closed,
- * which is after one to two such periods. The period is longer than a fault may delay a response. The timeout of Node
- * would be set and cleared with each request, which takes 2 % of a small one.
- */
-const STALLED = 30 * 60_000
 /** How long requests that are under way when a stop begins may still take, in milliseconds. */
 const STOP_PATIENCE = 1500
 
@@ -30,7 +24,10 @@ const STOP_PATIENCE = 1500
 export function createHttpServer(
   handle: RequestHandler,
   refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
+  crowdOptions: CrowdOptions,
+  limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Server {
+  const crowd = new Crowd(crowdOptions)
   const app = createApplication(queue, (request, socket) => Connection.of(socket).finish(request))
   const unused = new Set<Socket>()
   let arrived: [IncomingMessage, ServerResponse][] = []
@@ -45,8 +42,15 @@ export function createHttpServer(
     const batch = arrived
     arrived = []
     postTogether(() => {
-      for (const [request, response] of batch) Connection.of(request.socket).take(request, response, handle)
+      for (const [request, response] of batch) {
+        const connection = Connection.of(request.socket)
+        connection.take(request, response, connection.isSurplus ? refuseSurplus : handle)
+      }
     })
+  }
+  function refuseSurplus(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+    response.shouldKeepAlive = false
+    return crowdOptions.refuse(request, response)
   }
   function listener(request: IncomingMessage, response: ServerResponse): void {
     unused.delete(request.socket)
@@ -54,27 +58,16 @@ export function createHttpServer(
   }
   const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...app.classes }, listener)
   unusedSockets.set(server, unused)
-  /** How many bytes had passed on each connection at the last look. */
-  const passed = new Map<Socket, number>()
   server.on('connection', (socket) => {
+    if (crowd.admit(socket, limits) === undefined) return
     unused.add(socket)
-    passed.set(socket, -1)
     // A client may send a request and close its side at once. Its request is handled before Node closes our side as well.
     socket.prependListener('end', handleAll)
-    socket.once('close', () => {
-      unused.delete(socket)
-      passed.delete(socket)
-    })
+    socket.once('close', () => unused.delete(socket))
   })
-  function closeStalled(): void {
-    for (const [socket, before] of passed) {
-      const now = socket.bytesRead + socket.bytesWritten
-      if (now === before) socket.destroy()
-      else passed.set(socket, now)
-    }
-  }
   server.once('listening', () => {
-    const looking = setInterval(closeStalled, STALLED)
+    // The timeout of Node would be set and cleared with each request, which takes 2 % of a small one.
+    const looking = setInterval(() => crowd.look(), limits.look)
     looking.unref()
     server.once('close', () => clearInterval(looking))
   })
