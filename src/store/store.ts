@@ -60,8 +60,9 @@ export interface Store {
    * Adds an account and answers once it is stored. When there are `limit` accounts already, an evictable one is deleted
    * for it, and its id is the answer: the one that was used longest ago of those that nobody has changed; where there is
    * none, the one that was used longest ago of the others, if it was idle for `idle`. An account is used by its creation,
-   * by `enter` and by each change. `update` with another state, `replace` and `count` change it. All of this outlives the
-   * process as well as the account does, except for uses after the last write, which are kept from a clean `close` on.
+   * by `enter` and by each change. `update` with another state, `replace`, `count` and `recount` change it. All of this
+   * outlives the process as well as the account does, except for uses after the last write, which are kept from a clean
+   * `close` on.
    * Rejects with `taken` when the id or one of the keys is another account's, and with `full` when no account can be
    * evicted; then nothing has changed. No step depends on how many accounts there are.
    * Of several calls with the same id, one succeeds; as soon as another was refused, `enter` finds the account. Thus two

@@ -210,6 +210,7 @@ export function describeStore(name: string, open: (clock: Clock) => Promise<Open
         update: () => applyUpdate(store, 'a', watch('a.example')),
         replace: async () => store.replace('a', exampleAccount('a', ['key of a']), await store.counters('a')),
         count: () => nextRequest(store, 'a'),
+        recount: () => store.recount('a', () => ({})),
       }
 
       it.each(Object.keys(changes))('evicts no account that `%s` has changed before it was idle', async (change) => {
