@@ -12,8 +12,12 @@ const REST = 2
 const LONGEST_PAUSE = 60
 /** In milliseconds: for how long events are written and delivered before requests have their turn. */
 const SLICE = 0.5
-/** When so many entries wait to be written, requests come faster than slices, and all are delivered at once. */
+/**
+ * When so many entries wait to be written, requests come faster than slices. Then each of them does so many steps of the
+ * delivery, so that fewer wait after it.
+ */
 const FLOOD = 500
+const STEPS = 4
 /** Events, and their bytes, that may wait for the slowest reader of an account. It can resume with `Last-Event-ID`. */
 const BACKLOG = { events: 1_000, bytes: 16 << 20 }
 /** Bytes of the events that may wait for the readers of all accounts together. */
@@ -123,12 +127,7 @@ export class EventFeed {
 
   /** Delivers everything at once. */
   flush(): void {
-    while (this.#delivery !== undefined || this.#entries.length > 0) {
-      this.#delivery ??= this.#deliver()
-      while (this.#delivery.next().done !== true);
-      // A slice that is scheduled already begins another delivery.
-      this.#delivery = undefined
-    }
+    while (this.#delivery !== undefined || this.#entries.length > 0) this.#proceed()
   }
 
   #channelOf(account: string | undefined): Channel {
@@ -153,8 +152,9 @@ export class EventFeed {
   #note(entry: Entry): void {
     if (!this.#channels.has(undefined) && !this.#channels.has(entry.account)) return
     this.#entries.push(entry)
-    if (this.#entries.length >= FLOOD) this.flush()
-    else this.#schedule()
+    this.#schedule()
+    if (this.#entries.length < FLOOD) return
+    for (let step = 0; step < STEPS; step++) this.#proceed()
   }
 
   #schedule(): void {
@@ -166,20 +166,28 @@ export class EventFeed {
   }
 
   #deliverSlice(): void {
-    this.#delivery ??= this.#deliver()
     const begun = elapsed()
     let spent = 0
-    while (spent < SLICE) {
-      const isDone = this.#delivery.next().done === true
+    let isDone = false
+    while (!isDone && spent < SLICE) {
+      isDone = this.#proceed()
       spent = elapsed() - begun
-      if (!isDone) continue
-      this.#delivery = undefined
-      this.#isScheduled = false
-      if (this.#entries.length > 0) this.#schedule()
-      break
     }
     this.#spent += spent
-    if (this.#delivery !== undefined) setImmediate(() => this.#deliverSlice())
+    if (!isDone) {
+      setImmediate(() => this.#deliverSlice())
+      return
+    }
+    this.#isScheduled = false
+    if (this.#entries.length > 0) this.#schedule()
+  }
+
+  /** Does one step of the delivery, or of the next one. Returns whether it is done. */
+  #proceed(): boolean {
+    this.#delivery ??= this.#deliver()
+    const isDone = this.#delivery.next().done === true
+    if (isDone) this.#delivery = undefined
+    return isDone
   }
 
   /** Writes the events, and brings them to the readers; pauses after each of them. */
