@@ -1,16 +1,43 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { attempt } from '../../ground/awaitable.ts'
-import { interceptClose } from './node-internals.ts'
+import { announcedLength, interceptClose, isReading, passedOn, unsentOn } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
 /** How many requests of one connection are handled before those of others have their turn. */
 const TURN = 10
+/** How many may be received before they are handled: the system may have megabytes of them, and reads them at once. */
+const RECEIVED = 100
 /**
  * In milliseconds, how long the server still reads, and ignores, what a client sends after its last response. A
  * connection that is closed with unread bytes is reset, and the client may lose the response.
  */
 const LINGER = 10_000
+
+/** What one connection may take of what belongs to all. */
+export interface ConnectionLimits {
+  /** In milliseconds, how often the server looks whether the client is still there and whether anything passes. */
+  look: number
+  /**
+   * How many bytes of requests are read behind one that takes its time. The end of a connection is behind everything
+   * that the client has sent, so it is noticed only as far as is read.
+   */
+  readAhead: number
+  /** How many bytes of responses may wait before no further request of the connection is handled. */
+  unsent: number
+  /** In milliseconds, how long a client may read nothing of what is sent to it, or have more to send than is read. */
+  stuck: number
+  /** In milliseconds, how long nothing at all may pass. A fault delays a response for a shorter time. */
+  silent: number
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  look: 2_000,
+  readAhead: 65_536,
+  unsent: 1_048_576,
+  stuck: 2 * 60_000,
+  silent: 30 * 60_000,
+}
 
 /** Answers a request. If that takes time, the promise resolves once everything that the request changes is changed. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
@@ -20,6 +47,7 @@ const connections = new WeakMap<Socket, Connection>()
 /** What is known of a connection. It keeps one client from using up what belongs to all. */
 export class Connection {
   readonly #socket: Socket
+  readonly #limits: ConnectionLimits
   /** How many requests have come in and are not answered yet. */
   #unanswered = 0
   /** How many of them are being handled. */
@@ -30,15 +58,27 @@ export class Connection {
   #waiting = false
   /** Those whose turn is still to come. While there are any, nothing more is read. */
   #deferred: (() => void)[] = []
+  /** Whether more is read all the same, and up to how many bytes of the connection. */
+  #readsAhead = false
+  #ahead = 0
+  /** Whether so many have been received that nothing more is read until they have their turn. */
+  #isFull = false
   /** The last one that came in. */
   #latest: IncomingMessage | undefined
+  /** The bytes of the responses that are not out yet, but for the latest one. */
+  #unsent = 0
+  #latestResponse: ServerResponse | undefined
+  /** What had passed at the last look, and for how many milliseconds it is the same. */
+  #passed = -1
+  #still = 0
   #lingering: NodeJS.Timeout | undefined
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, limits: ConnectionLimits) {
     this.#socket = socket
+    this.#limits = limits
     // Node resumes reading for reasons of its own, for example when somebody reads a body.
     socket.on('resume', () => {
-      if (this.#deferred.length > 0) socket.pause()
+      if (this.#isFull || (this.#deferred.length > 0 && !this.#readsAhead)) socket.pause()
     })
     interceptClose(socket, (destroySoon) => {
       if (this.#latest === undefined || this.#latest.complete) destroySoon()
@@ -47,10 +87,10 @@ export class Connection {
     socket.once('close', () => this.#stopLingering())
   }
 
-  static of(socket: Socket): Connection {
+  static of(socket: Socket, limits: ConnectionLimits = CONNECTION_LIMITS): Connection {
     let connection = connections.get(socket)
     if (connection === undefined) {
-      connection = new Connection(socket)
+      connection = new Connection(socket, limits)
       connections.set(socket, connection)
     }
     return connection
@@ -65,6 +105,11 @@ export class Connection {
   receive(request: IncomingMessage): void {
     this.#unanswered++
     this.#latest = request
+    if (this.#readsAhead) this.#endReadingAhead()
+    else if (this.#unanswered > RECEIVED && !this.#isFull) {
+      this.#isFull = true
+      this.#socket.pause()
+    }
   }
 
   /**
@@ -82,18 +127,57 @@ export class Connection {
    * (RFC 9112 §9.3.2).
    */
   take(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
-    if (!this.#waiting && this.#started < TURN && this.#deferred.length === 0) {
-      this.#start(request, response, handle)
-      return
+    if (this.#deferred.length === 0) {
+      if (this.#mayStart()) {
+        this.#start(request, response, handle)
+        if (this.#isFull) {
+          this.#isFull = false
+          this.#socket.resume()
+        }
+        return
+      }
+      this.#ahead = this.#socket.bytesRead + this.#limits.readAhead
     }
     this.#deferred.push(() => this.#start(request, response, handle))
-    this.#socket.pause()
+    this.#isFull = false
+    if (!this.#readsAhead) this.#socket.pause()
+  }
+
+  /**
+   * Closes the connection when its client is gone, or has kept it for too long without any progress. While nothing is
+   * read, a client that leaves is not noticed by itself.
+   */
+  look(): void {
+    const socket = this.#socket
+    const { look, stuck, silent } = this.#limits
+    const passed = passedOn(socket)
+    if (passed !== this.#passed) {
+      this.#passed = passed
+      this.#still = 0
+      return
+    }
+    this.#still += look
+    const hasMore = this.#deferred.length > 0 && !isReading(socket) && socket.bytesRead >= this.#ahead
+    if (this.#still >= (unsentOn(socket) > 0 || hasMore ? stuck : silent)) {
+      socket.destroy()
+      return
+    }
+    if (isReading(socket) || !socket.writable) return
+    // Sends nothing, but fails where the client has reset the connection.
+    socket.write('')
+    if (this.#deferred.length === 0 || hasMore) return
+    this.#readsAhead = true
+    socket.resume()
   }
 
   /** Takes note that the response to a request is out. */
   finish(request: IncomingMessage): void {
     this.#unanswered--
     this.#started--
+    if (this.#started === 0) {
+      this.#unsent = 0
+      this.#latestResponse = undefined
+    }
     // On the next tick, Node is ready for the next response.
     if (this.#afterAll !== undefined) process.nextTick(() => this.#actAfterAll())
     if (this.#started === 0 && this.#deferred.length > 0) setImmediate(() => this.#proceed())
@@ -119,8 +203,24 @@ export class Connection {
     act?.()
   }
 
+  #endReadingAhead(): void {
+    if (this.#socket.bytesRead < this.#ahead) return
+    this.#readsAhead = false
+    this.#socket.pause()
+  }
+
+  #mayStart(): boolean {
+    if (this.#waiting || this.#started >= TURN) return false
+    if (this.#latestResponse !== undefined) {
+      this.#unsent += announcedLength(this.#latestResponse)
+      this.#latestResponse = undefined
+    }
+    return this.#unsent <= this.#limits.unsent
+  }
+
   #start(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
     this.#started++
+    this.#latestResponse = response
     // A handler that throws or rejects has a bug. No other request may suffer from it.
     const fail = () => void response.destroy()
     const handling = attempt<void>(() => handle(request, response), fail)
@@ -136,9 +236,11 @@ export class Connection {
     if (this.#socket.destroyed) return
     // The responses are sent before anything else happens to the connection, such as a fault that ends it.
     postTogether(() => {
-      while (!this.#waiting && this.#started < TURN && this.#deferred.length > 0) this.#deferred.shift()?.()
+      while (this.#deferred.length > 0 && this.#mayStart()) this.#deferred.shift()?.()
     })
-    if (this.#deferred.length === 0) this.#socket.resume()
+    if (this.#deferred.length > 0) return
+    this.#readsAhead = false
+    this.#socket.resume()
   }
 
   #linger(): void {

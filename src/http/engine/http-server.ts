@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Connection, type RequestHandler } from './connection.ts'
+import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { createApplication } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
@@ -16,13 +16,6 @@ const TIMEOUTS = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
 }
-/**
- * In milliseconds, how often the server looks for connections on which nothing passes in either direction, for example
- * because a client never reads its responses. A connection on which nothing has passed since the last look is closed,
- * which is after one to two such periods. The period is longer than a fault may delay a response. The timeout of Node
- * would be set and cleared with each request, which takes 2 % of a small one.
- */
-const STALLED = 30 * 60_000
 /** How long requests that are under way when a stop begins may still take, in milliseconds. */
 const STOP_PATIENCE = 1500
 
@@ -30,6 +23,7 @@ const STOP_PATIENCE = 1500
 export function createHttpServer(
   handle: RequestHandler,
   refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
+  limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Server {
   const app = createApplication(queue, (request, socket) => Connection.of(socket).finish(request))
   const unused = new Set<Socket>()
@@ -54,27 +48,23 @@ export function createHttpServer(
   }
   const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...app.classes }, listener)
   unusedSockets.set(server, unused)
-  /** How many bytes had passed on each connection at the last look. */
-  const passed = new Map<Socket, number>()
+  const connections = new Set<Connection>()
   server.on('connection', (socket) => {
+    const connection = Connection.of(socket, limits)
     unused.add(socket)
-    passed.set(socket, -1)
+    connections.add(connection)
     // A client may send a request and close its side at once. Its request is handled before Node closes our side as well.
     socket.prependListener('end', handleAll)
     socket.once('close', () => {
       unused.delete(socket)
-      passed.delete(socket)
+      connections.delete(connection)
     })
   })
-  function closeStalled(): void {
-    for (const [socket, before] of passed) {
-      const now = socket.bytesRead + socket.bytesWritten
-      if (now === before) socket.destroy()
-      else passed.set(socket, now)
-    }
-  }
   server.once('listening', () => {
-    const looking = setInterval(closeStalled, STALLED)
+    // The timeout of Node would be set and cleared with each request, which takes 2 % of a small one.
+    const looking = setInterval(() => {
+      for (const connection of connections) connection.look()
+    }, limits.look)
     looking.unref()
     server.once('close', () => clearInterval(looking))
   })

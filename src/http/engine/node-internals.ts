@@ -140,6 +140,36 @@ export function responseOn(socket: Socket): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 }
 
+/** How many bytes of body a response has announced in its header; 0 until then, and where it has no body. */
+export function announcedLength(response: ServerResponse): number {
+  const { _hasBody: hasBody, _contentLength: length } = response as unknown as Announced
+  return hasBody ? (length ?? 0) : 0
+}
+
+type Announced = { _hasBody: boolean; _contentLength: number | null }
+
+/** What Node knows of the traffic on a connection. The handle is absent once the connection is closed. */
+interface Wire {
+  _bytesDispatched: number
+  _handle: { readonly reading: boolean; readonly writeQueueSize: number; readonly bytesRead: number } | null
+}
+
+/** How many bytes were given to the system and are still in this process, because the client reads too slowly. */
+export function unsentOn(socket: Socket): number {
+  return (socket as unknown as Wire)._handle?.writeQueueSize ?? 0
+}
+
+/** How many bytes the client has sent that were read, and how many were sent to it. */
+export function passedOn(socket: Socket): number {
+  const { _bytesDispatched: dispatched } = socket as unknown as Wire
+  return socket.bytesRead + dispatched - unsentOn(socket)
+}
+
+/** Whether what the client sends is read now, so that its end is noticed as well. */
+export function isReading(socket: Socket): boolean {
+  return (socket as unknown as Wire)._handle?.reading ?? false
+}
+
 /**
  * Decides how a connection is closed after its last response. Node does that with `destroySoon`, whether the request was
  * read or not; `close` is called in its place, and with what Node would have done.

@@ -4,7 +4,14 @@ import { Socket } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { contentOf } from '../../../src/http/content.ts'
 import { Connection } from '../../../src/http/engine/connection.ts'
-import { interceptClose, responseOn } from '../../../src/http/engine/node-internals.ts'
+import {
+  announcedLength,
+  interceptClose,
+  isReading,
+  passedOn,
+  responseOn,
+  unsentOn,
+} from '../../../src/http/engine/node-internals.ts'
 import { post } from '../../../src/http/engine/outbox.ts'
 import { answer, type ExpressRequest, GET, open, POST } from './open-server.ts'
 
@@ -160,4 +167,63 @@ it('A connection is closed as was decided when its last response is out', async 
   socket.write(GET.replace('Host', 'Connection: close\r\nHost'))
   await once(socket, 'close')
   expect(closed).toEqual([true])
+})
+
+it('The length of a response is known once its header is written, and a response without a body has none', async () => {
+  const lengths: number[] = []
+  const socket = await open((_, response) => {
+    lengths.push(announcedLength(response))
+    answer(response)
+    lengths.push(announcedLength(response))
+  })
+  for (const bytes of [GET, GET.replace('GET', 'HEAD')]) {
+    socket.write(bytes)
+    await once(socket, 'data')
+  }
+  expect(lengths).toEqual([0, 4, 0, 0])
+})
+
+it('What has passed on a connection is known, and what its client has not read', async () => {
+  const seen: number[] = []
+  const sockets: Socket[] = []
+  const body = 'x'.repeat(16 * 2 ** 20)
+  const client = await open(({ socket }, response) => {
+    seen.push(passedOn(socket), unsentOn(socket))
+    sockets.push(socket)
+    answer(response, body)
+  })
+  client.pause()
+  client.write(GET)
+  const connection = await vi.waitUntil(() => sockets[0])
+  await vi.waitUntil(() => unsentOn(connection) > 0)
+  expect(seen).toEqual([GET.length, 0])
+  expect(unsentOn(connection)).toBeLessThan(body.length)
+  expect(passedOn(connection) + unsentOn(connection)).toBeGreaterThan(body.length)
+  client.resume()
+  await vi.waitUntil(() => unsentOn(connection) === 0)
+  expect(passedOn(connection)).toBeGreaterThan(body.length)
+  client.destroy()
+  await new Promise((resolve) => connection.once('close', resolve))
+  expect(unsentOn(connection)).toBe(0)
+})
+
+it('A paused connection is not read, and a write of nothing tells that its client has reset it', async () => {
+  const sockets: Socket[] = []
+  const client = await open(({ socket }, response) => {
+    sockets.push(socket)
+    answer(response)
+  })
+  client.on('error', () => {})
+  client.write(GET)
+  await once(client, 'data')
+  const connection = sockets[0] as Socket
+  expect(isReading(connection)).toBe(true)
+  connection.pause()
+  expect(isReading(connection)).toBe(false)
+  client.resetAndDestroy()
+  await vi.waitUntil(() => {
+    connection.write('')
+    return connection.destroyed
+  })
+  expect(isReading(connection)).toBe(false)
 })

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { contentOf } from '../../../src/http/content.ts'
-import type { RequestHandler } from '../../../src/http/engine/connection.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, type RequestHandler } from '../../../src/http/engine/connection.ts'
 import { closeServer, createHttpServer, listen } from '../../../src/http/engine/http-server.ts'
 import { post } from '../../../src/http/engine/outbox.ts'
 import type { Arrival } from '../../../src/http/reception.ts'
@@ -14,8 +14,8 @@ export const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 export const POST = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n'
 
 /** A connection to a server that has this handler, until the test is over. */
-export async function open(handle: RequestHandler): Promise<Socket> {
-  const server = createHttpServer(handle, (_, socket) => socket.destroy())
+export async function open(handle: RequestHandler, limits: Partial<ConnectionLimits> = {}): Promise<Socket> {
+  const server = createHttpServer(handle, (_, socket) => socket.destroy(), { ...CONNECTION_LIMITS, ...limits })
   const origin = await listen(server, 0, '127.0.0.1')
   onTestFinished(() => closeServer(server))
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
