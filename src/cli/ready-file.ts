@@ -28,7 +28,7 @@ export class ReadyFile {
     this.#attempt(() => {
       if (!isReplaceable(path)) throw new UsageError(`${source}: exists and is no ready file; give another name`)
       rmSync(path, { force: true })
-      writeFileSync(this.#draft, '', { mode: 0o600 })
+      this.#writeDraft('')
       rmSync(this.#draft)
     })
   }
@@ -36,7 +36,7 @@ export class ReadyFile {
   /** Only its owner can read the file, because it holds a key. It appears at once, with all of its content. */
   write(facts: ReadyFacts): void {
     this.#attempt(() => {
-      writeFileSync(this.#draft, `${JSON.stringify(facts, undefined, 2)}\n`, { mode: 0o600 })
+      this.#writeDraft(`${JSON.stringify(facts, undefined, 2)}\n`)
       renameSync(this.#draft, this.#path)
     })
     this.#instance = facts.instance
@@ -54,6 +54,12 @@ export class ReadyFile {
 
   get #draft(): string {
     return `${this.#path}.${process.pid}.tmp`
+  }
+
+  /** What somebody else has left in its place, such as a link, is removed and not followed. */
+  #writeDraft(text: string): void {
+    rmSync(this.#draft, { force: true })
+    writeFileSync(this.#draft, text, { flag: 'wx', mode: 0o600 })
   }
 
   #attempt(write: () => void): void {

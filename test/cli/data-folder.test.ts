@@ -67,6 +67,16 @@ describe('a data folder', () => {
     await expectRefusal(['serve', '--port', '0', '--data', folder, '--skip-damaged'], 3, message)
   })
 
+  it.for<[path: string, message: string]>([
+    ['/proc/x', '/proc/x cannot be written to (ENOENT)'],
+    ['/proc', '/proc cannot be written to (ENOENT)'],
+    ['/dev/null', '/dev/null is not a folder'],
+    ['/dev/null/x', '/dev/null/x is not a folder'],
+    ['/etc/passwd', '/etc/passwd is not a folder'],
+  ])('cannot be %s', async ([path, message]) => {
+    await expectRefusal(['serve', '--port', '0', '--data', path], 3, message)
+  })
+
   it('that is gone at the stop makes the program end with exit code 3 and one line', async ({ serve, folder }) => {
     const accounts = join(folder, 'accounts')
     const service = await serve(['--data', accounts, '--log-level', 'silent'])
@@ -111,6 +121,29 @@ describe.concurrent('a data folder of a process', () => {
     service.stop()
     await service.ended
     expect(existsSync(join(folder, '.lock'))).toBe(false)
+  })
+
+  it('whose lock was removed by hand is not written by two processes, and none writes over what the other wrote', async ({
+    serveProcess,
+    folder,
+  }) => {
+    const add = { method: 'POST', body: '{"domains":["first.example"]}' }
+    const first = await serveProcess(['--data', folder, '--fixture', 'empty', '--log-level', 'silent'])
+    rmSync(join(folder, '.lock'))
+    const second = await serveProcess(['--data', folder])
+    expect((await first.request('/domains', add)).status).toBe(500)
+    const other = { ...add, body: '{"domains":["second.example"]}' }
+    expect((await second.request('/domains', other)).status).toBe(200)
+    second.stop()
+    expect(await second.ended).toMatchObject({ code: 0 })
+    // Nobody has the lock now, but the first process does not know what the second has written.
+    expect((await first.request('/domains', add)).status).toBe(500)
+    first.stop()
+    const { code, stderr } = await first.ended
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/^dmarc-understudy: [^\n]*somebody has changed [^\n]* restart to read it[^\n]*\n$/)
+    const third = await serveProcess(['--data', folder])
+    expect((await third.request('/domains')).body).toMatchObject({ data: { domains: ['second.example'] } })
   })
 
   it.for(['SIGTERM', 'SIGINT'] as const)(

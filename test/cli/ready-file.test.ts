@@ -41,6 +41,16 @@ describe('the ready file', () => {
     expect(readdirSync(folder)).toEqual(['ready.json'])
   })
 
+  it('is written through no link that somebody has put in the place of its draft', async ({ serve, folder }) => {
+    const path = join(folder, 'ready.json')
+    const precious = join(folder, 'precious')
+    writeFileSync(precious, 'precious')
+    symlinkSync(precious, `${path}.${process.pid}.tmp`)
+    await serve(['--ready-file', path])
+    expect(read(path).pid).toBe(process.pid)
+    expect(readFileSync(precious, 'utf8')).toBe('precious')
+  })
+
   it('has no address of a control plane that is switched off', async ({ serve, folder }) => {
     await serve(['--ready-file', join(folder, 'ready.json'), '--no-admin'])
     expect(read(join(folder, 'ready.json')).admin_url).toBeNull()

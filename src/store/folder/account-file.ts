@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Adapter } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
 import type { Semaphore } from '../../ground/semaphore.ts'
@@ -8,8 +7,9 @@ import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 import { type Durability, removeFile, replaceFile } from './atomic-file.ts'
 import { codeOf } from './error-code.ts'
-import { readAccountFile, writeAccountFile } from './file-format.ts'
+import { damagedFile, readAccountFile, writeAccountFile } from './file-format.ts'
 import type { LockedFolder } from './locked-folder.ts'
+import { readRegularFile } from './regular-file.ts'
 import type { WriteFailures } from './write-failures.ts'
 
 /** What all account files of a folder share. */
@@ -17,9 +17,19 @@ export interface FileAccess {
   settings: Pick<Settings, 'nameComparison'>
   durability: Durability
   lock: LockedFolder
+  /** Path of each file that was read or written → what tells it from one that another process has written. */
+  known: Map<string, string>
   failures: WriteFailures
   semaphore: Semaphore
 }
+
+/**
+ * Bytes of the largest file of an account: more than two million domains, and half of the longest text that JavaScript
+ * can have.
+ */
+const LARGEST_FILE = 256 * 2 ** 20
+
+const TOO_LARGE = `more than ${LARGEST_FILE / 2 ** 20} MiB, which is the most that an account may have`
 
 /** One account in a file of its own. */
 export class AccountFile implements Adapter<AccountData> {
@@ -33,11 +43,8 @@ export class AccountFile implements Adapter<AccountData> {
   }
 
   async read(): Promise<AccountData | null> {
-    const content = await readFile(this.#path, 'utf8').catch((cause) => {
-      if (codeOf(cause) === 'ENOENT') return null
-      throw this.#unusable('read', cause)
-    })
-    if (content === null) return null
+    const content = this.#readText()
+    if (content === undefined) return null
     this.#access.failures.succeeded(this.#path, true)
     const { account, quotas, tallies, requests, use } = await readAccountFile(this.#path, content)
     return {
@@ -52,11 +59,36 @@ export class AccountFile implements Adapter<AccountData> {
   async write(data: AccountData): Promise<void> {
     // Serialized before it waits for the semaphore, because the data may change in the meantime.
     const content = await runInTurns(writeAccountFile(data, this.#written))
-    await this.#change('written', () => replaceFile(this.#path, content, this.#access.durability))
+    if (Buffer.byteLength(content) > LARGEST_FILE) {
+      throw new StoreError('unusable', `${this.#path} cannot be written (it would have ${TOO_LARGE})`)
+    }
+    const { known, durability } = this.#access
+    await this.#change('written', async () => {
+      known.set(this.#path, await replaceFile(this.#path, content, durability))
+    })
   }
 
   async remove(): Promise<void> {
-    await this.#change('removed', () => removeFile(this.#path, this.#access.durability))
+    const { known, durability } = this.#access
+    await this.#change('removed', async () => {
+      await removeFile(this.#path, durability)
+      known.delete(this.#path)
+    })
+  }
+
+  #readText(): string | undefined {
+    const read = (() => {
+      try {
+        return readRegularFile(this.#path, LARGEST_FILE)
+      } catch (cause) {
+        if (codeOf(cause) === 'ENOENT') return undefined
+        throw this.#unusable('read', cause)
+      }
+    })()
+    if (read === 'irregular') throw damagedFile(this.#path, 'is not a regular file')
+    if (read === 'large') throw damagedFile(this.#path, `has ${TOO_LARGE}`)
+    if (read !== undefined) this.#access.known.set(this.#path, read.identity)
+    return read?.content.toString()
   }
 
   async #change(verb: 'written' | 'removed', change: () => Promise<void>): Promise<void> {
@@ -65,6 +97,8 @@ export class AccountFile implements Adapter<AccountData> {
       await semaphore.run(async () => {
         await lock.renew()
         await change()
+        // A process that takes the lock after this reads what was written. One that took it before may have read less.
+        lock.confirm()
       })
     } catch (cause) {
       const error = this.#unusable(verb, cause)

@@ -1,7 +1,9 @@
 import * as fs from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { rm, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { codeOf } from './error-code.ts'
+import { identityOf } from './regular-file.ts'
 
 // Each write takes a third less time than with the file handles of `node:fs/promises`.
 const open = promisify(fs.open)
@@ -9,6 +11,9 @@ const writeFile = promisify(fs.writeFile)
 const fsync = promisify(fs.fsync)
 const close = promisify(fs.close)
 const rename = promisify(fs.rename)
+
+/** Files hold hashes of keys, and what an account monitors: nobody but their owner may read them. */
+const PRIVATE_FILE = 0o600
 
 /**
  * What a finished write survives: the end of the process (`rename`), or also that of the machine (`fsync`), for which
@@ -18,18 +23,20 @@ export type Durability = 'rename' | 'fsync'
 
 /**
  * Replaces the content of a file atomically: a reader finds the old content or the new one, at any moment and also after
- * the process was killed. Each path takes only one write at a time. Rejects with the error of the file system; then the
- * old content stays.
+ * the process was killed. Each path takes only one write at a time. Resolves to what tells the new file from any other.
+ * Rejects with the error of the file system; then the old content stays.
  */
-export async function replaceFile(path: string, content: string, durability: Durability): Promise<void> {
+export async function replaceFile(path: string, content: string, durability: Durability): Promise<string> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`)
   try {
-    await using(await open(temporary, 'w'), async (file) => {
+    const identity = await using(await openNew(temporary), async (file) => {
       await writeFile(file, content)
       if (durability === 'fsync') await fsync(file)
+      return identityOf(fs.fstatSync(file))
     })
     await rename(temporary, path)
     if (durability === 'fsync') await syncFolder(dirname(path))
+    return identity
   } catch (error) {
     // On a full disk, the temporary file takes the space that the next try needs.
     await rm(temporary, { force: true }).catch(() => {})
@@ -43,13 +50,19 @@ export async function removeFile(path: string, durability: Durability): Promise<
   if (durability === 'fsync') await syncFolder(dirname(path))
 }
 
-/** Makes a folder and its parents where they are missing. If that fails, the next use of the folder reports why. */
-export async function makeFolder(path: string, durability: Durability): Promise<void> {
-  const made = await mkdir(path, { recursive: true }).catch(() => undefined)
-  if (made === undefined || durability !== 'fsync') return
-  for (let folder = dirname(path); ; folder = dirname(folder)) {
-    await syncFolder(folder)
-    if (folder === dirname(made)) return
+/** Flushes folders that were made, from the innermost outwards. */
+export async function syncMade(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) await syncFolder(dirname(folder))
+}
+
+/** Opens a file that is not there yet. What a killed process or somebody else has left there is removed, never followed. */
+async function openNew(path: string): Promise<number> {
+  try {
+    return await open(path, 'wx', PRIVATE_FILE)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    await unlink(path)
+    return open(path, 'wx', PRIVATE_FILE)
   }
 }
 
@@ -58,9 +71,9 @@ async function syncFolder(folder: string): Promise<void> {
   await using(await open(folder, 'r'), fsync)
 }
 
-async function using(file: number, use: (file: number) => Promise<void>): Promise<void> {
+async function using<Result>(file: number, use: (file: number) => Promise<Result>): Promise<Result> {
   try {
-    await use(file)
+    return await use(file)
   } finally {
     await close(file)
   }

@@ -1,4 +1,4 @@
-import type { DomainGroup, DomainNature, MonitoredDomain } from '../../domain/account.ts'
+import type { AccountOrigin, DomainGroup, DomainNature, MonitoredDomain } from '../../domain/account.ts'
 import { countersFor } from '../../domain/counting.ts'
 import type { Fault, FaultTally } from '../../domain/faults.ts'
 import type { ApiKey } from '../../domain/keys.ts'
@@ -10,6 +10,7 @@ import type { Work } from '../../ground/work.ts'
 import { type AccountRecord, type FormerDomain, type ListTexts, writeAccount } from '../record.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData, Use } from '../stored-account.ts'
+import { findBrokenLink } from './account-links.ts'
 
 const FORMAT = 'dmarc-understudy/account'
 /** Version 2 has domains that were removed and the tags of a domain's own record; a file of version 1 has none. */
@@ -33,8 +34,12 @@ interface AccountFile extends AccountContent {
 const text = { type: 'string' }
 const textList = { type: 'array', items: text }
 const number = { type: 'number' }
-const integer = { type: 'integer' }
-const count = { type: 'integer', minimum: 0 }
+/** Of ordinals and days; the next ones are exact numbers as well. */
+const MOST = 2 ** 52
+const integer = { type: 'integer', minimum: -MOST, maximum: MOST }
+const count = { type: 'integer', minimum: 0, maximum: MOST }
+/** The times that JavaScript can represent, in milliseconds. */
+const time = { type: 'number', minimum: -8.64e15, maximum: 8.64e15 }
 
 const tags = { p: text, sp: text, np: text, pct: count, testing: text }
 
@@ -66,10 +71,21 @@ const usual = shapeOf<Omit<AccountFile, 'use'>>({
     {
       id: text,
       plan: text,
-      seed: count,
-      // Its content was checked when the account was created; fixtures and fault rules have schemas of their own.
-      origin: { type: 'object', required: ['fixture', 'key'] },
-      createdAt: number,
+      seed: { ...count, maximum: Number.MAX_SAFE_INTEGER },
+      // Fixtures and fault rules have schemas of their own.
+      origin: shapeOf<AccountOrigin>(
+        {
+          fixture: { type: ['string', 'object'] },
+          seed: { ...count, maximum: Number.MAX_SAFE_INTEGER },
+          now: text,
+          frozen: { type: 'boolean' },
+          plan: text,
+          key: shapeOf<AccountOrigin['key']>({ id: text, hash: text }),
+          faults: listOf<Pick<Fault, 'set' | 'rule'>>({ set: text, rule: { type: 'object' } }, ['set']),
+        },
+        ['seed', 'now', 'frozen', 'plan', 'faults'],
+      ),
+      createdAt: time,
       clock: {
         type: 'object',
         properties: { offset: number, frozenAt: number },
@@ -77,14 +93,14 @@ const usual = shapeOf<Omit<AccountFile, 'use'>>({
         minProperties: 1,
         maxProperties: 1,
       },
-      keys: listOf<ApiKey>({ id: text, hash: text, label: text, createdAt: number, disabled: { type: 'boolean' } }, [
+      keys: listOf<ApiKey>({ id: text, hash: text, label: text, createdAt: time, disabled: { type: 'boolean' } }, [
         'label',
       ]),
       domains: listOf<MonitoredDomain>(
         {
           name: text,
           spelling: text,
-          addedAt: number,
+          addedAt: time,
           features: textList,
           ...nature,
           pin,
@@ -98,12 +114,12 @@ const usual = shapeOf<Omit<AccountFile, 'use'>>({
       groups: listOf<DomainGroup>({ id: text, name: text, domains: textList }),
       groupsCreated: count,
       keysCreated: count,
-      faults: listOf<Fault>({ id: text, set: text, createdAt: number, rule: { type: 'object' } }, ['set']),
+      faults: listOf<Fault>({ id: text, set: text, createdAt: time, rule: { type: 'object' } }, ['set']),
       faultsCreated: count,
     },
     ['formerDomains'],
   ),
-  quotas: { type: 'object', additionalProperties: shapeOf<Hits>({ startedAt: number, used: count }) },
+  quotas: { type: 'object', additionalProperties: shapeOf<Hits>({ startedAt: time, used: count }) },
   tallies: { type: 'object', additionalProperties: shapeOf<FaultTally>({ matched: count, hits: count }) },
   requests: count,
 })
@@ -136,7 +152,7 @@ export async function readAccountFile(path: string, content: string): Promise<Ac
   const violation = await findViolation(schema, file)
   if (violation !== undefined) throw damagedFile(path, `${violation.pointer} ${violation.reason}`.trim())
   const valid = file as AccountFile
-  const contradiction = findContradiction(valid.account)
+  const contradiction = findBrokenLink(valid)
   if (contradiction !== undefined) throw damagedFile(path, contradiction)
   return valid
 }
@@ -152,25 +168,6 @@ function parseJson(path: string, content: string): unknown {
   } catch (cause) {
     throw damagedFile(path, 'is not JSON; it was cut off or changed by hand', { cause })
   }
-}
-
-/** Checks what a schema cannot express. */
-function findContradiction({ domains, groups }: AccountRecord): string | undefined {
-  const names = new Set<string>()
-  for (const [index, { name }] of domains.entries()) {
-    if (names.has(name)) return `/account/domains/${index}/name "${name}" appears twice`
-    names.add(name)
-  }
-  const ids = new Set<string>()
-  for (const [index, group] of groups.entries()) {
-    if (ids.has(group.id)) return `/account/groups/${index}/id "${group.id}" appears twice`
-    ids.add(group.id)
-    const stranger = group.domains.findIndex((member) => !names.has(member))
-    if (stranger >= 0) {
-      return `/account/groups/${index}/domains/${stranger} "${group.domains[stranger]}" is not monitored`
-    }
-  }
-  return undefined
 }
 
 /** An object with exactly these properties. The type makes sure that none is forgotten. */

@@ -1,12 +1,17 @@
-import { lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
 import { codeOf } from './error-code.ts'
+import { makeFolders, unusableFolder } from './private-folder.ts'
+import { readRegularFile } from './regular-file.ts'
 
 /** The name of the file that says which process has locked the folder. */
 export const LOCK = '.lock'
+
+/** No lock file has more bytes. */
+const LARGEST_LOCK = 10_000
 
 /** How long, in milliseconds, a process that has created its lock file may take to write its name into it. */
 const WRITING = 100
@@ -37,7 +42,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
     await takeLock(path)
   } catch (error) {
     lockedHere.delete(realFolder)
-    throw error instanceof StoreError ? error : unusable(folder, error)
+    throw error instanceof StoreError ? error : unusableFolder(folder, error)
   }
   let released = false
   return () => {
@@ -96,7 +101,7 @@ async function refuseIfHeld(path: string): Promise<boolean> {
 /** Returns false when the file exists already. */
 function createLock(path: string): boolean {
   try {
-    writeFileSync(path, ourName(), { flag: 'wx' })
+    writeFileSync(path, ourName(), { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
@@ -111,7 +116,8 @@ function createLock(path: string): boolean {
 
 function readLock(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    const read = readRegularFile(path, LARGEST_LOCK)
+    return typeof read === 'string' ? '' : read.content.toString()
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
@@ -178,15 +184,9 @@ function isRunning({ pid, host, began }: Holder): boolean {
 
 function makeFolder(folder: string): string {
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolders(folder)
     return realpathSync(folder)
   } catch (error) {
-    throw unusable(folder, error)
+    throw unusableFolder(folder, error)
   }
-}
-
-function unusable(folder: string, cause: unknown): StoreError {
-  const code = codeOf(cause)
-  const problem = code === 'EEXIST' || code === 'ENOTDIR' ? 'is not a folder' : `cannot be written to (${code})`
-  return new StoreError('unusable', `${folder} ${problem}`, { cause })
 }

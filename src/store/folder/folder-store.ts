@@ -3,6 +3,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { Low } from 'lowdb'
 import type { Settings } from '../../domain/settings.ts'
+import type { Awaitable } from '../../ground/awaitable.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
 import { Accounts, type AccountsDriver, type AccountsOptions } from '../accounts.ts'
 import { type AccountRecord, encodeAccount } from '../record.ts'
@@ -10,9 +11,11 @@ import type { Store } from '../store.ts'
 import { StoreError } from '../store-error.ts'
 import type { AccountData } from '../stored-account.ts'
 import { AccountFile, type FileAccess } from './account-file.ts'
-import { type Durability, makeFolder } from './atomic-file.ts'
+import { type Durability, syncMade } from './atomic-file.ts'
 import { damagedFile } from './file-format.ts'
 import { LockedFolder } from './locked-folder.ts'
+import { describeExposure, makeFolders, unusableFolder } from './private-folder.ts'
+import { identityOf } from './regular-file.ts'
 import { type WriteFailureListener, WriteFailures } from './write-failures.ts'
 
 /** How many files are written at the same time: each needs a file descriptor, and there may be thousands of accounts. */
@@ -22,7 +25,7 @@ const LEFTOVER = /^\.account[-~].*\.json\.tmp$/
 
 export interface FolderOptions extends AccountsOptions {
   /** Returns what is wrong with an account whose file has the right shape. */
-  validate?(record: AccountRecord): string | undefined
+  validate?(record: AccountRecord): Awaitable<string | undefined>
   /** What an acknowledged change survives; `rename` by default. */
   durability?: Durability | undefined
   /**
@@ -31,6 +34,8 @@ export interface FolderOptions extends AccountsOptions {
    */
   skipDamaged?: ((error: StoreError) => void) | undefined
   writeFailures?: WriteFailureListener | undefined
+  /** Is told of what the user should change, in one sentence. */
+  warn?: ((message: string) => void) | undefined
 }
 
 /**
@@ -43,13 +48,20 @@ export interface FolderOptions extends AccountsOptions {
 export async function openFolderStore(
   directory: string,
   settings: Pick<Settings, 'nameComparison'>,
-  { validate, durability = 'rename', skipDamaged, writeFailures, ...options }: FolderOptions = {},
+  { validate, durability = 'rename', skipDamaged, writeFailures, warn = () => {}, ...options }: FolderOptions = {},
 ): Promise<Store> {
   const folder = resolve(directory)
-  await makeFolder(folder, durability)
-  const lock = await LockedFolder.open(folder, () => accounts.rewrite())
+  const made = makeFor(folder)
+  if (durability === 'fsync') await syncMade(made)
+  const known = new Map<string, string>()
+  const lock = await LockedFolder.open(folder, () => {
+    refuseForeignWrites(folder, known)
+    accounts.rewrite()
+  })
+  const exposure = made.length > 0 ? undefined : describeExposure(folder)
+  if (exposure !== undefined) warn(exposure)
   const failures = new WriteFailures(writeFailures)
-  const access: FileAccess = { settings, durability, lock, failures, semaphore: new Semaphore(MAX_WRITES) }
+  const access: FileAccess = { settings, durability, lock, known, failures, semaphore: new Semaphore(MAX_WRITES) }
   /** The errors of damaged files by name in lower case, because some file systems ignore case. */
   const damaged = new Map<string, StoreError>()
   const driver: AccountsDriver = {
@@ -92,6 +104,28 @@ export async function openFolderStore(
   }
 }
 
+/** Makes the folder. @throws StoreError */
+function makeFor(folder: string): string[] {
+  try {
+    return makeFolders(folder)
+  } catch (error) {
+    throw unusableFolder(folder, error)
+  }
+}
+
+/**
+ * What another process has written while the lock was missing would be lost if it were written over. A file that is not
+ * there any more was deleted together with the folder. @throws StoreError `locked`
+ */
+function refuseForeignWrites(folder: string, known: ReadonlyMap<string, string>): void {
+  for (const [path, identity] of known) {
+    const status = statSync(path, { throwIfNoEntry: false })
+    if (status === undefined || identityOf(status) === identity) continue
+    const reason = `somebody has changed ${path} while the lock of the folder was missing`
+    throw new StoreError('locked', `${folder} is not written to any more, because ${reason}; restart to read it`)
+  }
+}
+
 /** The names of the account files, sorted. Removes what killed processes have left. */
 function listFiles(folder: string): string[] {
   const names = readdirSync(folder)
@@ -104,10 +138,9 @@ async function readAccount(
   access: FileAccess,
   validate: FolderOptions['validate'],
 ): Promise<AccountData | null> {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw damagedFile(path, 'is not a readable file')
   const data = await new AccountFile(path, access).read()
   if (data === null) return null
-  const problem = validate?.(encodeAccount(data.state))
+  const problem = await validate?.(encodeAccount(data.state))
   if (problem !== undefined) throw damagedFile(path, problem)
   const { id } = data.state
   if (fileName(id) !== basename(path)) throw damagedFile(path, `/account/id "${id}" belongs in ${fileName(id)}`)

@@ -1,5 +1,7 @@
+import { type Stats, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { StoreError } from '../store-error.ts'
 import { codeOf } from './error-code.ts'
 import { LOCK, lockFolder } from './folder-lock.ts'
 
@@ -22,23 +24,33 @@ export class LockedFolder {
     this.#lock = lock
   }
 
-  /** `onReplaced` is called when the folder may be another one, which is empty. @throws StoreError */
+  /**
+   * `onReplaced` is called when the folder may be another one, or when another process may have used it while the lock
+   * was missing. It throws where the folder must not be written to. @throws StoreError
+   */
   static async open(folder: string, onReplaced: () => void): Promise<LockedFolder> {
     const release = await lockFolder(folder)
-    return new LockedFolder(folder, onReplaced, release, await identify(folder))
+    return new LockedFolder(folder, onReplaced, release, identityOf(await stat(join(folder, LOCK))))
   }
 
   /** Call it before each change. It rejects while the folder is missing, or locked by another process. */
   async renew(): Promise<void> {
-    const lock = await identify(this.#folder).catch((error) => {
+    const lock = await stat(join(this.#folder, LOCK)).catch((error) => {
       if (codeOf(error) === 'ENOENT') return undefined
       throw error
     })
-    if (lock === this.#lock) return
+    if (lock !== undefined && identityOf(lock) === this.#lock) return
     this.#relocking ??= this.#relock().finally(() => {
       this.#relocking = undefined
     })
     await this.#relocking
+  }
+
+  /** Call it after each change. @throws StoreError `locked` when somebody has removed the lock meanwhile */
+  confirm(): void {
+    const lock = statSync(join(this.#folder, LOCK), { throwIfNoEntry: false })
+    if (lock !== undefined && identityOf(lock) === this.#lock) return
+    throw new StoreError('locked', `the lock of ${this.#folder} was removed while it was written to`)
   }
 
   release(): void {
@@ -50,13 +62,17 @@ export class LockedFolder {
     await stat(this.#folder)
     this.#release()
     this.#release = await lockFolder(this.#folder)
-    this.#lock = await identify(this.#folder)
-    this.#onReplaced()
+    try {
+      this.#lock = identityOf(await stat(join(this.#folder, LOCK)))
+      this.#onReplaced()
+    } catch (error) {
+      this.#release()
+      throw error
+    }
   }
 }
 
 /** Tells one lock file from another: it is written once and never changed. */
-async function identify(folder: string): Promise<string> {
-  const { dev, ino, mtimeMs } = await stat(join(folder, LOCK))
+function identityOf({ dev, ino, mtimeMs }: Stats): string {
   return `${dev} ${ino} ${mtimeMs}`
 }

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Charge } from '../../../src/domain/quotas.ts'
@@ -141,7 +150,7 @@ describe('a folder of accounts', () => {
     ])
     const reason = {
       problem: 'unusable',
-      message: `${path} cannot be written (EISDIR: illegal operation on a directory, open '${obstacle}')`,
+      message: `${path} cannot be written (EISDIR: illegal operation on a directory, unlink '${obstacle}')`,
     }
     expect(outcomes).toMatchObject([
       { status: 'rejected', reason },
@@ -295,6 +304,51 @@ describe('a folder of accounts', () => {
       '/account/groups/0/domains/1 "c.example" is not monitored',
     ],
     [
+      'has a member twice',
+      edited('"b.example","a.example"', '"b.example","b.example"'),
+      '/account/groups/0/domains/1 "b.example" appears twice',
+    ],
+    [
+      'has a removed domain twice',
+      edited('"formerDomains":[', '"formerDomains":[{"name":"old.example","nature":{}},'),
+      '/account/formerDomains/1/name "old.example" appears twice',
+    ],
+    [
+      'has a key twice',
+      edited('"keys":[', '"keys":[{"id":"key_2","hash":"k1","createdAt":5,"disabled":false},'),
+      '/account/keys/1/hash "k1" appears twice',
+    ],
+    [
+      'has a fault rule twice',
+      edited('"faults":[', '"faults":[{"id":"fault_1","createdAt":6,"rule":{}},'),
+      '/account/faults/1/id "fault_1" appears twice',
+    ],
+    [
+      'has more fault rules than were created',
+      edited('"faultsCreated":1', '"faultsCreated":0'),
+      '/account/faults/0/id "fault_1" is none of the ids fault_1 to fault_0 (/account/faultsCreated)',
+    ],
+    [
+      'has a fault rule that acted more often than it matched',
+      edited('"matched":4', '"matched":3'),
+      '/tallies/fault_1/hits is 4, which is more than the 3 that matched',
+    ],
+    [
+      'says that it was made of nothing',
+      edited('"fixture":"empty"', '"fixture":7'),
+      '/account/origin/fixture is 7 but must be of type string or object',
+    ],
+    [
+      'has a time that does not exist',
+      edited('"createdAt":5', '"createdAt":1e300'),
+      '/account/keys/0/createdAt is 1e+300 but must be at most 8640000000000000',
+    ],
+    [
+      'is nested deeply',
+      edited('"quotas":{', `"quotas":{"x":${'['.repeat(50_000)}${']'.repeat(50_000)},`),
+      expect.stringContaining('/quotas/x is '),
+    ],
+    [
       'is a copy of another',
       edited('"id":"acme"', '"id":"other"'),
       '/account/id "other" belongs in account-other.json',
@@ -306,7 +360,7 @@ describe('a folder of accounts', () => {
     await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
       name: 'StoreError',
       problem: 'damaged',
-      message: `${path}: ${problem}`,
+      message: typeof problem === 'string' ? `${path}: ${problem}` : problem,
     })
     expect(readdirSync(folder)).toEqual(['account-acme.json'])
     expect(readFileSync(path, 'utf8')).toBe(content)
@@ -328,13 +382,33 @@ describe('a folder of accounts', () => {
     ['a folder', (path) => mkdirSync(path)],
     ['a pipe', (path) => execFileSync('mkfifo', [path])],
     ['a link to nowhere', (path) => symlinkSync('nowhere', path)],
+    [
+      'a link to a file',
+      (path) => {
+        writeFileSync(`${path}.bak`, fullFile)
+        symlinkSync(`${path}.bak`, path)
+      },
+    ],
+    ['a device', (path) => symlinkSync('/dev/zero', path)],
   ])('is not opened when what should be a file is %s', async (_, make) => {
     const folder = temporaryFolder()
     const path = join(folder, 'account-acme.json')
     make(path)
     await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
       problem: 'damaged',
-      message: `${path}: is not a readable file`,
+      message: `${path}: is not a regular file`,
+    })
+  })
+
+  it('is not opened when a file is larger than any account, which is known before it is read', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'account-acme.json')
+    writeFileSync(path, '{')
+    // Takes no space on the disk; reading it would take a gigabyte of memory.
+    truncateSync(path, 2 ** 30)
+    await expect(openFolderStore(folder, SETTINGS)).rejects.toMatchObject({
+      problem: 'damaged',
+      message: `${path}: has more than 256 MiB, which is the most that an account may have`,
     })
   })
 

@@ -31,10 +31,12 @@ export function observeFiles(files: typeof fs, disk: ObservedDisk): Partial<type
   }
   return {
     ...files,
-    open: ((path: string, flags: string, done: Done) => {
+    open: ((path: string, flags: string, ...rest: [mode: number, done: Done] | [done: Done]) => {
+      const done = rest.at(-1) as Done
+      const mode = rest.length === 2 ? rest[0] : undefined
       const error = failureOf('open', path, disk)
       if (error !== undefined) return done(error)
-      files.open(path, flags, (failure, file) => {
+      files.open(path, flags, mode, (failure, file) => {
         if (failure === null) paths.set(file, path)
         done(failure, file)
       })

@@ -1,0 +1,72 @@
+import type { FaultTally } from '../../domain/faults.ts'
+import { pointTo } from '../../ground/json.ts'
+import { show } from '../../ground/show.ts'
+import type { AccountRecord } from '../record.ts'
+
+/** What is checked of a file of the right shape. */
+interface Linked {
+  account: AccountRecord
+  tallies: Readonly<Record<string, FaultTally>>
+}
+
+/**
+ * Where parts of a file contradict each other, which no schema can say: a JSON pointer and the rest of a sentence;
+ * `undefined` where they agree.
+ */
+export function findBrokenLink({ account, tallies }: Linked): string | undefined {
+  const { domains, formerDomains = [], groups, keys, faults } = account
+  return (
+    repeatedIn('/account/domains', 'name', domains) ??
+    repeatedIn('/account/formerDomains', 'name', formerDomains) ??
+    repeatedIn('/account/groups', 'id', groups) ??
+    strangerIn(account) ??
+    repeatedIn('/account/keys', 'hash', keys) ??
+    repeatedIn('/account/faults', 'id', faults) ??
+    wrongOrdinalIn(account) ??
+    wrongTallyIn(tallies)
+  )
+}
+
+function repeatedIn<Field extends string>(
+  pointer: string,
+  field: Field,
+  items: readonly Readonly<Record<Field, string>>[],
+): string | undefined {
+  const known = new Set<string>()
+  for (const [index, { [field]: value }] of items.entries()) {
+    if (known.has(value)) return `${pointer}/${index}/${field} ${show(value)} appears twice`
+    known.add(value)
+  }
+  return undefined
+}
+
+function strangerIn({ domains, groups }: AccountRecord): string | undefined {
+  if (groups.length === 0) return undefined
+  const names = new Set(domains.map(({ name }) => name))
+  for (const [index, { domains: members }] of groups.entries()) {
+    const stranger = members.findIndex((member) => !names.has(member))
+    if (stranger >= 0) return `/account/groups/${index}/domains/${stranger} ${show(members[stranger])} is not monitored`
+    const known = new Set<string>()
+    const repeated = members.findIndex((member) => known.size === known.add(member).size)
+    if (repeated >= 0) return `/account/groups/${index}/domains/${repeated} ${show(members[repeated])} appears twice`
+  }
+  return undefined
+}
+
+/** Ids of fault rules are given in turn, so that none is given twice. */
+function wrongOrdinalIn({ faults, faultsCreated }: AccountRecord): string | undefined {
+  for (const [index, { id }] of faults.entries()) {
+    const ordinal = Number(/^fault_([1-9]\d*)$/.exec(id)?.[1] ?? Number.NaN)
+    if (ordinal <= faultsCreated) continue
+    return `/account/faults/${index}/id ${show(id)} is none of the ids fault_1 to fault_${faultsCreated} (/account/faultsCreated)`
+  }
+  return undefined
+}
+
+function wrongTallyIn(tallies: Linked['tallies']): string | undefined {
+  for (const [id, { matched, hits }] of Object.entries(tallies)) {
+    if (hits > matched)
+      return `${pointTo('/tallies', id)}/hits is ${hits}, which is more than the ${matched} that matched`
+  }
+  return undefined
+}
