@@ -94,13 +94,18 @@ function readSource(path: string, file: string): string {
   }
 }
 
+/** Where a value violates the schema of fixtures. */
+export async function findFixtureViolation(fixture: unknown): Promise<Violation | undefined> {
+  // Read once, so that it is also compiled only once, which costs more than all the rest of a start.
+  fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
+  return findViolationInTurns(await fixtureSchema, fixture)
+}
+
 async function checkFixture(fixture: unknown, file: string): Promise<LoadedFixture> {
   // Before anything is done with the keys.
   const keys = isObject(fixture) ? fixture['keys'] : undefined
   if (Array.isArray(keys) && keys.length > KEYS_PER_ACCOUNT) throw new TooManyKeysError({ file }, keys.length)
-  // Read once, so that it is also compiled only once, which costs more than all the rest of a start.
-  fixtureSchema ??= readFile(`${FOLDER}fixture.schema.json`, 'utf8').then((text) => JSON.parse(text) as object)
-  const violation = await findViolationInTurns(await fixtureSchema, fixture)
+  const violation = await findFixtureViolation(fixture)
   if (violation) throw new FixtureError(file, violation.pointer, `The value ${violation.reason}.`)
   return { ...(fixture as Fixture), file }
 }

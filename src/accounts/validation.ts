@@ -22,6 +22,8 @@ export interface Contradiction {
 
 /** The last time that JavaScript can represent, in milliseconds. */
 const LAST_TIME = 8.64e15
+/** SHA-256 in hex. */
+const HASH = /^[0-9a-f]{64}$/
 
 /**
  * The operations whose responses contain the parts of an account. Their validators are compiled already, and the parts
@@ -49,12 +51,25 @@ export function findContradiction(account: AccountRecord, contract: Contract, re
     return { pointer: '/plan', reason: `${show(account.plan)} must be one of ${order.join(', ')} (setting plans)` }
   }
   return (
+    contradictionInKeys(account) ??
     contradictionInDomains(account, contract) ??
     contradictionInPins(account, contract, now) ??
     contradictionInGroups(account, contract) ??
     // All other fields of DMARC records are computed, hence valid unless an overlay has changed their schema.
     (contract.document.validated ? undefined : contradictionInRecords(account, contract, now))
   )
+}
+
+function contradictionInKeys({ keys, origin }: AccountRecord): Contradiction | undefined {
+  const places = [
+    { key: origin.key, pointer: '/origin/key' },
+    ...keys.map((key, index) => ({ key, pointer: `/keys/${index}` })),
+  ]
+  for (const { key, pointer } of places) {
+    if (!HASH.test(key.hash)) return { pointer: `${pointer}/hash`, reason: `${show(key.hash)} is no SHA-256 in hex` }
+    if (key.id === '') return { pointer: `${pointer}/id`, reason: 'is empty' }
+  }
+  return undefined
 }
 
 function contradictionInDomains(

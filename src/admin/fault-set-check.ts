@@ -1,27 +1,48 @@
 import type { Contract } from '../contract/contract.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
-import { pointTo } from '../ground/json.ts'
+import { isDeeperThan, pointTo } from '../ground/json.ts'
 import { loadControlApi, readLimits } from './document.ts'
 import { checkFaultRule } from './fault-rule-check.ts'
 import { FaultSetError, type FaultSetFile } from './fault-sets.ts'
 
-/**
- * A function that checks the fault sets of a file in the same way as rules that come over HTTP.
- * @throws FaultSetError with the place of the first rule that is refused
- */
-export async function createSetCheck(contract: Contract): Promise<(path: string, sets: FaultSetFile) => void> {
+/** Why a rule of a file is refused: a JSON pointer into the rule, and a sentence. */
+export interface RuleProblem {
+  pointer: string
+  message: string
+}
+
+/** A function that checks a rule of a file in the same way as one that comes over HTTP. `place` is a JSON pointer to it. */
+export async function createRuleCheck(
+  contract: Contract,
+): Promise<(rule: FaultRule, place: string) => RuleProblem | undefined> {
   const api = await loadControlApi()
-  const { answerLimit, faultsPerAccount } = readLimits(api)
+  const { answerLimit, nestingLimit } = readLimits(api)
   const operation = api.operations.find(({ id }) => id === 'addFault')
   if (operation === undefined) throw new Error('The control plane has no operation addFault.')
 
   function findProblem(rule: FaultRule): Problem<string> | undefined {
+    if (isDeeperThan(nestingLimit, rule)) return { code: 'invalid_value', reason: 'too-deep', field: '' }
     const [misshapen] = operation?.checkBody(rule) ?? []
     return misshapen ?? checkFaultRule(rule, contract, answerLimit)?.problems[0]
   }
 
-  return function check(path, sets) {
+  return function check(rule, place) {
+    const problem = findProblem(rule)
+    if (problem === undefined) return undefined
+    const pointer = place + (problem.field ?? '')
+    return { pointer, message: api.catalogue.answer({ ...problem, field: pointer }).message }
+  }
+}
+
+/**
+ * A function that checks the fault sets of a file. @throws FaultSetError with the place of the first rule that is refused
+ */
+export async function createSetCheck(contract: Contract): Promise<(path: string, sets: FaultSetFile) => void> {
+  const { faultsPerAccount } = readLimits(await loadControlApi())
+  const check = await createRuleCheck(contract)
+
+  return function checkSets(path, sets) {
     for (const [name, { rules }] of Object.entries(sets)) {
       const place = `${pointTo('', name)}/rules`
       if (rules.length > faultsPerAccount) {
@@ -30,10 +51,8 @@ export async function createSetCheck(contract: Contract): Promise<(path: string,
         )
       }
       for (const [index, rule] of rules.entries()) {
-        const problem = findProblem(rule)
-        if (problem === undefined) continue
-        const field = `${place}/${index}${problem.field ?? ''}`
-        throw new FaultSetError(`${path}#${field}: ${api.catalogue.answer({ ...problem, field }).message}`)
+        const problem = check(rule, `${place}/${index}`)
+        if (problem !== undefined) throw new FaultSetError(`${path}#${problem.pointer}: ${problem.message}`)
       }
     }
   }

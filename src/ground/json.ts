@@ -33,6 +33,15 @@ export function writeJson(value: unknown): string | undefined {
   }
 }
 
+/** Whether arrays and objects are nested in more than so many levels. Not recursive, because that could overflow the stack. */
+export function isDeeperThan(limit: number, value: unknown): boolean {
+  let level = [value]
+  for (let depth = 0; depth <= limit && level.length > 0; depth++) {
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []))
+  }
+  return level.length > 0
+}
+
 /** Appends one step to a JSON pointer (RFC 6901). */
 export function pointTo(pointer: string, step: string | number): string {
   return `${pointer}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`

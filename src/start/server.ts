@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { loadFixture } from '../accounts/fixture.ts'
 import { establishedKey, secretsOf } from '../accounts/fixture-keys.ts'
-import { validateAccount } from '../accounts/validation.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
@@ -258,13 +257,17 @@ async function openStore(
   budget: MemoryBudget,
 ): Promise<Store> {
   if (data === undefined) return openMemoryStore({ clock, budget })
-  const { openFolderStore } = await import('../store/folder/folder-store.ts')
+  const [{ openFolderStore }, { createKeptCheck }] = await Promise.all([
+    import('../store/folder/folder-store.ts'),
+    import('./kept-accounts.ts'),
+  ])
   return openFolderStore(data, contract.settings, {
-    validate: (record) => validateAccount(record, contract, clock()),
+    validate: createKeptCheck(contract, clock),
     durability,
     clock,
     budget,
     skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
+    warn: (message) => log.warn({}, message),
     writeFailures: {
       began: (err) => log.error({ err }, 'Changes are refused, because they cannot be written.'),
       ended: () => log.info({}, 'Changes can be written again.'),

@@ -94,6 +94,7 @@ it.each<[how: string, leave: (connection: Connection) => void]>([
     const connection = await Connection.open(service)
     const held = requestBytes({ target: '/api/v1/domains', headers: [AUTHORIZED, ['Prefer', 'delay=60000']] })
     await connection.write(Buffer.concat([held, ...Array(50).fill(requestBytes({ target: '/api/v1/domains' }))]))
+    for (let turns = 0; turns < 20; turns++) await setImmediate()
     leave(connection)
     await connection.closed
     let seconds = 0

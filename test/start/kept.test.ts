@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { FaultRule } from '../../src/domain/faults.ts'
 import { type ServerOptions, startUnderstudy } from '../../src/index.ts'
 import type { AccountRecord } from '../../src/store/record.ts'
 import { StoreError } from '../../src/store/store-error.ts'
@@ -35,6 +36,10 @@ function overlay(actions: string): string {
   const file = join(temporaryFolder(), 'overlay.yaml')
   writeFileSync(file, `overlay: 1.0.0\ninfo: { title: t, version: '1' }\nactions:\n${actions}`)
   return file
+}
+
+function addFault(account: Writable<AccountRecord>, rule: FaultRule): void {
+  Object.assign(account, { faults: [{ id: 'fault_1', createdAt: 0, rule }], faultsCreated: 1 })
 }
 
 function first<Item>([item]: Item[]): Item {
@@ -77,6 +82,46 @@ describe('a kept account that the contract does not admit is refused at the star
       'a published policy that there is not',
       (account) => Object.assign(first(account.domains), { policy: { p: 'perhaps' } }),
       /: \/account\/domains\/0\/policy\/p is "perhaps" but must be one of/,
+    ],
+    [
+      'a fault rule of a kind that there is not',
+      (account) => addFault(account, { connection: 'melt' }),
+      /: \/account\/faults\/0\/rule\/connection is refused: .*melt/,
+    ],
+    [
+      'a fault rule for an operation that there is not',
+      (account) => addFault(account, { delay_ms: 1, match: { operation: 'listDmarcs' } }),
+      /: \/account\/faults\/0\/rule\/match\/operation is refused: .*listDmarc/,
+    ],
+    [
+      'a fault rule whose body is nested deeply',
+      (account) => addFault(account, { respond: { status: 200, body: JSON.parse('['.repeat(999) + ']'.repeat(999)) } }),
+      /: \/account\/faults\/0\/rule is refused: .* is nested too deeply to be written\.$/,
+    ],
+    [
+      'a first fault rule that there is not',
+      (account) => Object.assign(account.origin, { faults: [{ rule: { corrupt: 'all' } }] }),
+      /: \/account\/origin\/faults\/0\/rule\/corrupt is refused: /,
+    ],
+    [
+      'a fixture that there is not',
+      (account) => Object.assign(account.origin, { fixture: 'dmeo' }),
+      /: \/account\/origin\/fixture "dmeo" must be one of demo, empty, edge-cases, agency, or a fixture$/,
+    ],
+    [
+      'a fixture that is none',
+      (account) => Object.assign(account.origin, { fixture: { domains: 'all' } }),
+      /: \/account\/origin\/fixture\/domains is "all" but must be of type array$/,
+    ],
+    [
+      'a beginning that is no time',
+      (account) => Object.assign(account.origin, { now: 'yesterday' }),
+      /: \/account\/origin\/now "yesterday" is no instant$/,
+    ],
+    [
+      'a key whose hash is none',
+      (account) => Object.assign(first(account.keys), { hash: 'abc' }),
+      /: \/account\/keys\/0\/hash "abc" is no SHA-256 in hex$/,
     ],
     [
       'a removed domain that published a policy that there is not',

@@ -1,0 +1,68 @@
+import { FIXTURE_NAMES, findFixtureViolation } from '../accounts/fixture.ts'
+import { validateAccount } from '../accounts/validation.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { AccountOrigin } from '../domain/account.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import { isInstant } from '../domain/iso-8601.ts'
+import type { Awaitable } from '../ground/awaitable.ts'
+import type { Clock } from '../ground/clock.ts'
+import { isDeeperThan } from '../ground/json.ts'
+import { show } from '../ground/show.ts'
+import type { AccountRecord } from '../store/record.ts'
+
+type RuleCheck = Awaited<ReturnType<typeof import('../admin/fault-set-check.ts')['createRuleCheck']>>
+
+/** No fixture nests its values deeper; the schema has no place for it. */
+const FIXTURE_DEPTH = 20
+
+/**
+ * A function that says why an account of the data folder cannot be served: what the account is now, and what it was made
+ * from, because a reset makes it again. The text begins with a JSON pointer into the file.
+ */
+export function createKeptCheck(
+  contract: Contract,
+  clock: Clock,
+): (record: AccountRecord) => Awaitable<string | undefined> {
+  let ruleCheck: Promise<RuleCheck> | undefined
+
+  return function check(record) {
+    const problem = validateAccount(record, contract, clock()) ?? validateOrigin(record.origin)
+    if (problem !== undefined) return problem
+    const { faults, origin } = record
+    const needsRules = faults.length > 0 || origin.faults !== undefined
+    return needsRules || typeof origin.fixture !== 'string' ? checkSchemas(record) : undefined
+  }
+
+  /** Those of other documents, which are loaded only where an account needs them. */
+  async function checkSchemas({ faults, origin }: AccountRecord): Promise<string | undefined> {
+    return (
+      (await findRuleProblem(faults, '/account/faults')) ??
+      (await findRuleProblem(origin.faults ?? [], '/account/origin/faults')) ??
+      (await findFixtureProblem(origin.fixture, '/account/origin/fixture'))
+    )
+  }
+
+  async function findRuleProblem(faults: readonly { rule: FaultRule }[], place: string): Promise<string | undefined> {
+    if (faults.length === 0) return undefined
+    ruleCheck ??= import('../admin/fault-set-check.ts').then(({ createRuleCheck }) => createRuleCheck(contract))
+    const checkRule = await ruleCheck
+    for (const [index, { rule }] of faults.entries()) {
+      const problem = checkRule(rule, `${place}/${index}/rule`)
+      if (problem !== undefined) return `${problem.pointer} is refused: ${problem.message}`
+    }
+    return undefined
+  }
+}
+
+function validateOrigin({ fixture, now }: AccountOrigin): string | undefined {
+  if (now !== undefined && !isInstant(now)) return `/account/origin/now ${show(now)} is no instant`
+  if (typeof fixture !== 'string' || FIXTURE_NAMES.some((name) => name === fixture)) return undefined
+  return `/account/origin/fixture ${show(fixture)} must be one of ${FIXTURE_NAMES.join(', ')}, or a fixture`
+}
+
+async function findFixtureProblem(fixture: AccountOrigin['fixture'], place: string): Promise<string | undefined> {
+  if (typeof fixture === 'string') return undefined
+  if (isDeeperThan(FIXTURE_DEPTH, fixture)) return `${place} is nested too deeply`
+  const violation = await findFixtureViolation(fixture)
+  return violation && `${place}${violation.pointer} ${violation.reason}`
+}
