@@ -34,7 +34,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   'node-test.ts': ['node:test'],
   'prepare.ts': ['node:fs/promises', 'node:path'],
   cli: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:os', 'node:util', 'js-yaml', 'pino'],
-  start: ['node:events', 'node:http'],
+  start: ['node:events', 'node:fs', 'node:http'],
   service: ['node:http', 'node:net'],
   admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],
   faults: ['node:http', 'node:net'],

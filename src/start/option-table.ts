@@ -156,6 +156,12 @@ export const SERVER_OPTIONS = {
     defaultText: 'as much as the memory of the machine and the heap of Node.js permit',
     flagHelp: 'Memory that accounts, snapshots and the journal may take. What would exceed it is refused with 507.',
   },
+  maxConnections: {
+    kind: wholeNumber(1, 1_000_000),
+    help: 'How many connections there may be at the same time. One more is answered 500 and closed, but the control plane answers this machine.',
+    default: 10_000,
+    defaultText: '10000, or fewer where the process may not open as many files',
+  },
   journal: {
     kind: wholeNumber(0, 1_000_000),
     help: 'How many requests of each account are remembered; 0 for none.',

@@ -57,6 +57,11 @@ export interface ServerOptions {
    * Default: as much as the memory of the machine and the heap of Node.js permit.
    */
   maxMemory?: number | undefined
+  /**
+   * How many connections there may be at the same time. One more is answered 500 and closed, but the control plane
+   * answers this machine. Default: 10000, or fewer where the process may not open as many files.
+   */
+  maxConnections?: number | undefined
   /** How many requests of each account are remembered; 0 for none. Default: 1000. */
   journal?: number | undefined
   /**

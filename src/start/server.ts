@@ -18,6 +18,7 @@ import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { deriveKey, hasDerivedKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
+import { createCrowdedReply } from '../http/engine/crowded.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
 import { createHostCheck, isLoopback } from '../http/hosts.ts'
@@ -35,6 +36,7 @@ import { openMemoryStore } from '../store/memory.ts'
 import { MemoryBudget } from '../store/memory-budget.ts'
 import type { Store } from '../store/store.ts'
 import { allowedOrigins, corsFor } from './allowed-origins.ts'
+import { findPossibleConnections } from './connection-limit.ts'
 import { divideMemory } from './memory.ts'
 import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
@@ -172,9 +174,24 @@ export async function startServer(
         ? beside(request, response)
         : service(request, response)
     }
+    const refuseCrowded = createCrowdedReply(contract, seed)
+    const limit = Math.min(options.maxConnections, findPossibleConnections())
+    if (given.maxConnections !== undefined && limit < options.maxConnections) {
+      log.warn({}, `The system lets the process have ${limit} connections, not ${options.maxConnections}.`)
+    }
     const server = createHttpServer(
       dispatch,
       createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, verdict, clock })),
+      {
+        limit,
+        // Who finds out what goes on, and ends it, must get in.
+        refuse: (request, response) =>
+          beside !== undefined && isAdminTarget(request.url ?? '') && isOfThisMachine(request)
+            ? beside(request, response)
+            : refuseCrowded(request, response),
+        began: () => log.warn({ limit }, 'There are as many connections as there may be; others are refused.'),
+        ended: (refused) => log.info({ refused }, 'There is room for connections again.'),
+      },
     )
     const origin = await listen(server, options.port, host)
     Object.assign(urls, { baseUrl: origin + contract.basePath, adminUrl: origin + ADMIN_PATH })
@@ -235,6 +252,11 @@ function createExplainer({
 /** Whether somebody looks at the server itself, which the service knows nothing of. */
 function isRoot({ method, url = '' }: IncomingMessage): boolean {
   return (url === '/' || url.startsWith('/?')) && (method === 'GET' || method === 'HEAD')
+}
+
+/** Whether the client runs on this machine. */
+function isOfThisMachine({ socket: { remoteAddress = '' } }: IncomingMessage): boolean {
+  return isLoopback(remoteAddress.replace(/^::ffff:/, ''))
 }
 
 function isAdminTarget(url: string): boolean {

@@ -77,6 +77,7 @@ describe('an option that is not given', () => {
       adminToken: nothing,
       maxAccounts: 10_000,
       sandboxIdle: '1h',
+      maxConnections: 10_000,
       journal: 1000,
       sandboxKeys: true,
       prefer: true,

@@ -46,6 +46,8 @@ const connections = new WeakMap<Socket, Connection>()
 
 /** What is known of a connection. It keeps one client from using up what belongs to all. */
 export class Connection {
+  /** Whether it is one more than there may be. Each of its requests is refused, and it is closed. */
+  isSurplus = false
   readonly #socket: Socket
   readonly #limits: ConnectionLimits
   /** How many requests have come in and are not answered yet. */
@@ -99,6 +101,11 @@ export class Connection {
   /** Whether everything that still comes in is ignored, because its response was the last one. */
   get lingers(): boolean {
     return this.#lingering !== undefined
+  }
+
+  /** Whether a request has come in. */
+  get isUsed(): boolean {
+    return this.#latest !== undefined
   }
 
   /** Takes note of a request that has come in. */

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
+import { Crowd, type CrowdOptions } from './crowd.ts'
 import { createApplication } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
@@ -23,8 +24,10 @@ const STOP_PATIENCE = 1500
 export function createHttpServer(
   handle: RequestHandler,
   refuseMalformed: (error: NodeJS.ErrnoException, socket: Socket) => void,
+  crowdOptions: CrowdOptions,
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Server {
+  const crowd = new Crowd(crowdOptions)
   const app = createApplication(queue, (request, socket) => Connection.of(socket).finish(request))
   const unused = new Set<Socket>()
   let arrived: [IncomingMessage, ServerResponse][] = []
@@ -39,8 +42,15 @@ export function createHttpServer(
     const batch = arrived
     arrived = []
     postTogether(() => {
-      for (const [request, response] of batch) Connection.of(request.socket).take(request, response, handle)
+      for (const [request, response] of batch) {
+        const connection = Connection.of(request.socket)
+        connection.take(request, response, connection.isSurplus ? refuseSurplus : handle)
+      }
     })
+  }
+  function refuseSurplus(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+    response.shouldKeepAlive = false
+    return crowdOptions.refuse(request, response)
   }
   function listener(request: IncomingMessage, response: ServerResponse): void {
     unused.delete(request.socket)
@@ -48,23 +58,16 @@ export function createHttpServer(
   }
   const server = createServer({ ...TIMEOUTS, requireHostHeader: false, ...app.classes }, listener)
   unusedSockets.set(server, unused)
-  const connections = new Set<Connection>()
   server.on('connection', (socket) => {
-    const connection = Connection.of(socket, limits)
+    if (crowd.admit(socket, limits) === undefined) return
     unused.add(socket)
-    connections.add(connection)
     // A client may send a request and close its side at once. Its request is handled before Node closes our side as well.
     socket.prependListener('end', handleAll)
-    socket.once('close', () => {
-      unused.delete(socket)
-      connections.delete(connection)
-    })
+    socket.once('close', () => unused.delete(socket))
   })
   server.once('listening', () => {
     // The timeout of Node would be set and cleared with each request, which takes 2 % of a small one.
-    const looking = setInterval(() => {
-      for (const connection of connections) connection.look()
-    }, limits.look)
+    const looking = setInterval(() => crowd.look(), limits.look)
     looking.unref()
     server.once('close', () => clearInterval(looking))
   })

@@ -13,9 +13,14 @@ export type ExpressRequest = IncomingMessage & Partial<Arrival> & { app?: { enab
 export const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 export const POST = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n'
 
+const NO_CROWD = { limit: Number.POSITIVE_INFINITY, refuse: () => {}, began: () => {}, ended: () => {} }
+
 /** A connection to a server that has this handler, until the test is over. */
 export async function open(handle: RequestHandler, limits: Partial<ConnectionLimits> = {}): Promise<Socket> {
-  const server = createHttpServer(handle, (_, socket) => socket.destroy(), { ...CONNECTION_LIMITS, ...limits })
+  const server = createHttpServer(handle, (_, socket) => socket.destroy(), NO_CROWD, {
+    ...CONNECTION_LIMITS,
+    ...limits,
+  })
   const origin = await listen(server, 0, '127.0.0.1')
   onTestFinished(() => closeServer(server))
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
