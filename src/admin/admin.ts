@@ -10,6 +10,7 @@ import { Turns } from '../ground/turns.ts'
 import { runInTurns } from '../ground/work.ts'
 import { type BodyReader, type BodySettings, createBodyReader } from '../http/body.ts'
 import { errorEnvelope } from '../http/envelope.ts'
+import { isHostMalformed } from '../http/host-field.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
@@ -133,7 +134,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     { control, bodies, route }: Routing,
   ): Promise<void> {
     const { path, query } = readTarget(request.url ?? '')
-    const rejected = isOpen(path, deps.token !== undefined) ? undefined : guard(request)
+    const rejected = isOpen(path, deps.token !== undefined) ? undefined : (guard(request) ?? refuseHost(request))
     if (rejected) return sendAnswer(request, response, answerRefusal(control, undefined, rejected))
     const routed = route(request.method ?? '', path === ADMIN_PATH ? `${ADMIN_PATH}/` : path)
     if (!routed.ok) {
@@ -211,6 +212,10 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
 function isOpen(path: string, hasToken: boolean): boolean {
   const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
   return path === `${ADMIN_PATH}/health` || (hasToken && isDashboard)
+}
+
+function refuseHost(request: IncomingMessage): AdminRefusal | undefined {
+  return isHostMalformed(request) ? refuse({ code: 'invalid_request_body', reason: 'malformed' }) : undefined
 }
 
 /** Reads the body of a request; or why it is not read, where there is no room for it. */

@@ -14,6 +14,7 @@ import { elapsed } from '../ground/clock.ts'
 import { createBodyReader } from '../http/body.ts'
 import { contentOf } from '../http/content.ts'
 import { type Cors, isPreflight } from '../http/cors.ts'
+import { isHostMalformed } from '../http/host-field.ts'
 import type { HostCheck } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
@@ -133,7 +134,7 @@ export function createPipeline(
     const { path, query: text } = splitTarget(request.url ?? '')
     const query = readQuery(text)
     // RFC 9112 §3.2. Node would refuse it as well, but without the envelope.
-    const isMalformed = request.headers.host === undefined && request.httpVersion === '1.1'
+    const isMalformed = isHostMalformed(request)
     const isMisled = !deps.namesUs(request)
     const found = isMalformed ? MALFORMED : isMisled ? MISLED : findRoute(request.method ?? '', path)
     const needsNoKey = isMalformed || isMisled || settings.routing === 'before-key'

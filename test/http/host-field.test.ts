@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { API_KEY, startService } from '../support/service.ts'
+import { AUTHORIZED, bodyOf, codeOf, readResponses } from '../support/wire.ts'
+
+const [NAME, KEY] = AUTHORIZED
+const requestTo = (target: string, hosts: readonly string[], version = '1.1') =>
+  [`GET ${target} HTTP/${version}`, ...hosts, `${NAME}: ${KEY}`, 'Connection: close', '', ''].join('\r\n')
+
+const MALFORMED: [what: string, hosts: string[]][] = [
+  ['no Host', []],
+  ['two of them', ['Host: localhost', 'Host: localhost']],
+  ['two of them in other case', ['Host: localhost', 'hOST: other.example']],
+  ['two of them with another between', ['Host: localhost', 'Accept: */*', 'host: other.example']],
+  ['a path in it', ['Host: localhost/x']],
+  ['a space in it', ['Host: local host']],
+  ['user information in it', ['Host: me@localhost']],
+  ['a port that is no number', ['Host: localhost:http']],
+  ['two names in it', ['Host: localhost, other.example:80 ']],
+  ['half of an address in it', ['Host: [::1']],
+  ['a broken escape in it', ['Host: local%zzhost']],
+]
+
+describe('A request with', () => {
+  it.each(MALFORMED)('%s is refused with 400, on both planes', async (_, hosts) => {
+    const service = await startService()
+    const target = '/api/v1/domains'
+    const [response] = readResponses(await service.sendRaw(requestTo(target, hosts)))
+    if (response === undefined) throw new Error('There is no response.')
+    expect([response.status, codeOf(response)]).toEqual([400, 'invalid_request_body'])
+    // Where no token protects the control plane, its guard refuses a Host that is not this machine's before that.
+    const guarded = await startService({ adminToken: API_KEY })
+    for (const below of ['/accounts', '/nothing']) {
+      const [refusal] = readResponses(await guarded.sendRaw(requestTo(`/__admin${below}`, hosts)))
+      expect([refusal?.status, refusal && codeOf(refusal)]).toEqual([400, 'invalid_request_body'])
+      expect(refusal && bodyOf(refusal)?.error?.message).toBe('The request is not valid HTTP.')
+    }
+  })
+
+  it('two of them is refused in HTTP/1.0 too, where none is needed', async () => {
+    const service = await startService()
+    const statuses: (number | undefined)[] = []
+    for (const hosts of [['Host: a', 'Host: b'], []]) {
+      const [response] = readResponses(await service.sendRaw(requestTo('/api/v1/domains', hosts, '1.0')))
+      statuses.push(response?.status)
+    }
+    expect(statuses).toEqual([400, 200])
+  })
+
+  it.each(['localhost', 'LOCALHOST:80', '127.0.0.1', '[::1]', '[::1]:4010', 'localhost:'])(
+    'Host: %s is served',
+    async (host) => {
+      const service = await startService()
+      const [response] = readResponses(await service.sendRaw(requestTo('/api/v1/domains', [`Host: ${host}`])))
+      expect(response?.status).toBe(200)
+    },
+  )
+})
