@@ -10,6 +10,10 @@ import { startForCommand } from './start.ts'
 /** Options that say what a new account is like. */
 const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
 
+/** What is lost when the program is ended while it saves. */
+const UNSAVED =
+  'dmarc-understudy: ended before everything was saved: what requests have counted since (quotas, fault hits) is lost; every change that was answered is kept'
+
 export const serve: Command = {
   options: COMMAND_LINE_OPTIONS,
 
@@ -46,6 +50,7 @@ export const serve: Command = {
     }
     terminal.print(greeting(service, values))
     await stopped
+    if (values.data !== undefined) terminal.endAtNextSignal(UNSAVED)
     readyFile?.remove()
     await service.stop()
     await close()

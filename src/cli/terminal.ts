@@ -15,6 +15,8 @@ export interface Terminal {
   openLog(level: LogLevel, format?: LogFormat): Promise<{ log: Log; close(): Promise<void> }>
   /** Resolves when the program is told to stop. */
   untilStopped(): Promise<void>
+  /** From now on, the next signal to stop ends the program at once, after it has said this on standard error. */
+  endAtNextSignal(say: string): void
   /** Resolves when the program that started this one has ended. */
   untilParentEnded(): Promise<void>
 }
@@ -34,18 +36,29 @@ export function openProcessTerminal(): Terminal {
     printError: (line) => console.error(line),
     openLog,
     untilStopped: untilSignal,
+    endAtNextSignal,
     untilParentEnded,
   }
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once, as it would without us. */
 function untilSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    const signals = ['SIGINT', 'SIGTERM'] as const
-    function stop(): void {
-      for (const signal of signals) process.off(signal, stop)
-      resolve()
-    }
-    for (const signal of signals) process.on(signal, stop)
+  return new Promise((resolve) => onSignal(() => resolve()))
+}
+
+function endAtNextSignal(say: string): void {
+  onSignal((signal) => {
+    console.error(say)
+    process.kill(process.pid, signal)
   })
+}
+
+function onSignal(act: (signal: NodeJS.Signals) => void): void {
+  function stop(signal: NodeJS.Signals): void {
+    for (const each of SIGNALS) process.off(each, stop)
+    act(signal)
+  }
+  for (const signal of SIGNALS) process.on(signal, stop)
 }

@@ -290,6 +290,7 @@ async function openStore(
     budget,
     skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
     warn: (message) => log.warn({}, message),
+    saving: (written, all) => log.info({ written, all }, 'The accounts are being saved.'),
     writeFailures: {
       began: (err) => log.error({ err }, 'Changes are refused, because they cannot be written.'),
       ended: () => log.info({}, 'Changes can be written again.'),

@@ -2,12 +2,17 @@ import type { AccountState } from '../domain/account.ts'
 import { countersFor } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
-import { type Clock, systemClock } from '../ground/clock.ts'
+import { type Clock, elapsed, systemClock } from '../ground/clock.ts'
 import { EvictionQueue } from './eviction-queue.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { Capacity, Counters, Store, Visitor } from './store.ts'
 import { StoreError } from './store-error.ts'
 import { type AccountData, type AccountDatabase, StoredAccount } from './stored-account.ts'
+
+/** How many accounts are written at the same time at the end. */
+const FLUSHED = 128
+/** In milliseconds, how often somebody who waits for the end is told how far it is. */
+const PROGRESS = 1_000
 
 /** Where the accounts of one process are stored. */
 export interface AccountsDriver {
@@ -22,6 +27,8 @@ export interface AccountsDriver {
   remove?(accountId: string): Promise<void>
   /** Called once, before the last writes. */
   prepareClose?(): Promise<void>
+  /** Called once a second during the last writes: how many accounts are written of those that have to be. */
+  saving?(written: number, all: number): void
   /** Called once, when everything is written. */
   close?(): void
 }
@@ -209,10 +216,31 @@ export class Accounts implements Store {
 
   async #close(): Promise<void> {
     if (this.#driver.prepareClose !== undefined) await this.#driver.prepareClose()
-    const outcomes = await Promise.allSettled([...this.#accounts.values()].map((account) => account.flush()))
+    const failure = await this.#flushAll()
     this.#driver.close?.()
-    const failure = outcomes.find(({ status }) => status === 'rejected')
-    if (failure?.status === 'rejected') throw failure.reason
+    if (failure !== undefined) throw failure.reason
+  }
+
+  /** Resolves to the first failure. Only some accounts are written as text at the same time: all texts may be gigabytes. */
+  async #flushAll(): Promise<{ reason: unknown } | undefined> {
+    const unsaved = [...this.#accounts.values()].filter((account) => account.isUnsaved)
+    const queue = unsaved.values()
+    let failure: { reason: unknown } | undefined
+    let written = 0
+    let told = elapsed()
+    const flushNext = async () => {
+      for (const account of queue) {
+        await Promise.resolve(account.flush()).catch((reason: unknown) => {
+          failure ??= { reason }
+        })
+        written++
+        if (elapsed() - told < PROGRESS) continue
+        told = elapsed()
+        this.#driver.saving?.(written, unsaved.length)
+      }
+    }
+    await Promise.all(Array.from({ length: FLUSHED }, flushNext))
+    return failure
   }
 
   #find(accountId: string): StoredAccount {

@@ -59,6 +59,8 @@ export class StoredAccount {
   #lastBatch = 0
   /** The write that ends last; absent when none is under way. */
   #last: Promise<void> | undefined
+  /** How many writes are under way or to come. */
+  #writes = 0
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
@@ -107,10 +109,16 @@ export class StoredAccount {
     this.#dirty = true
     this.#waiting++
     if (this.#next === undefined) {
+      this.#writes++
       this.#next = this.#writeAfter(this.#database, this.#last)
       this.#last = this.#next
     }
     return this.#next
+  }
+
+  /** Whether something is not written yet. */
+  get isUnsaved(): boolean {
+    return this.#dirty || this.#writes > 0
   }
 
   /** Resolves when everything is written. */
@@ -162,7 +170,12 @@ export class StoredAccount {
 
   async #writeAfter(database: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
     // Rejects with the previous write: what waits here was built on a state that is lost then.
-    await previous
+    try {
+      await previous
+    } catch (error) {
+      this.#writes--
+      throw error
+    }
     await this.#collectBatch()
     this.#next = undefined
     this.#dirty = false
@@ -178,6 +191,7 @@ export class StoredAccount {
       this.#waiting = 0
       throw error
     } finally {
+      this.#writes--
       this.#onWritten(this)
     }
   }

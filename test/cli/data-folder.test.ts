@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
 import { expectRefusal, it } from '../support/program.ts'
 import { runProcess } from '../support/program-process.ts'
@@ -171,6 +174,29 @@ describe.concurrent('a data folder of a process', () => {
       expect((await second.request('/domains')).body).toMatchObject({ data: { domains: ['a.example'] } })
     },
   )
+
+  it('says what is lost when a second signal ends the program while it stops', async ({ serveProcess, folder }) => {
+    const service = await serveProcess(['--data', folder, '--log-level', 'silent'])
+    // A request that is not complete keeps the stop waiting for a moment.
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1').on('error', () => {})
+    const path = `${new URL(service.baseUrl).pathname}/domains`
+    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${service.apiKey}\r\nContent-Type: application/json`
+    socket.write(`${head}\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n`)
+    await once(socket, 'data')
+    service.stop('SIGTERM')
+    while (
+      await fetch(service.baseUrl).then(
+        () => true,
+        () => false,
+      )
+    )
+      await setImmediate()
+    service.stop('SIGTERM')
+    const { code, stderr } = await service.ended
+    expect(code).toBe(null)
+    expect(stderr).toMatch(/^dmarc-understudy: ended before everything was saved: [^\n]+\n$/)
+    socket.destroy()
+  })
 
   it('is made where it is missing, relative to where the program runs', async ({ serveProcess, folder }) => {
     mkdirSync(join(folder, 'here'))

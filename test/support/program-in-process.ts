@@ -26,6 +26,7 @@ export function startInProcess(
     printError: (line: string) => output.add('stderr', `${line}\n`),
     openLog: async () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,
+    endAtNextSignal: () => {},
     untilParentEnded: () => new Promise<void>(() => {}),
   }
   const prints = (pattern: RegExp) => output.prints(pattern)

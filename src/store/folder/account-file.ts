@@ -59,7 +59,8 @@ export class AccountFile implements Adapter<AccountData> {
   async write(data: AccountData): Promise<void> {
     // Serialized before it waits for the semaphore, because the data may change in the meantime.
     const content = await runInTurns(writeAccountFile(data, this.#written))
-    if (Buffer.byteLength(content) > LARGEST_FILE) {
+    // A character has at most three bytes, so that few texts have to be measured.
+    if (content.length > LARGEST_FILE / 3 && Buffer.byteLength(content) > LARGEST_FILE) {
       throw new StoreError('unusable', `${this.#path} cannot be written (it would have ${TOO_LARGE})`)
     }
     const { known, durability } = this.#access

@@ -34,6 +34,8 @@ export interface FolderOptions extends AccountsOptions {
    */
   skipDamaged?: ((error: StoreError) => void) | undefined
   writeFailures?: WriteFailureListener | undefined
+  /** Is told once a second how many accounts are written of those that have to be, when the store is closed. */
+  saving?: ((written: number, all: number) => void) | undefined
   /** Is told of what the user should change, in one sentence. */
   warn?: ((message: string) => void) | undefined
 }
@@ -48,7 +50,15 @@ export interface FolderOptions extends AccountsOptions {
 export async function openFolderStore(
   directory: string,
   settings: Pick<Settings, 'nameComparison'>,
-  { validate, durability = 'rename', skipDamaged, writeFailures, warn = () => {}, ...options }: FolderOptions = {},
+  {
+    validate,
+    durability = 'rename',
+    skipDamaged,
+    writeFailures,
+    saving,
+    warn = () => {},
+    ...options
+  }: FolderOptions = {},
 ): Promise<Store> {
   const folder = resolve(directory)
   const made = makeFor(folder)
@@ -61,7 +71,15 @@ export async function openFolderStore(
   const exposure = made.length > 0 ? undefined : describeExposure(folder)
   if (exposure !== undefined) warn(exposure)
   const failures = new WriteFailures(writeFailures)
-  const access: FileAccess = { settings, durability, lock, known, failures, semaphore: new Semaphore(MAX_WRITES) }
+  const access: FileAccess = {
+    settings,
+    durability,
+    lock,
+    known,
+    failures,
+
+    semaphore: new Semaphore(MAX_WRITES),
+  }
   /** The errors of damaged files by name in lower case, because some file systems ignore case. */
   const damaged = new Map<string, StoreError>()
   const driver: AccountsDriver = {
@@ -70,6 +88,7 @@ export async function openFolderStore(
     remove: (accountId) => fileOf(accountId).remove(),
     // If the folder was replaced and nobody noticed, all accounts that are not in it have to be written.
     prepareClose: () => lock.renew().catch(() => {}),
+    saving: saving ?? (() => {}),
     close: () => lock.release(),
   }
   const accounts = new Accounts(driver, options)
