@@ -46,12 +46,9 @@ describe('A request with', () => {
     expect(statuses).toEqual([400, 200])
   })
 
-  it.each(['localhost', 'LOCALHOST:80', '127.0.0.1', '[::1]', '[::1]:4010', 'localhost:'])(
-    'Host: %s is served',
-    async (host) => {
-      const service = await startService()
-      const [response] = readResponses(await service.sendRaw(requestTo('/api/v1/domains', [`Host: ${host}`])))
-      expect(response?.status).toBe(200)
-    },
-  )
+  it.each(['localhost', 'LOCALHOST:80', '127.0.0.1', '[::1]', '[::1]:4010'])('Host: %s is served', async (host) => {
+    const service = await startService()
+    const [response] = readResponses(await service.sendRaw(requestTo('/api/v1/domains', [`Host: ${host}`])))
+    expect(response?.status).toBe(200)
+  })
 })

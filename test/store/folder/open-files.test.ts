@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const KEY = 'key_of_the_test'
 
-it('refuses changes while no more files can be opened, answers reads, and recovers when some are closed', async () => {
+it('writes changes however many clients connect, because connections leave room for files', async () => {
   const folder = temporaryFolder()
   const serve = `ulimit -n 64 && exec "$0" "$1" serve --port 0 --data "$2" --fixture empty --api-key ${KEY} --log-level warn`
   const child = spawn('sh', ['-c', serve, process.execPath, PROGRAM, folder], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -48,27 +48,17 @@ it('refuses changes while no more files can be opened, answers reads, and recove
     }
   })
   onTestFinished(() => crowd.forEach((socket) => void socket.destroy()))
-  // The first that finds no descriptor is closed, and so the others have them all.
   await turnedAway
-  for (let time = 0; time < 3; time++) {
-    const refused = await send('POST', 'lost.example')
-    expect(refused).toMatchObject({ status: 500, body: expect.stringContaining('internal_error') })
-    const read = await send('GET')
-    expect(read).toMatchObject({ status: 200, body: expect.stringContaining('"domains":["before.example"]') })
-  }
-
+  const added = ['one.example', 'two.example', 'three.example']
+  for (const domain of added) expect(await send('POST', domain)).toMatchObject({ status: 200 })
   for (const socket of crowd) socket.destroy()
-  let after = await send('POST', 'after.example')
-  for (let patience = 0; after.status === 500 && patience < 1000; patience++)
-    after = await send('POST', 'after.example')
-  expect(after.status).toBe(200)
   child.kill('SIGKILL')
   await once(child, 'close')
   const said = log.trimEnd().split('\n')
   expect(said).toHaveLength(1)
-  expect(said[0]).toContain('EMFILE: too many open files')
+  expect(said[0]).toContain('There are as many connections as there may be; others are refused.')
 
   const again = await startService({ data: folder, store: undefined, apiKey: KEY })
   const { body } = await again.send('GET', '/domains', undefined, { authorization: `Bearer ${KEY}` })
-  expect(body.data.domains).toEqual(['before.example', 'after.example'])
+  expect(body.data.domains).toEqual(['before.example', ...added])
 })
