@@ -43,6 +43,12 @@ const clock: Kind<Clock> = {
   fits: (value): value is Clock => typeof value === 'function' && Number.isFinite(value()),
 }
 
+const signal: Kind<AbortSignal> = {
+  type: 'AbortSignal',
+  remedy: 'must be the signal of an AbortController',
+  fits: (value): value is AbortSignal => value instanceof AbortSignal,
+}
+
 /**
  * Every option of a server, once: its check, its names, its help and its default. The command line, the environment and
  * the checks of the library read this table. `options.ts` and `docs/options.md` are written from it; after a change,
@@ -230,6 +236,11 @@ export const SERVER_OPTIONS = {
     help: 'Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch.',
     default: systemClock,
     defaultText: "the machine's clock",
+    only: 'library',
+  },
+  signal: {
+    kind: signal,
+    help: 'Signal that stops the server when it is aborted. A start that is under way then rejects with its reason.',
     only: 'library',
   },
   logLevel: {

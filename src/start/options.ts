@@ -92,4 +92,6 @@ export interface ServerOptions {
    * Clock that the clocks of all accounts follow, in milliseconds since the Unix epoch. Default: the machine's clock.
    */
   clock?: Clock | undefined
+  /** Signal that stops the server when it is aborted. A start that is under way then rejects with its reason. */
+  signal?: AbortSignal | undefined
 }

@@ -80,6 +80,35 @@ export async function startServer(
   behaviours: Readonly<Record<string, OperationBehaviour>>,
 ): Promise<Understudy> {
   const options = completeOptions(given)
+  const { signal, log } = options
+  signal?.throwIfAborted()
+  const understudy = await composeServer(given, options, behaviours)
+  return signal === undefined ? understudy : stopWith(signal, understudy, log)
+}
+
+/** The server, which stops when the signal is aborted. @throws the reason of a signal that was aborted during the start */
+async function stopWith(signal: AbortSignal, understudy: Understudy, log: Log): Promise<Understudy> {
+  if (signal.aborted) {
+    await understudy.stop()
+    throw signal.reason
+  }
+  function abort(): void {
+    understudy.stop().catch((err: unknown) => log.error({ err }, 'The server could not save everything at its stop.'))
+  }
+  function stop(): Promise<void> {
+    // A signal may outlive many servers.
+    signal.removeEventListener('abort', abort)
+    return understudy.stop()
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  return { ...understudy, stop, [Symbol.asyncDispose]: stop }
+}
+
+async function composeServer(
+  given: ServerOptions,
+  options: CompleteOptions,
+  behaviours: Readonly<Record<string, OperationBehaviour>>,
+): Promise<Understudy> {
   const { host, clock, admin, adminToken, plan, simulator } = options
   const secrets = new Secrets(adminToken === undefined ? [] : [adminToken])
   const log = redactLog(options.log, secrets)

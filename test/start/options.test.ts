@@ -21,9 +21,9 @@ describe('the table of options', () => {
     expectTypeOf<Fields>().toEqualTypeOf<Required>()
   })
 
-  it('keeps three options for programs, and four for the command line', () => {
+  it('keeps four options for programs, and four for the command line', () => {
     const missing = (from: object) => Object.keys(SERVER_OPTIONS).filter((name) => !(name in from))
-    expect(missing(COMMAND_LINE_OPTIONS)).toEqual(['store', 'log', 'clock'])
+    expect(missing(COMMAND_LINE_OPTIONS)).toEqual(['store', 'log', 'clock', 'signal'])
     expect(missing(LIBRARY_OPTIONS)).toEqual(['logLevel', 'logFormat', 'readyFile', 'exitWithParent'])
   })
 
@@ -89,6 +89,7 @@ describe('an option that is not given', () => {
       responseValidation: 'error',
       log: { info: expect.any(Function), warn: expect.any(Function), error: expect.any(Function) },
       clock: systemClock,
+      signal: nothing,
     })
   })
 
