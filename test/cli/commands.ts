@@ -17,6 +17,7 @@ export const OPTIONS_OF_SERVE = [
   'max-accounts',
   'sandbox-idle',
   'max-memory',
+  'max-connections',
   'journal',
   'sandbox-keys',
   'no-sandbox-keys',

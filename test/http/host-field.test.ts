@@ -16,6 +16,7 @@ const MALFORMED: [what: string, hosts: string[]][] = [
   ['user information in it', ['Host: me@localhost']],
   ['a port that is no number', ['Host: localhost:http']],
   ['two names in it', ['Host: localhost, other.example:80 ']],
+  ['two ports in it', ['Host: localhost:4010:80']],
   ['half of an address in it', ['Host: [::1']],
   ['a broken escape in it', ['Host: local%zzhost']],
 ]

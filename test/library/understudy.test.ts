@@ -192,7 +192,7 @@ describe('options that cannot be', () => {
     [{ fixtures: 'demo' }, 'fixtures "demo": is no option; did you mean fixture?'],
     [{ api_key: 'x' }, 'api_key "x": is no option; did you mean apiKey?'],
     [{ sandboxkeys: true }, 'sandboxkeys true: is no option; did you mean sandboxKeys?'],
-    [{ constructor: 1 }, expect.stringMatching(/^constructor 1: is no option; there are port, host, .*, clock\.$/)],
+    [{ constructor: 1 }, expect.stringMatching(/^constructor 1: is no option; there are port, host, .*, signal\.$/)],
     [{ tls: 'x'.repeat(1000) }, expect.stringMatching(/^tls "x{98}…: is no option; there are port, /)],
   ])('%o are named with what would be right', async (options, message) => {
     const error: unknown = await startUnderstudy(options).catch((thrown: unknown) => thrown)

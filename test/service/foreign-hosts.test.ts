@@ -26,8 +26,6 @@ describe('on a loopback address, a request', () => {
     ['evil-localhost', 401],
     ['127.0.0.1.nip.io', 401],
     ['192.0.2.1', 401],
-    ['localhost:4010:80', 401],
-    ['localhost@evil.example', 401],
   ])('with the Host %j is answered with %i', async (host, status) => {
     expect(await statusFor({}, host)).toBe(status)
   })
