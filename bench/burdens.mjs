@@ -118,14 +118,14 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , name, port] = process.argv
   const { clients = 0, listeners = 0, act } = BURDENS[name]
   let acts = 0
-  for (let index = 0; index < listeners; index++) listen(Number(port))
-  for (let index = 0; index < clients; index++) {
-    const repeat = () =>
-      exchange(Number(port), act())
-        .then(() => ++acts, repeat)
-        .then(repeat)
-    repeat()
+  async function repeat() {
+    for (;;) {
+      await exchange(Number(port), act())
+      acts++
+    }
   }
+  for (let index = 0; index < listeners; index++) listen(Number(port))
+  for (let index = 0; index < clients; index++) void repeat()
   setTimeout(() => console.log('there'), 300)
   process.on('SIGTERM', () => {
     console.log(`done ${acts}`)

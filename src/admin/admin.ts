@@ -18,13 +18,13 @@ import { queryOf, readParameters, readTarget, splitTarget } from '../http/target
 import { namePathInLog } from '../journal/key-shapes.ts'
 import { isReported } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
-import { type Control, refusalFor } from './control.ts'
+import type { Control } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
 import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
 import { describeHealth, PAGES, type Page } from './pages.ts'
-import { describeRefusal } from './refusals.ts'
+import { describeRefusal, refusalFor } from './refusals.ts'
 
 /** The path of the control plane. All of its paths are below it. */
 export const ADMIN_PATH = '/__admin'

@@ -1,4 +1,3 @@
-import { FixtureError, TooManyKeysError } from '../accounts/fixture.ts'
 import { type Conformity, type ConformitySettings, conform, type ReceivedRequest } from '../behaviour/conformity.ts'
 import type { Api, Operation } from '../contract/api.ts'
 import { refuse } from '../domain/errors.ts'
@@ -6,12 +5,11 @@ import { ANY_NAME } from '../domain/group-names.ts'
 import type { Json } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
 import { runInTurns } from '../ground/work.ts'
-import { StoreError } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
 import { readLimits } from './document.ts'
 import type { ControlDeps, ControlLimits, ControlOutcome } from './handler.ts'
 import { ACCOUNT_HANDLERS, HANDLERS } from './handlers.ts'
-import { invalid, notFound } from './refusals.ts'
+import { invalid, notFound, refusalFor } from './refusals.ts'
 
 /** A request to the control plane. */
 export interface ControlRequest {
@@ -95,25 +93,5 @@ export class Control {
   async #openSandbox({ id: operationId, method }: Operation, id: string): Promise<boolean> {
     if (method === 'GET' || operationId === 'deleteAccount') return false
     return (await this.deps.worlds.setUpSandbox(id)) !== undefined
-  }
-}
-
-/** The refusal that an error stands for. Any other error is thrown again. */
-export function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
-  if (error instanceof TooManyKeysError) {
-    return refuse({ code: 'too_many', reason: 'fixture', about: { expected: error.message } })
-  }
-  if (error instanceof FixtureError) return refuse({ code: 'invalid_fixture', about: { expected: error.message } })
-  if (!(error instanceof StoreError)) throw error
-  switch (error.problem) {
-    case 'unknown-account':
-      return notFound('account', account ?? '')
-    case 'taken':
-    case 'damaged':
-      return refuse({ code: 'taken', reason: 'stored', about: { expected: error.message } })
-    case 'full':
-      return refuse({ code: 'insufficient_storage', about: { expected: error.message } })
-    default:
-      throw error
   }
 }

@@ -1,8 +1,10 @@
+import { FixtureError, TooManyKeysError } from '../accounts/fixture.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
 import { type Problems, refuse } from '../domain/errors.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { printable } from '../ground/show.ts'
 import { errorEnvelope } from '../http/envelope.ts'
+import { StoreError } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
 
 /** `names` are those that there are, where they are few: the refusal tells the nearest one, or all. */
@@ -52,4 +54,24 @@ export function describeRefusal(catalogue: Catalogue, problems: Problems<string>
     return { code: answer.code, field: problem.field ?? null, message: printable(answer.message) }
   })
   return { status, body: errorEnvelope({ code, message: printable(message), problems: all }) }
+}
+
+/** The refusal that an error stands for. Any other error is thrown again. */
+export function refusalFor(error: unknown, account: string | undefined): AdminRefusal {
+  if (error instanceof TooManyKeysError) {
+    return refuse({ code: 'too_many', reason: 'fixture', about: { expected: error.message } })
+  }
+  if (error instanceof FixtureError) return refuse({ code: 'invalid_fixture', about: { expected: error.message } })
+  if (!(error instanceof StoreError)) throw error
+  switch (error.problem) {
+    case 'unknown-account':
+      return notFound('account', account ?? '')
+    case 'taken':
+    case 'damaged':
+      return refuse({ code: 'taken', reason: 'stored', about: { expected: error.message } })
+    case 'full':
+      return refuse({ code: 'insufficient_storage', about: { expected: error.message } })
+    default:
+      throw error
+  }
 }

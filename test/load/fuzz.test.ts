@@ -40,6 +40,8 @@ async function openRun(seed: number) {
   }
 }
 
+const MALFORMED = 'The request is not valid HTTP.'
+
 type Run = Awaited<ReturnType<typeof openRun>>
 
 /** What is wrong with how a request ended, if anything is. */
@@ -62,7 +64,8 @@ function describeError(fields: object | undefined): string {
 
 function isMalformed(answer: Answer, { contract }: Understudy): boolean {
   const isRefusal = answer.status === 400 || answer.status === 431
-  if (!isRefusal || answer.headers['connection'] !== 'close') return false
+  // After a malformed Host, the connection can be used further.
+  if (!isRefusal || (answer.headers['connection'] !== 'close' && !answer.text.includes(MALFORMED))) return false
   return departuresOf(contract, { plane: 'service', method: 'GET', path: '/no operation' }, answer).length === 0
 }
 

@@ -63,17 +63,21 @@ async function open(folder: string): Promise<Store> {
   return store
 }
 
-describeStore('the store in a folder', async (clock) => {
-  const folder = temporaryFolder()
-  const store = await openFolderStore(folder, SETTINGS, { clock })
-  return {
-    store,
-    async reopen() {
-      await store.close()
-      return openFolderStore(folder, SETTINGS, { clock })
-    },
-  }
-})
+describeStore(
+  'the store in a folder',
+  async (clock) => {
+    const folder = temporaryFolder()
+    const store = await openFolderStore(folder, SETTINGS, { clock })
+    return {
+      store,
+      async reopen() {
+        await store.close()
+        return openFolderStore(folder, SETTINGS, { clock })
+      },
+    }
+  },
+  { outlives: true },
+)
 
 describe('a folder of accounts', () => {
   it('is made when it is missing', async () => {
