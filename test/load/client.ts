@@ -110,8 +110,26 @@ function takeAnswer(bytes: Buffer, headOnly: boolean, ended: boolean): { answer:
     lines.map((line) => [line.split(':')[0]?.toLowerCase() ?? '', line.slice(line.indexOf(':') + 1).trim()]),
   )
   const bodiless = headOnly || status < 200 || status === 204 || status === 304 || isStream(headers)
+  if (!bodiless && headers['transfer-encoding'] === 'chunked') {
+    const body = readChunks(bytes, end + 4)
+    return body && { answer: { status, headers, text: body.text }, rest: bytes.subarray(body.end) }
+  }
   const length = bodiless ? 0 : Number(headers['content-length'] ?? (ended ? bytes.length - end - 4 : Infinity))
   if (bytes.length < end + 4 + length) return undefined
   const text = bytes.subarray(end + 4, end + 4 + length).toString()
   return { answer: { status, headers, text }, rest: bytes.subarray(end + 4 + length) }
+}
+
+/** The text of a body in chunks, and where it ends; `undefined` until all of it is there (RFC 9112 §7.1). */
+function readChunks(bytes: Buffer, start: number): { text: string; end: number } | undefined {
+  const chunks: Buffer[] = []
+  for (let at = start; ; ) {
+    const line = bytes.indexOf('\r\n', at)
+    if (line < 0) return undefined
+    const size = Number.parseInt(bytes.subarray(at, line).toString('latin1'), 16)
+    at = line + 2 + size + 2
+    if (bytes.length < at) return undefined
+    if (size === 0) return { text: Buffer.concat(chunks).toString(), end: at }
+    chunks.push(bytes.subarray(line + 2, line + 2 + size))
+  }
 }
