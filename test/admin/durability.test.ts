@@ -1,12 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { IS_FULL_BUDGET } from '../support/budget.ts'
 import { askControl, type ControlResponse, controlApi } from '../support/control-plane.ts'
 import { spawnProgram } from '../support/program-process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const ACCOUNT = '/accounts/acme'
 const RULE = { respond: { error: 'internal_error' } }
 
+/** Asks about one account, whose path stands for `ACCOUNT`. */
 type Ask = (method: string, path: string, body?: object) => Promise<ControlResponse>
+const ACCOUNT = '/accounts/{account}'
 
 /** A change, and what shows it. */
 interface Change {
@@ -22,7 +24,7 @@ const domains = async (ask: Ask) => (await ask('GET', `${ACCOUNT}/domains`)).dat
 const faults = async (ask: Ask) => (await ask('GET', `${ACCOUNT}/faults`)).data.faults
 const keys = async (ask: Ask) => (await ask('GET', `${ACCOUNT}/keys`)).data.keys
 const snapshot = (ask: Ask) => ask('POST', `${ACCOUNT}/snapshots`, { name: 'first' })
-const addKey = (ask: Ask) => ask('POST', `${ACCOUNT}/keys`, { key: 'of-my-own' })
+const addKey = (ask: Ask) => ask('POST', `${ACCOUNT}/keys`, { label: 'mine' })
 const addRule = (ask: Ask) => ask('POST', `${ACCOUNT}/faults`, RULE)
 const pin = (ask: Ask) => ask('PUT', `${ACCOUNT}/domains/a.example/dmarc`, { p: 'reject' })
 const lastKey = async (ask: Ask) => `${ACCOUNT}/keys/${(await keys(ask)).at(-1).id}`
@@ -30,8 +32,8 @@ const lastKey = async (ask: Ask) => `${ACCOUNT}/keys/${(await keys(ask)).at(-1).
 /** Every operation that writes what outlives the process. */
 const CHANGES: Readonly<Record<string, Change>> = {
   createAccount: {
-    make: (ask) => ask('POST', '/accounts', { id: 'second' }),
-    shown: async (ask) => (await ask('GET', '/accounts/second')).status,
+    make: (ask) => ask('POST', '/accounts', { id: 'created' }),
+    shown: async (ask) => (await ask('GET', '/accounts/created')).status,
   },
   updateAccount: { make: (ask) => ask('PATCH', ACCOUNT, { plan: 'above-stone' }), shown: account },
   deleteAccount: { make: (ask) => ask('DELETE', ACCOUNT), shown: account },
@@ -79,14 +81,21 @@ const CHANGES: Readonly<Record<string, Change>> = {
 /** What belongs to the process: snapshots, journal and verdict end with it. */
 const OF_THE_PROCESS = ['takeSnapshot', 'deleteSnapshot', 'clearRequests', 'verifyRequests', 'clearVerdict']
 
+/** The changes that share a process: the quick run has one process for all, the full one a process for each. */
+const ALL = Object.entries(CHANGES)
+const RUNS: [name: string, changes: [string, Change][]][] = IS_FULL_BUDGET
+  ? ALL.map((change) => [change[0], [change]])
+  : [['all operations', ALL]]
+
 /** Starts the program on the folder; `kill` ends it as the system would. */
-async function serve(folder: string): Promise<{ ask: Ask; kill: () => Promise<unknown> }> {
+async function serve(folder: string): Promise<{ about: (account: string) => Ask; kill: () => Promise<unknown> }> {
   const now = ['--now', '2026-01-15T09:30:00Z', '--frozen']
   const program = spawnProgram(['serve', '--port', '0', '--data', folder, '--fixture', 'empty', ...now])
   onTestFinished(() => program.stop('SIGKILL'))
   const [, baseUrl = ''] = await program.prints(/(http:\/\/\S+\/api\/v1)/)
   return {
-    ask: (method, path, body) => askControl({ baseUrl }, method, path, body),
+    about: (account) => (method, path, body) =>
+      askControl({ baseUrl }, method, path.replace(ACCOUNT, `/accounts/${account}`), body),
     kill: () => {
       program.stop('SIGKILL')
       return program.ended
@@ -100,19 +109,25 @@ describe('What the control plane has answered is there after a kill:', () => {
     expect([...Object.keys(CHANGES), ...OF_THE_PROCESS].toSorted()).toEqual(writing.toSorted())
   })
 
-  it.each(Object.entries(CHANGES))('%s', async (_, { prepare, make, shown }) => {
+  it.each(RUNS)('%s', async (_, changes) => {
     const folder = temporaryFolder()
     const first = await serve(folder)
-    const fixture = { domains: ['a.example'] }
-    expect((await first.ask('POST', '/accounts', { id: 'acme', frozen: true, fixture })).status).toBe(201)
-    await prepare?.(first.ask)
-    const before = await shown(first.ask)
-    const { status } = await make(first.ask)
+    const prepared = new Map<string, unknown>()
+    for (const [name, { prepare, shown }] of changes) {
+      const ask = first.about(name)
+      const fixture = { domains: ['a.example'] }
+      expect((await ask('POST', '/accounts', { id: name, frozen: true, fixture })).status).toBe(201)
+      await prepare?.(ask)
+      prepared.set(name, await shown(ask))
+    }
+    // No account gets another write after its change, which would keep the change as well.
+    const made = await Promise.all(changes.map(([name, { make }]) => make(first.about(name))))
     await first.kill()
-    expect([200, 201]).toContain(status)
+    for (const { status } of made) expect([200, 201]).toContain(status)
     const second = await serve(folder)
-    const after = await shown(second.ask)
-    expect(after).not.toEqual(before)
+    for (const [name, { shown }] of changes) {
+      expect(await shown(second.about(name)), name).not.toEqual(prepared.get(name))
+    }
     await second.kill()
   })
 })

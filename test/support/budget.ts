@@ -2,7 +2,7 @@
  * Whether long tests do all that they are meant to do (`TEST_BUDGET=full`, as in CI), or as much as finds a plain mistake
  * in about a second.
  */
-const IS_FULL_BUDGET = isFull(process.env['TEST_BUDGET'])
+export const IS_FULL_BUDGET = isFull(process.env['TEST_BUDGET'])
 
 /** How many runs a long test makes; the environment variable of the test itself decides, where it has one and it is set. */
 export function budget({ quick, full }: { quick: number; full: number }, variable?: string): number {
