@@ -76,8 +76,8 @@ interface RoutedRequest extends Pick<Routing, 'control' | 'bodies'> {
  * Bytes of a body that is large, and how many requests with such a body are worked on at a time. What is made of a body
  * takes many times its memory, so the others wait, and are not even read.
  */
-const LARGE = 256 << 10
-const LARGE_AT_ONCE = 2
+export const LARGE = 256 << 10
+export const LARGE_AT_ONCE = 2
 
 const JSON_TYPE = 'application/json'
 /** The headers of every response. */

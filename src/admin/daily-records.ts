@@ -10,7 +10,7 @@ import { invalid } from './refusals.ts'
 import type { DailyRecords } from './reports.ts'
 
 /** The longest period, in days: a year. */
-const PERIOD = 366
+export const PERIOD = 366
 /** How many records are written at once. */
 const PIECE = 500
 

@@ -19,9 +19,9 @@ const SLICE = 0.5
 const FLOOD = 500
 const STEPS = 4
 /** Events, and their bytes, that may wait for the slowest reader of an account. It can resume with `Last-Event-ID`. */
-const BACKLOG = { events: 1_000, bytes: 16 << 20 }
+export const BACKLOG = { events: 1_000, bytes: 16 << 20 }
 /** Bytes of the events that may wait for the readers of all accounts together. */
-const TOTAL = 64 << 20
+export const TOTAL = 64 << 20
 /** Bytes after which a write to a reader ends; the rest follows when these are sent. */
 const BATCH = 64 << 10
 

@@ -5,9 +5,9 @@ import type { Journal } from '../journal/journal.ts'
 import { type EventFeed, writeEvent } from './event-feed.ts'
 
 /** In milliseconds. A comment is sent so often, because a proxy would close a silent stream. */
-const HEARTBEAT = 15_000
+export const HEARTBEAT = 15_000
 /** For how many heartbeats a reader may take nothing, before it is cut off. */
-const PATIENCE = 4
+export const PATIENCE = 4
 
 /** What a stream is about. */
 export interface StreamedEntries {

@@ -5,7 +5,7 @@ import type { ListedData } from './handler.ts'
 /** How many characters are sent at once. */
 const CHUNK = 65_536
 /** In milliseconds, how long a reader may take for what was sent at once. A reader who takes longer is cut off. */
-const PATIENCE = 60_000
+export const PATIENCE = 60_000
 
 /**
  * The text of a successful answer, in parts. `check` gets the data with one item at a time, and throws an error where the

@@ -4,7 +4,7 @@ import { PersistentMap } from './persistent-map.ts'
 import { mayBeSimulated } from './simulator.ts'
 
 /** How many natures an account remembers: those of all domains of a large fixture. Then the oldest is forgotten. */
-const REMEMBERED = 50_000
+export const REMEMBERED = 50_000
 
 /** The natures that an account remembers after these domains are removed from it. */
 export function rememberNatures(

@@ -37,7 +37,7 @@ interface Kept {
 }
 
 /** How many domains something is kept of, at about 700 bytes each. */
-const KEPT_DOMAINS = 200_000
+export const KEPT_DOMAINS = 200_000
 
 let kept = new WeakMap<MonitoredDomain, Kept>()
 let keptDomains = 0

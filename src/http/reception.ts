@@ -11,7 +11,7 @@ export interface Arrival {
 }
 
 /** Bytes of all bodies together that are being received. */
-const RECEPTION = 256 << 20
+export const RECEPTION = 256 << 20
 
 const NOTHING = Buffer.alloc(0)
 

@@ -41,7 +41,7 @@ export class ContractBreach extends Error {
 }
 
 /** The bytes of the replies that are kept, all together. A larger one is kept alone. */
-const KEPT = 64 << 20
+export const KEPT = 64 << 20
 
 /** Makes replies, and checks each of them against the contract. */
 export class Replier {

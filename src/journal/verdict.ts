@@ -22,7 +22,7 @@ export interface VerdictCounts {
 }
 
 /** How many violations are kept whole. */
-const EXAMPLES = 10
+export const EXAMPLES = 10
 
 /**
  * Whether the clients of this process have kept the contract since it started. The verdict does not depend on the

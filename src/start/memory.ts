@@ -4,11 +4,11 @@ import { writeBytes } from './option.ts'
 import { OptionError } from './option-error.ts'
 
 /** The part of the heap that may be kept. The rest is for requests under way, for caches, and for the collector. */
-const OF_HEAP = 0.6
+export const OF_HEAP = 0.6
 /** The part of the memory of the machine, or of the container, that is taken without being asked for. */
-const OF_MACHINE = 0.5
+export const OF_MACHINE = 0.5
 /** The part that the journal may have. */
-const OF_JOURNAL = 0.25
+export const OF_JOURNAL = 0.25
 
 /** How much memory, in bytes, is for what. */
 interface Division {

@@ -3,7 +3,7 @@ import { StoreError } from './store-error.ts'
 import { weighAccount, weighChange } from './weight.ts'
 
 /** The part of the budget that all sandboxes together may have. Clients open them, and nobody asks them to. */
-const OF_SANDBOXES = 0.5
+export const OF_SANDBOXES = 0.5
 
 /** Approximate bytes of a snapshot with its counters, without what it shares with the account. */
 const SNAPSHOT = 4_000

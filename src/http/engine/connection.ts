@@ -5,14 +5,14 @@ import { announcedLength, interceptClose, isReading, passedOn, unsentOn } from '
 import { postTogether } from './outbox.ts'
 
 /** How many requests of one connection are handled before those of others have their turn. */
-const TURN = 10
+export const TURN = 10
 /** How many may be received before they are handled: the system may have megabytes of them, and reads them at once. */
 const RECEIVED = 100
 /**
  * In milliseconds, how long the server still reads, and ignores, what a client sends after its last response. A
  * connection that is closed with unread bytes is reset, and the client may lose the response.
  */
-const LINGER = 10_000
+export const LINGER = 10_000
 
 /** What one connection may take of what belongs to all. */
 export interface ConnectionLimits {

@@ -11,14 +11,14 @@ import { postTogether } from './outbox.ts'
  * In milliseconds: how long a client may take for a header, for a whole request, and between two requests; and how often
  * Node checks that, so that a client may be cut off later by as much.
  */
-const TIMEOUTS = {
+export const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
 }
 /** How long requests that are under way when a stop begins may still take, in milliseconds. */
-const STOP_PATIENCE = 1500
+export const STOP_PATIENCE = 1500
 
 /** An Express application behind Node's HTTP server. `handle` answers every request; it neither throws nor rejects. */
 export function createHttpServer(

@@ -27,7 +27,7 @@ export interface FileAccess {
  * Bytes of the largest file of an account: more than two million domains, and half of the longest text that JavaScript
  * can have.
  */
-const LARGEST_FILE = 256 * 2 ** 20
+export const LARGEST_FILE = 256 * 2 ** 20
 
 const TOO_LARGE = `more than ${LARGEST_FILE / 2 ** 20} MiB, which is the most that an account may have`
 

@@ -1,0 +1,242 @@
+import { maxHeaderSize } from 'node:http'
+import { KEYS_PER_ACCOUNT } from '../../src/accounts/fixture.ts'
+import { LARGE, LARGE_AT_ONCE } from '../../src/admin/admin.ts'
+import { PERIOD } from '../../src/admin/daily-records.ts'
+import { loadControlApi, readLimits } from '../../src/admin/document.ts'
+import { BACKLOG, TOTAL } from '../../src/admin/event-feed.ts'
+import { HEARTBEAT, PATIENCE as MISSED } from '../../src/admin/event-stream.ts'
+import { PATIENCE } from '../../src/admin/list-writer.ts'
+import { loadContract } from '../../src/contract/contract.ts'
+import { REMEMBERED } from '../../src/domain/former-domains.ts'
+import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
+import { valueAt } from '../../src/ground/json.ts'
+import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
+import { STOP_PATIENCE, TIMEOUTS } from '../../src/http/engine/http-server.ts'
+import { RECEPTION } from '../../src/http/reception.ts'
+import { KEPT } from '../../src/http/reply.ts'
+import { JOURNAL_LIMITS } from '../../src/journal/journal.ts'
+import { EXAMPLES } from '../../src/journal/verdict.ts'
+import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
+import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
+import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
+import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
+
+const HEAD = `# Limits
+
+<!-- Written by test/start/limits.test.ts from the code and from both documents; change it there. -->
+
+Every size has a limit, which is checked before the work is done. What an account costs is charged to the account.
+An option of \`serve\` changes a limit where one is named; the limits of the contract can be changed by an
+[overlay](assumptions.md). The other limits are fixed.
+`
+
+type Row = [limit: string, value: string, option: string, atIt: string]
+
+const { settings } = await loadContract({ overlays: [] })
+const control = await loadControlApi()
+const limits = readLimits(control)
+const schema = (pointer: string) => Number(valueAt(control.document.source, `/components/schemas/${pointer}`))
+
+/** The page that lists every limit with its value in the code. */
+export function writeLimits(): string {
+  return HEAD + SECTIONS.map(([title, rows]) => `\n## ${title}\n\n${table(rows)}`).join('')
+}
+
+const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
+  [
+    'Requests and connections',
+    [
+      [
+        'body of a request to the service',
+        bytes(settings.bodyLimit),
+        'overlay `body-limit`',
+        '413 `request_too_large`; it is not read',
+      ],
+      ['header of a request', bytes(maxHeaderSize), '`NODE_OPTIONS=--max-http-header-size`', '431'],
+      [
+        'bodies that are being received, all together',
+        bytes(RECEPTION),
+        '',
+        '500 `internal_error`, at the control plane 507; a body may be as long as what is still free, so a short one always fits',
+      ],
+      [
+        'time for a header, and for a whole request',
+        `${seconds(TIMEOUTS.headersTimeout)}, ${seconds(TIMEOUTS.requestTimeout)}`,
+        '',
+        '408',
+      ],
+      ['time between two requests of a connection', seconds(TIMEOUTS.keepAliveTimeout), '', 'the connection is closed'],
+      [
+        'connections',
+        number(SERVER_OPTIONS.maxConnections.default),
+        '`--max-connections`',
+        '500 `internal_error` and closed; the control plane still answers this machine',
+      ],
+      ['requests of a connection that are worked on', number(TURN), '', 'the others wait for their turn'],
+      ['requests read behind one that takes its time', bytes(CONNECTION_LIMITS.readAhead), '', 'reading pauses'],
+      [
+        'responses of a connection that wait to be sent',
+        bytes(CONNECTION_LIMITS.unsent),
+        '',
+        'no further request of it is handled until the client reads',
+      ],
+      [
+        'time in which a client reads nothing of its responses',
+        seconds(CONNECTION_LIMITS.stuck),
+        '',
+        'the connection is closed',
+      ],
+      [
+        'time in which nothing passes on a connection',
+        seconds(CONNECTION_LIMITS.silent),
+        '',
+        'the connection is closed',
+      ],
+      ['time until a client that left is noticed', seconds(CONNECTION_LIMITS.look), '', 'the connection is freed'],
+      ['time in which the rest of a refused upload is read past', seconds(LINGER), '', 'the connection is closed'],
+      ['time for requests that are under way at a stop', seconds(STOP_PATIENCE), '', 'their connections are closed'],
+    ],
+  ],
+  [
+    'Accounts and memory',
+    [
+      [
+        'accounts',
+        number(SERVER_OPTIONS.maxAccounts.default),
+        '`--max-accounts`',
+        'a sandbox makes room; else 401 `unauthorized` for a new sandbox key, 507 at the control plane, and one line in the log',
+      ],
+      [
+        'time in which a changed sandbox makes no room',
+        String(SERVER_OPTIONS.sandboxIdle.default),
+        '`--sandbox-idle`',
+        'it makes room',
+      ],
+      [
+        'memory for accounts, snapshots and journal',
+        `${percent(OF_HEAP)} of the heap of Node.js, at most ${percent(OF_MACHINE)} of the memory of the machine`,
+        '`--max-memory`',
+        '507 at the control plane, 500 `internal_error` at the service; the account is as before',
+      ],
+      [
+        'of this, the memory of one account',
+        'as much as is still free',
+        '',
+        'the same: an account that is alone may have half, and always leaves room for others',
+      ],
+      ['of this, the memory of all sandboxes', percent(OF_SANDBOXES), '', 'the same'],
+      ['keys of an account', number(KEYS_PER_ACCOUNT), '', '409 `too_many`'],
+      ['fault rules of an account', number(limits.faultsPerAccount), '', '409 `too_many`'],
+      ['snapshots of an account', number(limits.snapshotsPerAccount), '', '409 `too_many`'],
+      [
+        'domains, groups and members of an account',
+        'what its memory permits',
+        'overlays `domain-cap`, `group-cap`, `member-cap`',
+        'as the contract says',
+      ],
+      ['natures of removed domains that an account remembers', number(REMEMBERED), '', 'the oldest is forgotten'],
+      ['quota counters', 'one for each key and path', '', 'forgotten with the key, and when the window is over'],
+      ['responses that are kept for the next reader', bytes(KEPT), '', 'all are forgotten and made again'],
+      ['domains of which figures are kept', number(KEPT_DOMAINS), '', 'all are forgotten and made again'],
+    ],
+  ],
+  [
+    'Journal, verdict and events',
+    [
+      [
+        'requests of an account in the journal',
+        number(SERVER_OPTIONS.journal.default),
+        '`--journal`',
+        'the oldest is forgotten',
+      ],
+      [
+        'all entries of the journal',
+        `${bytes(JOURNAL_LIMITS.total)}, at most ${percent(OF_JOURNAL)} of the memory`,
+        '`--max-memory`',
+        'the accounts that have most lose their oldest entries; one line in the log, and a count in the metrics',
+      ],
+      ['body in the journal', bytes(JOURNAL_LIMITS.body), '', 'the rest is cut off; `truncated` says so'],
+      ['problems of a request in the journal', number(JOURNAL_LIMITS.problems), '', 'the others are not listed'],
+      ['violations that the verdict keeps whole', number(EXAMPLES), '', 'the others are counted'],
+      ['streams of events', number(limits.eventStreams), '', '507 `insufficient_storage`'],
+      [
+        'events that wait for the readers of an account, or of all accounts',
+        `${number(BACKLOG.events)} or ${bytes(BACKLOG.bytes)}`,
+        '',
+        'the slowest reader is cut off; it can resume with `Last-Event-ID`',
+      ],
+      ['events that wait for all readers', bytes(TOTAL), '', 'the slowest readers are cut off'],
+      ['time in which a reader of events takes nothing', seconds(HEARTBEAT * MISSED), '', 'it is cut off'],
+    ],
+  ],
+  [
+    'Control plane',
+    [
+      ['body of a request', bytes(limits.bodyLimit), '', '413 `request_too_large`; it is not read'],
+      [
+        `bodies of more than ${bytes(LARGE)} that are worked on`,
+        number(LARGE_AT_ONCE),
+        '',
+        'the others wait and are not read',
+      ],
+      ['levels of a body', number(limits.nestingLimit), '', '400 `invalid_value`'],
+      [
+        'items of a page',
+        `${number(limits.pageDefault)}, at most ${number(limits.pageLimit)}`,
+        '`limit` of the request',
+        '`next` leads to the next page',
+      ],
+      ['length of a page', `about ${bytes(limits.pageBytes)}`, '', 'the page ends earlier, with at least one item'],
+      ['time in which a reader of a page takes nothing', seconds(PATIENCE), '', 'it is cut off'],
+      ['days of `GET …/dmarc`', number(PERIOD), '', '400 `invalid_value`'],
+      ['records of `GET …/dmarc`', number(limits.recordsLimit), '', '400 `invalid_value`'],
+      ['body that a fault rule answers', bytes(limits.answerLimit), '', '400 `invalid_value`'],
+      ['delay of a fault rule', seconds(schema('FaultRule/properties/delay_ms/maximum')), '', '400 `invalid_value`'],
+      [
+        'header fields that a fault rule answers',
+        `${number(schema('FaultRule/properties/respond/properties/headers/maxProperties'))} of ${number(schema('FaultRule/properties/respond/properties/headers/additionalProperties/maxLength'))} characters`,
+        '',
+        '400 `invalid_value`',
+      ],
+      [
+        'any other text, list or object of a request',
+        'in the [document](../src/admin/openapi.yaml) and in the schema of fixtures',
+        '',
+        '400',
+      ],
+    ],
+  ],
+  [
+    'Data folder',
+    [
+      [
+        'file of an account',
+        bytes(LARGEST_FILE),
+        '',
+        'a start refuses it (exit code 3); a change that would exceed it is refused',
+      ],
+      ['memory of all kept accounts', 'what is for accounts', '`--max-memory`', 'the start is refused (exit code 3)'],
+    ],
+  ],
+]
+
+function table(rows: readonly Row[]): string {
+  const lines = [['limit', 'default', 'option', 'what happens at it'], ['---', '---', '---', '---'], ...rows]
+  return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+function bytes(value: number): string {
+  return value < 2 ** 20 ? `${number(value / 2 ** 10)} KiB` : `${number(value / 2 ** 20)} MiB`
+}
+
+function seconds(milliseconds: number): string {
+  return milliseconds < 120_000 ? `${number(milliseconds / 1_000)} s` : `${number(milliseconds / 60_000)} min`
+}
+
+function percent(share: number): string {
+  return `${share * 100} %`
+}
