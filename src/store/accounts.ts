@@ -119,7 +119,8 @@ export class Accounts implements Store {
     this.#refuseWhenClosed()
     const { id } = state
     if (this.#isTaken(id)) throw new StoreError('taken', `There is an account "${id}" already`)
-    const evicted = this.#isFull(capacity) ? this.#findEvicted(capacity) : undefined
+    const lacksMemory = this.#budget?.fits(state, capacity.evictable === true) === false
+    const evicted = this.#isFull(capacity) || lacksMemory ? this.#findEvicted(capacity) : undefined
     if (evicted === undefined && this.#isFull(capacity)) {
       throw new StoreError('full', `There are ${this.#accounts.size} accounts, which is as many as there may be`)
     }
@@ -127,6 +128,7 @@ export class Accounts implements Store {
     const account = this.#add(
       { state, quotas: new Map(), tallies: new Map(), requests: 0, ...(use && { use }) },
       undefined,
+      evicted?.share?.weight,
     )
     this.#queue.add(account)
     if (evicted !== undefined) this.#detach(evicted)
@@ -272,7 +274,8 @@ export class Accounts implements Store {
   }
 
   /** `persisted` is absent for a new account. */
-  #add(data: AccountData, persisted: AccountState | undefined): StoredAccount {
+  /** `freed` are the bytes that an account gives up for this one. */
+  #add(data: AccountData, persisted: AccountState | undefined, freed = 0): StoredAccount {
     const { id } = data.state
     const isSandbox = data.use !== undefined
     this.#refuseTakenKeys(data.state)
@@ -281,7 +284,9 @@ export class Accounts implements Store {
       incarnation: ++this.#incarnations,
       onWritten: (written) => this.#settle(written),
       share:
-        persisted === undefined ? this.#budget?.open(data.state, isSandbox) : this.#budget?.load(data.state, isSandbox),
+        persisted === undefined
+          ? this.#budget?.open(data.state, isSandbox, freed)
+          : this.#budget?.load(data.state, isSandbox),
     })
     this.#claimKeys(account, data.state)
     this.#accounts.set(id, account)

@@ -27,6 +27,8 @@ export class MemoryBudget {
   readonly #shares = new Map<string, Share>()
   #used = 0
   #usedBySandboxes = 0
+  /** What is free as soon as the account that is being opened is there. */
+  #freed = 0
   /** Whether the last creation of an account was refused, which is told once. */
   #isCreationRefused = false
 
@@ -40,12 +42,26 @@ export class MemoryBudget {
     return { limit: this.#limit, used: this.#used }
   }
 
-  /** Begins to count a new account. @throws StoreError `full` when there is no room for it. */
-  open(state: AccountState, isSandbox: boolean): Share {
+  /** Whether there is room for a new account. */
+  fits(state: AccountState, isSandbox: boolean): boolean {
+    const weight = weighAccount(state)
+    return weight <= this.#freeFor({ isSandbox }) - weight
+  }
+
+  /**
+   * Begins to count a new account. `freed` are the bytes that another one gives up for it.
+   * @throws StoreError `full` when there is no room for it.
+   */
+  open(state: AccountState, isSandbox: boolean, freed = 0): Share {
     const share = new Share(state.id, isSandbox, this)
     share.isRefused = this.#isCreationRefused
     this.#isCreationRefused = true
-    share.replace(state)
+    this.#freed = freed
+    try {
+      share.replace(state)
+    } finally {
+      this.#freed = 0
+    }
     this.#isCreationRefused = false
     this.#shares.set(state.id, share)
     return share
@@ -88,9 +104,9 @@ export class MemoryBudget {
     if (share.isSandbox) this.#usedBySandboxes += growth
   }
 
-  #freeFor({ isSandbox }: Share): number {
-    const free = this.#limit - this.#used
-    return isSandbox ? Math.min(free, this.#limit * OF_SANDBOXES - this.#usedBySandboxes) : free
+  #freeFor({ isSandbox }: Pick<Share, 'isSandbox'>): number {
+    const free = this.#limit - this.#used + this.#freed
+    return isSandbox ? Math.min(free, this.#limit * OF_SANDBOXES - this.#usedBySandboxes + this.#freed) : free
   }
 }
 

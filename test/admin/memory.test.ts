@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { OptionError, startUnderstudy } from '../../src/index.ts'
+import { withKey } from '../support/account.ts'
 import { askControl } from '../support/control-plane.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { startService } from '../support/service.ts'
@@ -63,6 +64,28 @@ describe('Where the memory for accounts is used up', () => {
     expect((await askControl(service, 'POST', '/accounts/default/snapshots/s3/restore')).data.account.domains).toBe(
       9_000,
     )
+  })
+
+  it('a new sandbox has the room of one that nobody has changed, as often as one is opened', async () => {
+    const service = await startService({ ...LIMITED, fixture: { domains: LARGE.domains.slice(0, 2_000) } })
+    for (let index = 0; index < 30; index++) {
+      const { status } = await service.send('GET', '/domains', undefined, withKey(`sandbox_${index}`))
+      expect(status).toBe(200)
+    }
+    const { count } = (await askControl(service, 'GET', '/accounts')).data
+    expect(count).toBeGreaterThan(4)
+    expect(count).toBeLessThan(12)
+  })
+
+  it('a new sandbox is refused like an unknown key when all were changed', async () => {
+    const service = await startService({ ...LIMITED, fixture: { domains: LARGE.domains.slice(0, 2_000) } })
+    const statuses = []
+    for (let index = 0; index < 30; index++) {
+      const added = { domains: ['added.example'] }
+      statuses.push((await service.send('POST', '/domains', added, withKey(`sandbox_${index}`))).status)
+    }
+    expect([...new Set(statuses)]).toEqual([200, 401])
+    expect((await service.get('/domains')).status).toBe(200)
   })
 
   it('a start with kept accounts that do not fit is refused with one line', async () => {

@@ -92,7 +92,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         '',
         'the connection is closed',
       ],
-      ['time until a client that left is noticed', seconds(CONNECTION_LIMITS.look), '', 'the connection is freed'],
+      [
+        'time until a client that left is noticed, unless more of its requests wait than are read',
+        seconds(CONNECTION_LIMITS.look),
+        '',
+        'the connection is freed',
+      ],
       ['time in which the rest of a refused upload is read past', seconds(LINGER), '', 'the connection is closed'],
       ['time for requests that are under way at a stop', seconds(STOP_PATIENCE), '', 'their connections are closed'],
     ],
