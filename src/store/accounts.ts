@@ -50,7 +50,7 @@ export class Accounts implements Store {
   /** Hash of a key → id of the account that has it. */
   readonly #holders = new Map<string, string>()
   /** The ids of accounts that are being deleted. Until that is done, no other account gets their ids and keys. */
-  readonly #deleting = new Set<string>()
+  readonly #deleting = new Map<string, Deletion>()
   readonly #queue = new EvictionQueue()
   readonly #driver: AccountsDriver
   readonly #clock: Clock
@@ -118,6 +118,8 @@ export class Accounts implements Store {
   async create(state: AccountState, capacity: Capacity = {}): Promise<string | undefined> {
     this.#refuseWhenClosed()
     const { id } = state
+    // A client may use the key of its sandbox just when that is evicted.
+    if (capacity.evictable === true) await this.#deleting.get(id)?.ended
     if (this.#isTaken(id)) throw new StoreError('taken', `There is an account "${id}" already`)
     const lacksMemory = this.#budget?.fits(state, capacity.evictable === true) === false
     const evicted = this.#isFull(capacity) || lacksMemory ? this.#findEvicted(capacity) : undefined
@@ -200,7 +202,10 @@ export class Accounts implements Store {
   enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Value | undefined {
     const accountId = this.#holders.get(keyHash)
     if (accountId === undefined) return undefined
-    const account = this.#find(accountId)
+    this.#refuseWhenClosed()
+    const account = this.#accounts.get(accountId)
+    // It is being deleted.
+    if (account === undefined) return undefined
     if (account.use !== undefined) this.#queue.use(account, this.#clock())
     return visitAccount(account, visit)
   }
@@ -298,13 +303,18 @@ export class Accounts implements Store {
     const { id } = account.state
     this.#accounts.delete(id)
     this.#queue.remove(account)
-    this.#deleting.add(id)
+    this.#deleting.set(id, startDeletion())
   }
 
   #reattach(account: StoredAccount): void {
-    this.#deleting.delete(account.state.id)
+    this.#endDeletion(account.state.id)
     this.#accounts.set(account.state.id, account)
     this.#queue.add(account)
+  }
+
+  #endDeletion(accountId: string): void {
+    this.#deleting.get(accountId)?.end()
+    this.#deleting.delete(accountId)
   }
 
   /** Deletes a detached account for good. When that fails, the account is there again. */
@@ -318,9 +328,9 @@ export class Accounts implements Store {
       this.#reattach(account)
       throw error
     }
-    this.#deleting.delete(id)
     account.share?.close()
     for (const hash of account.keyHashes) this.#holders.delete(hash)
+    this.#endDeletion(id)
   }
 
   /** @throws StoreError `taken` for a key that belongs to another account. */
@@ -365,6 +375,20 @@ export class Accounts implements Store {
       this.#holders.delete(hash)
     }
   }
+}
+
+/** The deletion of an account that is under way. */
+interface Deletion {
+  ended: Promise<void>
+  end(): void
+}
+
+function startDeletion(): Deletion {
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  return { ended, end: () => end() }
 }
 
 function visitAccount<Value>(account: StoredAccount, visit: Visitor<Value>): Value {
