@@ -66,7 +66,8 @@ function isMalformed(answer: Answer, { contract }: Understudy): boolean {
   const isRefusal = answer.status === 400 || answer.status === 431
   // After a malformed Host, the connection can be used further.
   if (!isRefusal || (answer.headers['connection'] !== 'close' && !answer.text.includes(MALFORMED))) return false
-  return departuresOf(contract, { plane: 'service', method: 'GET', path: '/no operation' }, answer).length === 0
+  const planes = ['service', 'control'] as const
+  return planes.some((plane) => departuresOf(contract, { plane, method: 'GET', path: '/none' }, answer).length === 0)
 }
 
 /** Whether a fault had its hand in the answer, or in the newest of all requests, which got none. */

@@ -60,6 +60,9 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
     const [secret] = [...account.keys].find(([, { id }]) => id === parameters['key']) ?? []
     if (secret === undefined) return notFound
     account.keys.delete(secret)
+    // What was counted for a key ends with it, also if the same key is there again later.
+    const { windows } = account.contents
+    for (const name of [...windows.keys()]) if (name.startsWith(`${secret} `)) windows.delete(name)
     return done()
   },
   getQuotas: (account, _, model) => quotasOf(account, model),
