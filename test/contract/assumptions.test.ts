@@ -39,7 +39,7 @@ function expectCodesInPlace(contract: Contract): void {
 }
 
 /** Each has a start of its own, which takes a tenth of a second, so only one in four is tried where time is short. */
-const tried = alternatives.filter((_, index) => index % budget({ quick: 4, full: 1 }) === 0)
+const tried = alternatives.filter((_, index) => index % budget({ quick: 8, full: 1 }) === 0)
 
 // One start serves two tests: to compile the document of each alternative takes longer than all else.
 describe.each(tried)('with %s, alternative %d,', (id, number, assumption, alternative) => {

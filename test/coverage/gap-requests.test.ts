@@ -46,7 +46,7 @@ async function begin(service: ObservedService): Promise<void> {
 }
 
 /** Of so many gaps, one is tried; which one of them differs from account to account. */
-const EVERY = budget({ quick: 12, full: 1 })
+const EVERY = budget({ quick: 24, full: 1 })
 const TRIED = EVERY === 1 ? 'each gap' : `one gap of ${EVERY}`
 
 interface Trial {
@@ -115,7 +115,7 @@ describe(`the requests that a report gives for ${TRIED} fill it`, () => {
     ['domain-cap-1 group-cap-1 member-cap-1 shared-domains-1 mixed-deletions-1 own-name-1 deletion-entries-1'],
     ['mixed-additions-1 mixed-members-1 space-around-names-1 canonical-form-2 empty-lists-2'],
   ]
-  it.each(together.slice(0, budget({ quick: 4, full: together.length })))('of the alternatives %s', async (ids) => {
+  it.each(together.slice(0, budget({ quick: 2, full: together.length })))('of the alternatives %s', async (ids) => {
     const overlays = ids.split(' ').map((name) => overlayFile(actionsFor(name)))
     const service = await startObserved({ fixture: 'demo', overlays })
     expect(hinted(await reportOf(service))).toEqual([])
