@@ -1,6 +1,6 @@
 import { isObject } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
-import { duration, type Kind, type Options, type Values } from '../start/option.ts'
+import { duration, type Kind, type Options, type Values, wholeNumber } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import { PLACEHOLDERS, type Variable } from '../trials/environment.ts'
 import { UsageError } from './errors.ts'
@@ -36,6 +36,15 @@ export const TRIAL_OPTIONS = {
     default: [],
   },
   timeout: { kind: duration, help: 'How long the command may run.', defaultText: 'as long as it likes' },
+} as const satisfies Options
+
+/** The options of a command that runs many trials. */
+export const PARALLEL_OPTIONS = {
+  jobs: {
+    kind: wholeNumber(1, 1_000),
+    help: 'How many trials run at the same time. Test commands often share files and ports, so it is one at a time.',
+    default: 1,
+  },
 } as const satisfies Options
 
 export type TrialValues = Values<typeof TRIAL_OPTIONS>
