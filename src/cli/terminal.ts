@@ -2,6 +2,9 @@ import type { Log } from '../http/log.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
 import { untilParentEnded } from './parent.ts'
 
+/** The signals by which a person, a terminal or a system tells a program to stop. */
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
+
 /** What a command uses of the process that runs it; a test gives it a terminal of its own in the place of the process. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
@@ -11,10 +14,19 @@ export interface Terminal {
   print(line: string): void
   /** Writes a line to standard error. */
   printError(line: string): void
+  /** Writes a text to standard error as it is. */
+  writeError(text: string): void
+  /** The terminal to which standard error goes; `undefined` where it goes elsewhere, as in a CI job. */
+  readonly screen: { readonly columns: number | undefined } | undefined
   /** Opens a log on standard error. `close` resolves once it is written, or nobody reads it. */
   openLog(level: LogLevel, format?: LogFormat): Promise<{ log: Log; close(): Promise<void> }>
   /** Resolves when the program is told to stop. */
   untilStopped(): Promise<void>
+  /**
+   * From now on, a signal to stop is passed to the listener and does nothing else, until the function is called that is
+   * returned.
+   */
+  onSignal(listener: (signal: StopSignal) => void): () => void
   /** From now on, the next signal to stop ends the program at once, after it has said this on standard error. */
   endAtNextSignal(say: string): void
   /** Resolves when the program that started this one has ended. */
@@ -34,14 +46,31 @@ export function openProcessTerminal(): Terminal {
     write: (text) => void process.stdout.write(text),
     print: (line) => console.log(line),
     printError: (line) => console.error(line),
+    writeError,
+    screen: process.stderr.isTTY ? process.stderr : undefined,
     openLog,
     untilStopped: untilSignal,
+    onSignal: listenToSignals,
     endAtNextSignal,
     untilParentEnded,
   }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
+
+function listenToSignals(listener: (signal: StopSignal) => void): () => void {
+  for (const signal of STOP_SIGNALS) process.on(signal, listener)
+  return () => {
+    for (const signal of STOP_SIGNALS) process.off(signal, listener)
+  }
+}
+
+/** When the terminal was closed, nobody reads it any more, and the program goes on all the same. */
+function writeError(text: string): void {
+  process.stderr.write(text, () => {})
+  if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => {})
+}
 
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once, as it would without us. */
 function untilSignal(): Promise<void> {
