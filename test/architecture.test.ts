@@ -53,7 +53,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
       'tldts',
     ],
   ],
-  reports: ['node:fs', 'node:fs/promises', 'node:path', 'node:util'],
+  reports: ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:util', 'sarif'],
   store: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
     'lowdb',

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { shorten } from '../ground/show.ts'
+import type { Redact } from '../reports/bounds.ts'
 import { FORMAT_NAMES } from '../reports/formats.ts'
-import type { Report } from '../reports/report.ts'
+import type { Report, Surroundings } from '../reports/report.ts'
 import {
   checkReportTargets,
   type ReportTarget,
@@ -47,23 +48,45 @@ const NOT_WRITTEN = 3
 
 /**
  * Writes the summary to standard error, then each report that was asked for, and on GitHub Actions the annotations and
- * the summary of the step. Resolves to the exit code: that of the report, or 3 where a report could not be written.
+ * the summary of the step. `redact` takes keys out of every text. Resolves to the exit code: that of the report, or 3
+ * where a report could not be written.
  */
 export async function deliverReport(
   report: Report,
   targets: readonly ReportTarget[],
   terminal: Terminal,
+  redact?: Redact,
 ): Promise<number> {
-  const [{ summarise }, { writeReports }, { readLines }] = await Promise.all([
+  // Loaded at the end of the work, so that it does not wait for them.
+  const [{ boundReport }, { summarise }, { writeReports }, { readLines }] = await Promise.all([
+    import('../reports/bounds.ts'),
     import('../reports/summary.ts'),
     import('../reports/targets.ts'),
     import('../contract/lines.ts'),
   ])
   const surroundings = { version: await readVersion(), lineOf: await readLines() }
-  for (const line of summarise(report, surroundings.lineOf, terminal.screen)) terminal.printError(line)
-  const failures = await writeReports(report, targets, surroundings)
+  const bounded = boundReport(report, redact)
+  const summary = summarise(bounded, surroundings.lineOf, terminal.screen)
+  if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, surroundings, terminal)
+  else for (const line of summary) terminal.printError(line)
+  const failures = await writeReports(bounded, targets, surroundings)
   for (const failure of failures) terminal.printError(`dmarc-understudy: ${spell(failure)}`)
   return failures.length === 0 ? report.exitCode : NOT_WRITTEN
+}
+
+/** The runner takes what it knows out of the log. What cannot be written there is only a comfort, so nothing fails. */
+async function deliverToGitHub(
+  report: Report,
+  summary: readonly string[],
+  surroundings: Surroundings,
+  terminal: Terminal,
+): Promise<void> {
+  const { annotate, appendStepSummary, withoutCommands } = await import('../reports/github.ts')
+  for (const line of summary) terminal.printError(withoutCommands(line))
+  for (const line of annotate(report, surroundings)) terminal.printError(line)
+  const { GITHUB_STEP_SUMMARY: file } = terminal.environment
+  const problem = file ? await appendStepSummary(report, surroundings, file) : 'is not set, so the step has no summary'
+  if (problem !== undefined) terminal.printError(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
 }
 
 async function readVersion(): Promise<string> {

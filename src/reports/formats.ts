@@ -9,6 +9,10 @@ interface FormatEntry {
 
 const ENTRIES = {
   json: { ending: 'json', load: async () => (await import('./json.ts')).writeJsonReport },
+  junit: { ending: 'xml', load: async () => (await import('./junit.ts')).writeJUnitReport },
+  sarif: { ending: 'sarif', load: async () => (await import('./sarif.ts')).writeSarifReport },
+  html: { ending: 'html', load: async () => (await import('./html.ts')).writeHtmlReport },
+  markdown: { ending: 'md', load: async () => (await import('./markdown.ts')).writeMarkdownReport },
 } as const satisfies Record<string, FormatEntry>
 
 export type Format = keyof typeof ENTRIES

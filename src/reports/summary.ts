@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { printable, shorten } from '../ground/show.ts'
-import { countFindings, type Finding, type Level, type Report, type ReportedRequest, worstFirst } from './report.ts'
+import { countFindings, type Finding, type Level, type Report, worstFirst } from './report.ts'
+import { describePlace, describeRequest } from './wording.ts'
 
 /** What a summary is written for. */
 export interface Screen {
@@ -15,6 +16,7 @@ export const SUMMARISED = 10
 const RESERVED_ROWS = 2
 /** A remedy is there to be copied, so it is shown whole if it is not absurdly long. */
 const LONGEST_COMMAND = 2000
+const LONGEST_REQUEST = 200
 
 type Style = Parameters<typeof styleText>[0]
 const LEVEL_STYLES: Readonly<Record<Level, Style>> = { error: 'red', warning: 'yellow', note: 'cyan' }
@@ -73,11 +75,12 @@ function describeWhole(
   screen: Screen,
   paint: Paint,
 ): readonly string[] {
-  const { level, rule, message, request, pointer, occurrences = 1, remedy } = finding
+  const { level, rule, message, request, occurrences = 1, remedy } = finding
+  const place = describePlace(finding, lineOf)
   const times = occurrences > 1 ? `  (${occurrences} times)` : ''
   const where = [
-    ...(request === undefined ? [] : [describeRequest(request)]),
-    ...(pointer === undefined ? [] : [`openapi.yaml:${lineOf(pointer)}`]),
+    ...(request === undefined ? [] : [inline(describeRequest(request), LONGEST_REQUEST)]),
+    ...(place === undefined ? [] : [place]),
     ...(request?.requestId === undefined ? [] : [`request ${inline(request.requestId)}`]),
   ]
   return [
@@ -91,16 +94,10 @@ function describeWhole(
 }
 
 function describeShortly({ level, rule, message, request }: Finding, { size }: Screen, paint: Paint): string {
-  const about = request === undefined ? inline(rule.name) : describeRequest(request)
+  const about = request === undefined ? inline(rule.name) : inline(describeRequest(request), LONGEST_REQUEST)
   const text = `${about}: ${inline(message)}`
   const room = (size?.columns ?? Number.POSITIVE_INFINITY) - level.length - 2
   return `${paint(LEVEL_STYLES[level], level)}  ${shorten(text, Math.max(1, room))}`
-}
-
-/** `POST /domains → 400 unknown_field` */
-function describeRequest({ method, path, status, code }: ReportedRequest): string {
-  const answer = [status, code].filter((each) => each !== undefined).join(' ')
-  return inline(`${method} ${path}${answer === '' ? '' : ` → ${answer}`}`, 200)
 }
 
 function describeRest(findings: readonly Finding[], count: number): string[] {

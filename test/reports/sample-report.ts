@@ -1,4 +1,4 @@
-import type { Check, Finding, Report, Rule } from '../../src/reports/report.ts'
+import type { Check, Finding, Report, Rule, Surroundings } from '../../src/reports/report.ts'
 
 /** The place of POST /domains in openapi.yaml. */
 export const ADD_DOMAINS = '/paths/~1domains/post'
@@ -84,3 +84,6 @@ export function report(overrides: Partial<Report> = {}): Report {
     ...overrides,
   }
 }
+
+/** A document in which each pointer is at line 7, but for the whole at line 1. */
+export const SURROUNDINGS: Surroundings = { version: '1.2.3', lineOf: (pointer) => (pointer === '' ? 1 : 7) }

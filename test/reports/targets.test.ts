@@ -22,9 +22,8 @@ import {
   writeReports,
 } from '../../src/reports/targets.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { report } from './sample-report.ts'
+import { report, SURROUNDINGS } from './sample-report.ts'
 
-const SURROUNDINGS = { version: '1.2.3', lineOf: () => 1 }
 const json = (file: string): ReportTarget => ({ format: 'json', file })
 const TEXT = `${JSON.stringify(report().json, undefined, 2)}\n`
 /** The superuser may write everywhere. */
@@ -33,6 +32,7 @@ const isRestricted = process.getuid?.() !== 0
 describe('the target of a report', () => {
   it.each<[written: string, target: ReportTarget]>([
     ['json=report.json', json('report.json')],
+    ['junit=r.xml', { format: 'junit', file: 'r.xml' }],
     ['json=a=b.json', json('a=b.json')],
     ['json=/tmp/a folder/r', json('/tmp/a folder/r')],
     ['json=-x', json('-x')],
