@@ -54,10 +54,11 @@ export function renderMarkdown(report: Report, surroundings: Surroundings, { lim
   const shown = countWhile(sections, ({ title, blocks }) =>
     add(`### ${escapeText(title)}\n\n${blocks.map(describeBlock).join('\n\n')}`),
   )
-  if (shown < sections.length)
-    parts.push(
-      `_Left out, because the text would be too long: ${sections.length - shown} more sections. \`--report html=FILE\` shows all._`,
-    )
+  if (shown < sections.length) {
+    const rest = sections.length - shown
+    const what = `${rest} more section${rest === 1 ? '' : 's'}`
+    parts.push(`_Left out, because the text would be too long: ${what}. \`--report html=FILE\` shows all._`)
+  }
   return `${parts.join('\n\n')}\n`
 }
 
@@ -128,19 +129,18 @@ export function escapeText(text: string): string {
     .replaceAll(/@/g, '@&#8203;')
     .replaceAll(/\\#(?=\d)|GH\\-(?=\d)/gi, '$&&#8203;')
     .replaceAll(/:(?=\/\/|\w)/g, '&#58;')
-    .replaceAll(/\bwww\./gi, '$&&#8203;')
+    .replaceAll(/(?<=www)\./gi, '&#46;')
     .replaceAll(/^(\d+)\./g, '$1\\.')
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** A short piece of code in a line, in which nothing is markup. */
+/** A short piece of code in a line, in which nothing is markup. A table would end its cell at a bar, even in code. */
 export function code(text: string): string {
   const line = printable(text.replaceAll(/\s+/g, ' '))
   const fence = '`'.repeat(longestRun(line) + 1)
   const gap = /^`|`$|^ .* $/.test(line) ? ' ' : ''
-  // A table ends its cell at a bar, even in code.
-  return `${fence}${gap}${line.replaceAll('|', '\\|')}${gap}${fence}`
+  return `${fence}${gap}${line}${gap}${fence}`
 }
 
 /** A piece of code of several lines, in which nothing is markup. */
