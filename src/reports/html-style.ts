@@ -25,6 +25,7 @@ h1, h2, h3, p, ul, ol, dl, dd, pre { margin: 0; }
 h1 { font-size: 1.35rem; letter-spacing: -0.01em; line-height: 1.3; }
 h2 { font-size: 1.05rem; margin-top: 0.75rem; }
 h3 { font-size: 1rem; }
+section { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
 ol.findings { list-style: none; padding: 0; display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: 10px; padding: 1rem 1.15rem; display: grid; gap: 0.75rem; grid-template-columns: minmax(0, 1fr); }
 .finding { border-inline-start-width: 4px; }

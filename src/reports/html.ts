@@ -64,10 +64,11 @@ function describePairs(pairs: readonly (readonly [name: string, value: string])[
 function describeFindings({ findings }: Report, surroundings: Surroundings): Markup {
   const heading = findings.length === 0 ? 'No findings' : 'Findings'
   const count = findings.length < 2 ? undefined : html` <span class="soft">${countFindings(findings)}</span>`
+  const items = worstFirst(findings).map((each) => describeFinding(each, surroundings))
   return html`<section aria-labelledby="findings">
 <h2 id="findings">${heading}${count}</h2>
-</section>
-${findings.length === 0 ? undefined : html`<ol class="findings">${worstFirst(findings).map((each) => describeFinding(each, surroundings))}</ol>`}`
+${items.length === 0 ? undefined : html`<ol class="findings">${items}</ol>`}
+</section>`
 }
 
 function describeFinding(finding: Finding, { lineOf }: Surroundings): Markup {

@@ -5,7 +5,7 @@ import { validateXML } from 'xmllint-wasm'
 import { writeJUnitReport } from '../../src/reports/junit.ts'
 import type { Report } from '../../src/reports/report.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { check, finding, report, SURROUNDINGS } from './sample-report.ts'
+import { check, finding, report, reportOf, SURROUNDINGS } from './sample-report.ts'
 
 const SCHEMA = readFileSync(new URL('junit.xsd', import.meta.url), 'utf8')
 
@@ -16,29 +16,6 @@ async function errorsOf(texts: readonly string[]): Promise<string[]> {
   const xml = texts.map((contents, index) => ({ fileName: `${index}.xml`, contents }))
   const { valid, errors } = await validateXML({ xml, schema: SCHEMA, maxMemoryPages: 4096 })
   return valid ? [] : errors.map(({ rawMessage }) => rawMessage)
-}
-
-/** A report in which every text is the given one. */
-function reportOf(text: string): Report {
-  const one = finding({
-    message: text,
-    rule: { id: text, name: text, description: text },
-    details: [
-      { kind: 'code', title: text, text },
-      { kind: 'table', columns: [text], rows: [[text]] },
-    ],
-    remedy: { text, command: text },
-  })
-  const checks = (['passed', 'failed', 'error', 'skipped'] as const).map((outcome) =>
-    check({ id: outcome, outcome, group: text, name: text, message: text, findings: [one] }),
-  )
-  return report({
-    title: text,
-    summary: text,
-    facts: [{ name: text, value: text }],
-    findings: [one, finding({ message: text })],
-    checks,
-  })
 }
 
 describe('the JUnit report', () => {

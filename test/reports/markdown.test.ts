@@ -6,7 +6,7 @@ import { printable } from '../../src/ground/show.ts'
 import { code, escapeText, LONGEST_COMMENT, renderMarkdown, writeMarkdownReport } from '../../src/reports/markdown.ts'
 import type { Report } from '../../src/reports/report.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { finding, report, SURROUNDINGS } from './sample-report.ts'
+import { finding, report, reportOf, SURROUNDINGS } from './sample-report.ts'
 
 const render = (markdown: string) =>
   micromark(markdown, { extensions: [gfm()], htmlExtensions: [gfmHtml()], allowDangerousHtml: true })
@@ -140,28 +140,13 @@ describe('the Markdown report', () => {
   })
 
   it.each(HOSTILE)('has no other elements with %j in every text', async (text) => {
-    const one = finding({
-      rule: { id: text, name: text, description: text },
-      message: text,
-      request: { method: text, path: text, requestId: text, body: text },
-      details: [
-        { kind: 'text', text },
-        { kind: 'list', items: [text] },
-        { kind: 'code', title: text, text },
-        { kind: 'comparison', expected: text, received: text, titles: [text, text] },
-        { kind: 'table', columns: [text], rows: [[text]] },
-      ],
-      remedy: { text, command: text },
-    })
-    const sections = [{ title: text, blocks: [{ kind: 'text', text } as const] }]
-    const facts = [{ name: text, value: text }]
-    const html = render(await write(report({ title: text, summary: text, facts, findings: [one], sections })))
+    const html = render(await write(reportOf(text)))
     const tags = new Set([...html.matchAll(/<\/?([a-z][a-z0-9]*)([^>]*)>/gi)].map(([, name, rest]) => `${name}${rest}`))
     const known = 'h2 h3 p strong code pre table thead tbody tr th td ul li em details summary'.split(' ')
     expect([...tags].filter((tag) => !known.includes(tag) && tag !== 'code class="language-sh"')).toEqual([])
-    expect(html.match(/<details>/g)).toHaveLength(1)
-    expect(html.match(/<pre>/g)).toHaveLength(5)
-    expect(html.match(/<table>/g)).toHaveLength(2)
+    expect(html.match(/<details>/g)).toHaveLength(2)
+    expect(html.match(/<pre>/g)).toHaveLength(10)
+    expect(html.match(/<table>/g)).toHaveLength(3)
   })
 
   it('fits a comment, and says how much is left out', async () => {

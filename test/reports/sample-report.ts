@@ -85,5 +85,38 @@ export function report(overrides: Partial<Report> = {}): Report {
   }
 }
 
+/** A report in which every text is the given one, with a check of every outcome and a detail of every kind. */
+export function reportOf(text: string): Report {
+  const one = finding({
+    rule: { id: text, name: text, description: text },
+    message: text,
+    request: { method: text, path: text, requestId: text, account: text, operation: text, code: text, body: text },
+    details: [
+      { kind: 'text', text },
+      { kind: 'list', items: [text] },
+      { kind: 'code', title: text, text },
+      { kind: 'comparison', expected: text, received: text, titles: [text, text] },
+      { kind: 'table', columns: [text], rows: [[text]] },
+    ],
+    remedy: { text, command: text },
+  })
+  const outcomes = ['passed', 'failed', 'error', 'skipped'] as const
+  return report({
+    title: text,
+    summary: text,
+    facts: [{ name: text, value: text }],
+    findings: [one, { ...one, level: 'note', details: [] }],
+    checks: outcomes.map((outcome) => ({
+      id: outcome,
+      group: text,
+      name: text,
+      outcome,
+      message: text,
+      findings: [one],
+    })),
+    sections: [{ title: text, blocks: one.details ?? [] }],
+  })
+}
+
 /** A document in which each pointer is at line 7, but for the whole at line 1. */
 export const SURROUNDINGS: Surroundings = { version: '1.2.3', lineOf: (pointer) => (pointer === '' ? 1 : 7) }
