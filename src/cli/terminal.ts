@@ -50,7 +50,8 @@ export function openProcessTerminal(): Terminal {
 function openScreen(stream: NodeJS.WriteStream): Screen {
   if (!stream.isTTY) return { size: undefined, colours: false }
   // It heeds NO_COLOR, FORCE_COLOR and a terminal without colours.
-  return { size: { columns: stream.columns, rows: stream.rows }, colours: stream.hasColors() }
+  // Some terminals do not tell their size and say 0.
+  return { size: { columns: stream.columns || 80, rows: stream.rows || 24 }, colours: stream.hasColors() }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const

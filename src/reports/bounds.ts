@@ -1,4 +1,4 @@
-import { type Finding, type Report, worstFirst } from './report.ts'
+import { type Fact, type Finding, type Report, worstFirst } from './report.ts'
 
 /** How much of a report the formats for people and for other tools have; the format `json` has everything. */
 export const BOUNDS = {
@@ -28,8 +28,8 @@ export function boundReport(report: Report, redact: Redact = (text) => text): Re
   const checks = rest.checks.slice(0, BOUNDS.checks)
   const facts = [
     ...rest.facts,
-    ...leftOut(rest.findings.length - kept.size, 'findings', BOUNDS.findings),
-    ...leftOut(rest.checks.length - checks.length, 'checks', BOUNDS.checks),
+    ...leftOut('Findings', rest.findings.length - kept.size, BOUNDS.findings),
+    ...leftOut('Checks', rest.checks.length - checks.length, BOUNDS.checks),
   ]
   const bounded = shortenWithin({
     ...rest,
@@ -46,8 +46,8 @@ function keepWorst(findings: readonly Finding[]): Set<Finding> {
   return new Set(worstFirst(findings).slice(0, BOUNDS.findings))
 }
 
-function leftOut(count: number, what: string, bound: number): { name: string; value: string }[] {
-  return count <= 0 ? [] : [{ name: 'Left out', value: `${count} ${what} beyond ${bound}` }]
+function leftOut(what: string, count: number, bound: number): Fact[] {
+  return count <= 0 ? [] : [{ name: `${what} left out`, value: `${count}, because a report shows at most ${bound}` }]
 }
 
 /** A copy in which every text is changed, names of fields included. What two places share, the copy shares too. */
