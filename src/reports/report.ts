@@ -1,5 +1,5 @@
 /** The commands that make a report. */
-export type Tool = 'run' | 'vary' | 'explore' | 'verify' | 'check' | 'proxy' | 'calibrate'
+type Tool = 'run' | 'vary' | 'explore' | 'verify' | 'check' | 'proxy' | 'calibrate'
 
 /**
  * What a command found out. Every format is written from this one model. Texts are plain: they hold no markup, may hold
@@ -67,7 +67,7 @@ export interface Finding {
 }
 
 /** What to do about a finding. */
-export interface Remedy {
+interface Remedy {
   readonly text: string
   /** A line for a POSIX shell: the corrected request, the overlay, the replay. */
   readonly command?: string | undefined

@@ -3,7 +3,7 @@ import type { Check, Finding, Report, Rule, Surroundings } from '../../src/repor
 /** The place of POST /domains in openapi.yaml. */
 export const ADD_DOMAINS = '/paths/~1domains/post'
 
-export const UNKNOWN_FIELD: Rule = {
+const UNKNOWN_FIELD: Rule = {
   id: 'violation/unknown_field',
   name: 'A field that the contract does not know',
   description: 'The body holds only fields that the contract lists. The service refuses any other.',

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import published from '@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json' with { type: 'json' }
 import { Ajv } from 'ajv'
 import type { Log } from 'sarif'
 import { describe, expect, it } from 'vitest'
@@ -8,11 +8,7 @@ import { HOSTILE } from './hostile-texts.ts'
 import { ADD_DOMAINS, finding, report, SURROUNDINGS } from './sample-report.ts'
 
 // The schema that the standard publishes is of draft 4, of which draft 7 understands everything but the name of `id`.
-const {
-  $schema: _,
-  id: __,
-  ...SCHEMA
-} = createRequire(import.meta.url)('@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json')
+const { $schema: _, id: __, ...SCHEMA } = published
 const validate = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false, allErrors: true }).compile(
   SCHEMA,
 )
