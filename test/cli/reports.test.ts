@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { readOptions } from '../../src/cli/options.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from '../../src/cli/reports.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
-import { report } from '../reports/sample-report.ts'
+import { FORMAT_NAMES } from '../../src/reports/formats.ts'
+import { finding, report } from '../reports/sample-report.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A terminal that keeps what is written to standard error; nothing else of it may be used. */
@@ -52,6 +53,17 @@ describe('the delivery of a report', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(report().json)
   })
 
+  it('writes every format, and takes keys out of each', async () => {
+    const folder = temporaryFolder()
+    const targets = FORMAT_NAMES.map((format) => ({ format, file: join(folder, format) }))
+    const { terminal, lines } = quietTerminal()
+    const redact = (text: string) => text.replaceAll('secret-key', '[redacted]')
+    const findings = [finding({ message: 'It sent secret-key.' })]
+    await deliverReport(report({ findings, json: { key: 'secret-key' } }), targets, terminal, redact)
+    for (const { file } of targets) expect(readFileSync(file, 'utf8')).toContain('redacted')
+    expect([...targets.map(({ file }) => readFileSync(file, 'utf8')), ...lines].join()).not.toContain('secret-key')
+  })
+
   it('ends with 3 and names the report that could not be written', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'file'), '')
@@ -61,5 +73,49 @@ describe('the delivery of a report', () => {
     expect(await deliverReport(report({ findings: [] }), targets, terminal)).toBe(3)
     expect(lines.at(-1)).toBe(`dmarc-understudy: --report json=${bad}: is below a file; name a file in a folder`)
     expect(existsSync(good)).toBe(true)
+  })
+})
+
+describe('the delivery on GitHub Actions', () => {
+  const actions = (file?: string) => ({
+    GITHUB_ACTIONS: 'true',
+    ...(file !== undefined && { GITHUB_STEP_SUMMARY: file }),
+  })
+
+  it('adds annotations, with the line of openapi.yaml, and the summary of the step', async () => {
+    const file = join(temporaryFolder(), 'summary')
+    const { terminal, lines } = quietTerminal(actions(file))
+    expect(await deliverReport(report(), [], terminal)).toBe(1)
+    const commands = lines.filter((line) => line.startsWith('::'))
+    expect(commands).toHaveLength(1)
+    const [, line] = /^::error title=[^,]+,file=openapi\.yaml,line=(\d+)::/.exec(commands[0] ?? '') ?? []
+    expect(readFileSync('openapi.yaml', 'utf8').split('\n')[Number(line) - 1]).toBe('    post:')
+    expect(readFileSync(file, 'utf8')).toMatch(/^## dmarc-understudy run: npm test\n/)
+  })
+
+  it('lets no text of a client become a command', async () => {
+    const message = '::stop-commands::x ##[add-mask]y'
+    const { terminal, lines } = quietTerminal(actions(join(temporaryFolder(), 'summary')))
+    await deliverReport(report({ findings: [finding({ message })], summary: '::error::x' }), [], terminal)
+    expect(lines.filter((line) => line.trim().startsWith('::'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('##[') && !line.startsWith('::error '))).toEqual([])
+  })
+
+  it.each<[what: string, file: string | undefined, problem: string]>([
+    ['is not set', undefined, 'is not set, so the step has no summary'],
+    ['is empty', '', 'is not set, so the step has no summary'],
+    ['cannot be written', '/none/summary', 'cannot be written (ENOENT)'],
+  ])('warns in a line when the file of the summary %s, and does not fail', async (_, file, problem) => {
+    const { terminal, lines } = quietTerminal(actions(file))
+    expect(await deliverReport(report({ findings: [] }), [], terminal)).toBe(0)
+    expect(lines.at(-1)).toBe(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
+  })
+
+  it('happens nowhere else', async () => {
+    const file = join(temporaryFolder(), 'summary')
+    const { terminal, lines } = quietTerminal({ GITHUB_STEP_SUMMARY: file, GITHUB_ACTIONS: 'false' })
+    await deliverReport(report(), [], terminal)
+    expect(lines.filter((line) => line.startsWith('::'))).toEqual([])
+    expect(existsSync(file)).toBe(false)
   })
 })
