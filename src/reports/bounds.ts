@@ -1,10 +1,10 @@
-import { type Fact, type Finding, type Report, worstFirst } from './report.ts'
+import { type Fact, failuresFirst, type Report, worstFirst } from './report.ts'
 
 /** How much of a report the formats for people and for other tools have; the format `json` has everything. */
 export const BOUNDS = {
   /** The findings; the worst are kept. Code scanning takes 5,000, and nobody reads a thousand. */
   findings: 1000,
-  /** The checks, which are the cases of a list of tests. */
+  /** The checks, which are the cases of a list of tests; those that failed are kept. */
   checks: 10_000,
   /** The rows of a table. */
   rows: 1000,
@@ -24,8 +24,9 @@ export type Redact = (text: string) => string
 export function boundReport(report: Report, redact: Redact = (text) => text): Report {
   const clean = mapTexts(report, redact) as Report
   const { json, ...rest } = clean
-  const kept = keepWorst(clean.findings)
-  const checks = rest.checks.slice(0, BOUNDS.checks)
+  const kept = new Set(worstFirst(clean.findings).slice(0, BOUNDS.findings))
+  const keptChecks = new Set(failuresFirst(clean.checks).slice(0, BOUNDS.checks))
+  const checks = clean.checks.filter((check) => keptChecks.has(check))
   const facts = [
     ...rest.facts,
     ...leftOut('Findings', rest.findings.length - kept.size, BOUNDS.findings),
@@ -40,10 +41,6 @@ export function boundReport(report: Report, redact: Redact = (text) => text): Re
     ),
   }) as Omit<Report, 'json'>
   return { ...bounded, json }
-}
-
-function keepWorst(findings: readonly Finding[]): Set<Finding> {
-  return new Set(worstFirst(findings).slice(0, BOUNDS.findings))
 }
 
 function leftOut(what: string, count: number, bound: number): Fact[] {

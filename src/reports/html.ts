@@ -6,6 +6,7 @@ import {
   type Check,
   countFindings,
   type Finding,
+  failuresFirst,
   OUTCOMES,
   type Outcome,
   type Report,
@@ -133,8 +134,7 @@ const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
 /** Those that failed first. A long list is folded. */
 function describeChecks(checks: readonly Check[]): Markup | undefined {
   if (checks.length === 0) return undefined
-  const order: readonly Outcome[] = ['failed', 'error', 'skipped', 'passed']
-  const rows = order.flatMap((outcome) => checks.filter((check) => check.outcome === outcome))
+  const rows = failuresFirst(checks)
   const counts = OUTCOMES.flatMap((outcome) => {
     const count = checks.filter((check) => check.outcome === outcome).length
     return count === 0 ? [] : [`${count} ${OUTCOME_WORDS[outcome]}`]

@@ -6,7 +6,7 @@ import { element, escapeXml } from './xml.ts'
 /**
  * The report as JUnit XML, as build servers read it: each check is a test case, and the checks of one group are a suite.
  * There is one failure in a test case at most, because most readers show only the first; it has all findings. The
- * elements and their order are those of the schema that Jenkins publishes, which the other readers follow.
+ * elements and their order are those of the schema that build servers agree on.
  */
 export const writeJUnitReport: Write = (report, surroundings) => {
   const cases = casesOf(report)
@@ -68,7 +68,7 @@ function describeSuite(
     name,
     ...tally(checks),
     time: seconds.toFixed(3),
-    // The schema of Ant takes no time zone.
+    // Some schemas take no time zone.
     timestamp: report.startedAt?.slice(0, 19),
   }
   const facts = report.facts.map(({ name, value }) => element('property', { name, value }))

@@ -111,8 +111,8 @@ export interface Section {
   readonly blocks: readonly Block[]
 }
 
-export const OUTCOMES = ['passed', 'failed', 'error', 'skipped'] as const
-/** `error` is for a check that could not be made, and makes a report fail like `failed`. */
+/** From the worst to the best. `error` is for a check that could not be made, and makes a report fail like `failed`. */
+export const OUTCOMES = ['failed', 'error', 'skipped', 'passed'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
 /** One thing that was looked at. */
@@ -144,6 +144,11 @@ export type Write = (report: Report, surroundings: Surroundings) => string | Pro
 /** The findings with the worst first, otherwise in their order. */
 export function worstFirst(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level))
+}
+
+/** The checks with those that failed first, otherwise in their order. */
+export function failuresFirst(checks: readonly Check[]): Check[] {
+  return checks.toSorted((one, other) => OUTCOMES.indexOf(one.outcome) - OUTCOMES.indexOf(other.outcome))
 }
 
 /** How many findings there are of each level: `2 errors and 1 note`; without any, `no findings`. */

@@ -7,8 +7,8 @@ const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json'
 /** How readers call the top folder of the repository. */
 const ROOT = '%SRCROOT%'
 /** Code scanning refuses a longer name, and cuts a longer description. */
-const LONGEST_NAME = 255
-const LONGEST_DESCRIPTION = 1024
+export const LONGEST_NAME = 255
+export const LONGEST_DESCRIPTION = 1024
 
 /**
  * The report as SARIF 2.1.0, with what code scanning asks for: each result has a place, which is a line of openapi.yaml,

@@ -11,7 +11,7 @@ export interface Screen {
 }
 
 /** How many findings a summary names, so that nobody has to scroll. */
-const SUMMARISED = 10
+export const SUMMARISED = 10
 /** The prompt, and an empty line above it. */
 const RESERVED_ROWS = 2
 /** A remedy is there to be copied, so it is shown whole if it is not absurdly long. */

@@ -46,11 +46,14 @@ describe('a report within bounds', () => {
   })
 
   it('has so many checks and rows, and says how many are left out', () => {
-    const checks = Array.from({ length: BOUNDS.checks + 1 }, (_, index) => check({ id: `${index}` }))
+    const checks = Array.from({ length: BOUNDS.checks + 1 }, (_, index) =>
+      check({ id: `${index}`, outcome: index === BOUNDS.checks ? 'failed' : 'passed' }),
+    )
     const rows = Array.from({ length: BOUNDS.rows + 7 }, (_, index) => [`${index}`])
     const sections = [{ title: 'Rows', blocks: [{ kind: 'table', columns: ['a'], rows } as const] }]
     const bounded = boundReport(report({ checks, sections }))
     expect(bounded.checks).toHaveLength(BOUNDS.checks)
+    expect(bounded.checks.at(-1)?.outcome).toBe('failed')
     expect(bounded.facts.at(-1)).toEqual({
       name: 'Checks left out',
       value: '1, because a report shows at most 10000',

@@ -45,7 +45,7 @@ describe('the HTML report', () => {
       'openapi.yaml:7 (/paths/~1domains/post)',
       'Send the list of domains as &#34;domains&#34;.',
       '<th scope="col">Responses seen</th>',
-      '1 passed, 1 failed, 1 skipped',
+      '1 failed, 1 skipped, 1 passed',
       'It was never called.',
       'Made by dmarc-understudy 1.2.3 on 2026-01-15 at 09:00:00 UTC, in 3.3 s.',
     ]) {
@@ -84,7 +84,7 @@ describe('the HTML report', () => {
   it('folds a long list of checks, and shows those that failed first', async () => {
     const checks = Array.from({ length: 21 }, (_, index) => check({ outcome: index === 20 ? 'failed' : 'passed' }))
     const page = await write(report({ checks }))
-    expect(page).toContain('<details><summary>20 passed, 1 failed</summary>')
+    expect(page).toContain('<details><summary>1 failed, 20 passed</summary>')
     expect(page.indexOf('>failed</span>')).toBeLessThan(page.indexOf('>passed</span></td>'))
     expect(await write(report({ checks: checks.slice(1) }))).toContain('<details open>')
   })
