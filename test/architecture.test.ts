@@ -17,7 +17,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['trials'],
   ['start'],
   ['library'],
-  ['service', 'admin'],
+  ['service', 'admin', 'reports'],
   ['faults', 'explain', 'accounts'],
   ['coverage'],
   ['journal'],
@@ -55,6 +55,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
       'tldts',
     ],
   ],
+  reports: ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:util', 'sarif'],
   store: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
     'lowdb',

@@ -8,7 +8,6 @@ const PATIENCE = 1_000
 const REFRESH = 100
 /** How often a line is printed where each line stays, as in the log of a CI job. In milliseconds. */
 const INTERVAL = 10_000
-const COLUMNS = 80
 const CLEAR_LINE = '\r\u001b[K'
 
 type Screen = Pick<Terminal, 'printError' | 'writeError' | 'screen'>
@@ -62,15 +61,14 @@ export class Progress {
   #draw(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const { screen } = this.#terminal
-    if (screen === undefined) this.#terminal.printError(this.#latest)
+    const { size } = this.#terminal.screen
+    if (size === undefined) this.#terminal.printError(this.#latest)
     else {
-      const { columns = COLUMNS } = screen
       // A line that fills the last column would be broken, and only its end cleared.
-      this.#terminal.writeError(CLEAR_LINE + shorten(this.#latest, Math.max(1, columns - 1)))
+      this.#terminal.writeError(CLEAR_LINE + shorten(this.#latest, Math.max(1, size.columns - 1)))
       this.#isShown = true
     }
-    this.#due = this.#now() + (screen === undefined ? INTERVAL : REFRESH)
+    this.#due = this.#now() + (size === undefined ? INTERVAL : REFRESH)
   }
 
   #clear(): void {

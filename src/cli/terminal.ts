@@ -1,4 +1,5 @@
 import type { Log } from '../http/log.ts'
+import type { Screen } from '../reports/summary.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
 import { untilParentEnded } from './parent.ts'
 
@@ -16,8 +17,8 @@ export interface Terminal {
   printError(line: string): void
   /** Writes a text to standard error as it is. */
   writeError(text: string): void
-  /** The terminal to which standard error goes; `undefined` where it goes elsewhere, as in a CI job. */
-  readonly screen: { readonly columns: number | undefined } | undefined
+  /** What standard error is shown on, as it is now: a person may change the size of a window. */
+  readonly screen: Screen
   /** Opens a log on standard error. `close` resolves once it is written, or nobody reads it. */
   openLog(level: LogLevel, format?: LogFormat): Promise<{ log: Log; close(): Promise<void> }>
   /** Resolves when the program is told to stop. */
@@ -47,7 +48,9 @@ export function openProcessTerminal(): Terminal {
     print: (line) => console.log(line),
     printError: (line) => console.error(line),
     writeError,
-    screen: process.stderr.isTTY ? process.stderr : undefined,
+    get screen() {
+      return openScreen(process.stderr)
+    },
     openLog,
     untilStopped: untilSignal,
     onSignal: listenToSignals,
@@ -56,14 +59,30 @@ export function openProcessTerminal(): Terminal {
   }
 }
 
+function openScreen(stream: NodeJS.WriteStream): Screen {
+  if (!stream.isTTY) return { size: undefined, colours: false }
+  // It heeds NO_COLOR, FORCE_COLOR and a terminal without colours.
+  // Some terminals do not tell their size and say 0.
+  return { size: { columns: stream.columns || 80, rows: stream.rows || 24 }, colours: stream.hasColors() }
+}
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
+/** Any number may listen; the process has one listener for all, because it takes many for a leak. */
+const listeners = new Set<(signal: StopSignal) => void>()
+
 function listenToSignals(listener: (signal: StopSignal) => void): () => void {
-  for (const signal of STOP_SIGNALS) process.on(signal, listener)
+  if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, tellListeners)
+  listeners.add(listener)
   return () => {
-    for (const signal of STOP_SIGNALS) process.off(signal, listener)
+    listeners.delete(listener)
+    if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.off(signal, tellListeners)
   }
+}
+
+function tellListeners(signal: NodeJS.Signals): void {
+  for (const listener of [...listeners]) listener(signal as StopSignal)
 }
 
 /** When the terminal was closed, nobody reads it any more, and the program goes on all the same. */

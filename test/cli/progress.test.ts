@@ -6,7 +6,7 @@ function openProgress(columns?: number) {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const written: string[] = []
-  const screen = columns === undefined ? undefined : { columns }
+  const screen = { size: columns === undefined ? undefined : { columns, rows: 24 }, colours: false }
   const terminal = {
     screen,
     writeError: (text: string) => void written.push(text),

@@ -35,7 +35,7 @@ export function startInProcess(
     print: (line: string) => output.add('stdout', `${line}\n`),
     printError: (line: string) => output.add('stderr', `${line}\n`),
     writeError: (text: string) => output.add('stderr', text),
-    screen: undefined,
+    screen: { size: undefined, colours: false },
     openLog: async () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,
     onSignal: listenTo,
