@@ -85,6 +85,7 @@ export interface ServerParts {
   store: Store
   journal: Journal
   worlds: Worlds
+  verdict: Verdict<ExplanationReport | undefined>
 }
 
 /**
@@ -194,7 +195,7 @@ async function composeServer(
       faultSets,
       urls: () => urls,
     })
-    inside.open?.({ contract, store, journal, worlds })
+    inside.open?.({ contract, store, journal, worlds, verdict })
     const namesUs = createHostCheck(host, allowedOrigins(options, contract))
     const service = createPipeline({
       contract,
