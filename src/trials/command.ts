@@ -1,5 +1,13 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { elapsed } from '../ground/clock.ts'
+import { nameInstance } from '../ground/secrets.ts'
+import { shorten } from '../ground/show.ts'
+import { type CommandEnd, RunningCommand } from './running-command.ts'
+
+export type { CommandEnd }
 
 /** How a command of the user's is run. */
 export interface CommandRun {
@@ -16,62 +24,131 @@ export interface CommandRun {
   inherits: boolean
   /** Ends the command when it is aborted. */
   signal?: AbortSignal | undefined
+  /**
+   * Calls the listener with each signal that this process is given, until the function is called that is returned. The
+   * command gets the first one; another one ends it at once.
+   */
+  onSignal?: ((listener: (signal: NodeJS.Signals) => void) => () => void) | undefined
 }
 
-/** How a command ended. */
-export interface CommandEnd {
-  /** Absent where a signal ended it, or it could not start. */
-  exitCode: number | undefined
-  signal: NodeJS.Signals | undefined
-  timedOut: boolean
-  /** Of real time. */
-  seconds: number
-  /** The end of its output and error, where they are not inherited. */
-  output: string
-}
-
-/** How many characters of the output are kept. */
-const KEPT = 64 << 10
+/** A timer cannot be set for longer. In milliseconds: 24 days. */
+const LONGEST = 2 ** 31 - 1
+/** The variable by which the processes of a command are found. */
+const MARK = 'UNDERSTUDY_PROCESS'
 
 /**
- * Runs a command until it and all its descendants have ended.
+ * Runs a command until it has ended, and then ends what it has left behind: also processes in groups and sessions of
+ * their own. Who does not obey SIGTERM gets SIGKILL 5 s later.
  * @throws CommandError when it cannot start
  */
-export function runCommand({ command, environment, timeout, inherits, signal }: CommandRun): Promise<CommandEnd> {
-  const [program = '', ...args] = command
+export async function runCommand(run: CommandRun): Promise<CommandEnd> {
+  const mark = nameInstance()
   const started = elapsed()
-  let output = ''
-  let timedOut = false
-  return new Promise((resolve, reject) => {
-    const stdio = inherits ? 'inherit' : (['ignore', 'pipe', 'pipe'] as const)
-    const child = spawn(program, args, { env: environment, stdio: stdio as 'inherit' })
-    const end = () => child.kill('SIGTERM')
-    function endLate(): void {
-      timedOut = true
-      end()
-    }
-    const timer = timeout === undefined ? undefined : setTimeout(endLate, timeout)
-    signal?.addEventListener('abort', end)
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        output = (output + text).slice(-KEPT)
-      })
-    }
-    child.once('error', (error) => reject(new CommandError(program, error as NodeJS.ErrnoException)))
-    child.once('close', (exitCode, endSignal) => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      const seconds = (elapsed() - started) / 1000
-      resolve({ exitCode: exitCode ?? undefined, signal: endSignal ?? undefined, timedOut, seconds, output })
-    })
+  // A signal may come before there is somebody to pass it to.
+  let running: RunningCommand | undefined
+  const early: NodeJS.Signals[] = []
+  const stopListening = run.onSignal?.((signal) =>
+    running === undefined ? early.push(signal) : running.receive(signal),
+  )
+  try {
+    const child = await spawnCommand(run, mark)
+    running = new RunningCommand(child, { mark, inherits: run.inherits, started })
+    for (const signal of early) running.receive(signal)
+    return await endInTime(running, run)
+  } finally {
+    stopListening?.()
+  }
+}
+
+async function endInTime(running: RunningCommand, { timeout, signal }: CommandRun): Promise<CommandEnd> {
+  const timer = timeout === undefined ? undefined : setTimeout(() => running.timeOut(), Math.min(timeout, LONGEST))
+  const abort = () => running.end('SIGTERM')
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  killAtExit(running)
+  try {
+    return await running.untilGone()
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+    RUNNING.delete(running)
+  }
+}
+
+const RUNNING = new Set<RunningCommand>()
+let isWatchingExit = false
+
+/** What ends this process without a signal, such as an error that nobody expected, leaves nothing running either. */
+function killAtExit(running: RunningCommand): void {
+  RUNNING.add(running)
+  if (isWatchingExit) return
+  isWatchingExit = true
+  process.once('exit', () => {
+    for (const each of RUNNING) each.kill()
   })
 }
 
-/** A command that could not start. */
+/**
+ * What a shell says of a command that ended so: its exit code; 128 and the number of the signal that ended it, or that
+ * told this process to end it; 124 for one that took too long, as `timeout` says.
+ */
+export function exitCodeOf({ exitCode, signal, timedOut, interruptedBy }: CommandEnd): number {
+  if (timedOut) return 124
+  if (exitCode !== undefined) return exitCode
+  // Who does not obey is killed, but that is not what it was told.
+  const told = signal === 'SIGKILL' ? (interruptedBy ?? signal) : signal
+  return told === undefined ? 1 : 128 + constants.signals[told]
+}
+
+/** A command that could not start. Its exit code is that which a shell has for it. */
 export class CommandError extends Error {
   override name = 'CommandError'
+  readonly exitCode: number
 
-  constructor(program: string, { code }: NodeJS.ErrnoException) {
-    super(`${program}: ${code === 'ENOENT' ? 'there is no such command' : `cannot be run (${code})`}`)
+  constructor(program: string, { code }: NodeJS.ErrnoException, environment: NodeJS.ProcessEnv) {
+    const isThere = code !== 'ENOENT' || exists(program, environment)
+    super(`${shorten(program)}: ${describeFailure(code, isThere)}`)
+    this.exitCode = isThere ? 126 : 127
   }
+}
+
+function describeFailure(code: string | undefined, isThere: boolean): string {
+  if (!isThere) return 'there is no such command'
+  if (code === 'ENOENT') return 'cannot be run: the program that its first line names is not there'
+  if (code === 'EACCES') return 'cannot be run: it is not executable (chmod +x makes it so)'
+  if (code === 'ENOEXEC') return 'cannot be run: it is no program for this machine'
+  if (code === 'E2BIG') return 'cannot be run: its arguments and its environment are too long for the system'
+  return `cannot be run (${code})`
+}
+
+function exists(program: string, { PATH = '' }: NodeJS.ProcessEnv): boolean {
+  const places = program.includes('/') ? [program] : PATH.split(delimiter).map((folder) => join(folder, program))
+  return places.some((place) => statSync(place, { throwIfNoEntry: false })?.isFile())
+}
+
+/**
+ * A command that has our terminal stays in our process group. So it is in the foreground: it may read the terminal, and
+ * Ctrl-C and Ctrl-Z reach it as if there was nothing between. One whose output is kept gets a session of its own: it
+ * cannot ask a person for anything, and Ctrl-C reaches it through us, once.
+ */
+function spawnCommand({ command, environment, inherits }: CommandRun, mark: string): Promise<ChildProcess> {
+  const [program = '', ...args] = command
+  const outer = environment[MARK]
+  return new Promise((resolve, reject) => {
+    function fail(error: Error): void {
+      reject(new CommandError(program, error, environment))
+    }
+    try {
+      const child = spawn(program, args, {
+        // A run within a run is found by both.
+        env: { ...environment, [MARK]: outer === undefined ? mark : `${outer} ${mark}` },
+        stdio: inherits ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+        detached: !inherits,
+      })
+      child.once('error', fail)
+      child.once('spawn', () => resolve(child.off('error', fail).on('error', () => {})))
+    } catch (error) {
+      fail(error as Error)
+    }
+  })
 }
