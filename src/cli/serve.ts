@@ -4,7 +4,7 @@ import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../start/option-table.ts'
 import type { Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
 import { readOptions, refuseOperands } from './options.ts'
-import { ReadyFile } from './ready-file.ts'
+import { ReadyFile, readyFactsOf } from './ready-file.ts'
 import { startForCommand } from './start.ts'
 
 /** Options that say what a new account is like. */
@@ -36,13 +36,7 @@ export const serve: Command = {
     }
     for (const reason of service.skipped) terminal.printError(`${sources.skipDamaged}: leaves out ${reason}`)
     try {
-      readyFile?.write({
-        base_url: service.baseUrl,
-        admin_url: service.adminUrl ?? null,
-        api_key: service.apiKey ?? null,
-        pid: process.pid,
-        instance: service.instance,
-      })
+      readyFile?.write(readyFactsOf(service))
     } catch (error) {
       // A server that keeps running would keep the program from ending with the error.
       await service.stop()

@@ -14,8 +14,16 @@ export async function startForCommand(
   { values, sources }: Pick<Reading<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'>,
   log: Log,
 ): Promise<Understudy> {
+  return withNamedOptions(sources, () => startUnderstudy({ ...pickServerOptions(values), log }))
+}
+
+/** What `start` resolves to. An error about an option of a server names the option as it was given. */
+export async function withNamedOptions<Started>(
+  sources: Readonly<Record<string, string>>,
+  start: () => Promise<Started>,
+): Promise<Started> {
   try {
-    return await startUnderstudy({ ...pickServerOptions(values), log })
+    return await start()
   } catch (error) {
     throw nameOption(error, sources) ?? error
   }

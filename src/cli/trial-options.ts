@@ -1,6 +1,6 @@
 import { isObject } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
-import { duration, type Kind, type Options, type Values, wholeNumber } from '../start/option.ts'
+import { type Kind, type Options, timeLimit, type Values, wholeNumber } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import { PLACEHOLDERS, type Variable } from '../trials/environment.ts'
 import { UsageError } from './errors.ts'
@@ -35,7 +35,7 @@ export const TRIAL_OPTIONS = {
     help: 'Variable of the environment of the command, beside UNDERSTUDY_BASE_URL, UNDERSTUDY_API_KEY and UNDERSTUDY_ADMIN_URL.',
     default: [],
   },
-  timeout: { kind: duration, help: 'How long the command may run.', defaultText: 'as long as it likes' },
+  timeout: { kind: timeLimit, help: 'How long the command may run.', defaultText: 'as long as it likes' },
 } as const satisfies Options
 
 /** The options of a command that runs many trials. */
