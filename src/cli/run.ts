@@ -10,7 +10,7 @@ import { UsageError } from './errors.ts'
 import { Interrupted, Interruption } from './interruption.ts'
 import { type Reading, readOptions } from './options.ts'
 import { ReadyFile, readyFactsOf } from './ready-file.ts'
-import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { checkReports, deliverReport, loadReporting, REPORT_OPTIONS } from './reports.ts'
 import { withNamedOptions } from './start.ts'
 import type { Terminal } from './terminal.ts'
 import { refuseEarlyOperands, splitCommand, TRIAL_OPTIONS } from './trial-options.ts'
@@ -90,6 +90,8 @@ async function runOnce(
           if (service.apiKey === undefined) throw new UsageError(`${sources.data}: ${KEY_UNKNOWN}`)
           for (const reason of service.skipped) say(terminal, `${sources.skipDamaged}: leaves out ${reason}`)
           readyFile?.write(readyFactsOf(service))
+          // While the command begins, nobody waits.
+          void loadReporting()
         },
       }),
     )

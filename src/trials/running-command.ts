@@ -81,7 +81,7 @@ export class RunningCommand {
     clearInterval(this.#looking)
     const leftBehind = this.#isEnding ? [] : await this.#findLeftBehind()
     if (leftBehind.length > 0) this.end('SIGTERM')
-    await this.#untilNobodyIsAlive(elapsed() + PATIENCE + DEATH)
+    if (this.#isEnding) await this.#untilNobodyIsAlive(elapsed() + PATIENCE + DEATH)
     clearTimeout(this.#timer)
     await this.#readRest()
     return {

@@ -10,7 +10,7 @@ import { eventually, findProcesses, sleeper } from '../support/processes.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { PROGRAM, runProcess, runShell, spawnProgram } from '../support/program-process.ts'
-import { runInTerminal, startInTerminal } from '../support/pseudo-terminal.ts'
+import { HAS_TERMINALS, runInTerminal, startInTerminal } from '../support/pseudo-terminal.ts'
 import type { Result, RunOptions } from '../support/running-program.ts'
 
 /** A client in JavaScript: `ask` calls the service, and `control` the control plane. */
@@ -453,7 +453,7 @@ function inTerminal(code: string): string {
 }
 const CTRL_C = '\u0003'
 
-describe.concurrent('run in a terminal', () => {
+describe.skipIf(!HAS_TERMINALS).concurrent('run in a terminal', () => {
   it('leaves the terminal to the command, and has colours itself', async () => {
     const code = 'console.log([process.stdin, process.stdout, process.stderr].map((each) => each.isTTY))'
     const { stdout } = await runInTerminal(`NO_COLOR= FORCE_COLOR= ${inTerminal(code)}`)
