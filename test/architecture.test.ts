@@ -16,7 +16,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['cli'],
   ['start'],
   ['library'],
-  ['service', 'admin'],
+  ['service', 'admin', 'reports'],
   ['faults', 'explain', 'accounts'],
   ['coverage'],
   ['journal'],
@@ -53,6 +53,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
       'tldts',
     ],
   ],
+  reports: ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:util', 'sarif'],
   store: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
     'lowdb',

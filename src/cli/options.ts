@@ -54,7 +54,10 @@ export function readOptions<const Table extends Options>(
       continue
     }
     const result = readTexts(option, written)
-    if ('wrong' in result) throw new UsageError(`${source} ${shorten(result.wrong)}: ${option.kind.remedy}`)
+    if ('wrong' in result) {
+      const remedy = option.kind.remedyFor?.(result.wrong) ?? option.kind.remedy
+      throw new UsageError(`${source} ${shorten(result.wrong)}: ${remedy}`)
+    }
     values[name] = result.value
     sources[name] = `${source} ${shorten(written.at(-1) ?? '')}`.trim()
     given.add(name)

@@ -1,4 +1,5 @@
 import type { Log } from '../http/log.ts'
+import type { Screen } from '../reports/summary.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
 import { untilParentEnded } from './parent.ts'
 
@@ -11,6 +12,8 @@ export interface Terminal {
   print(line: string): void
   /** Writes a line to standard error. */
   printError(line: string): void
+  /** What standard error is shown on, as it is now: a person may change the size of a window. */
+  readonly screen: Screen
   /** Opens a log on standard error. `close` resolves once it is written, or nobody reads it. */
   openLog(level: LogLevel, format?: LogFormat): Promise<{ log: Log; close(): Promise<void> }>
   /** Resolves when the program is told to stop. */
@@ -34,11 +37,22 @@ export function openProcessTerminal(): Terminal {
     write: (text) => void process.stdout.write(text),
     print: (line) => console.log(line),
     printError: (line) => console.error(line),
+    get screen() {
+      return openScreen(process.stderr)
+    },
     openLog,
     untilStopped: untilSignal,
     endAtNextSignal,
     untilParentEnded,
   }
+}
+
+/** What a stream is shown on. */
+export function openScreen(stream: NodeJS.WriteStream): Screen {
+  if (!stream.isTTY) return { size: undefined, colours: false }
+  // It heeds NO_COLOR, FORCE_COLOR and a terminal without colours.
+  // Some terminals do not tell their size and say 0.
+  return { size: { columns: stream.columns || 80, rows: stream.rows || 24 }, colours: stream.hasColors() }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const

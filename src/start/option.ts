@@ -8,6 +8,8 @@ export interface Kind<Value> {
   readonly type: string
   /** What is right, as the end of a refusal: `must be true or false`. */
   readonly remedy: string
+  /** The same for one text that does not fit, where more can be said of it. */
+  remedyFor?(written: string): string
   /** How the help calls the value; the option may have a better word, and a switch needs none. */
   readonly placeholder?: string
   /** Whether a person may give it several times, so that the value is a list. */

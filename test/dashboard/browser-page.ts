@@ -1,23 +1,8 @@
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
+import type { BrowserPage } from '../support/chromium.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { type Browser, type BrowserPage, startChromium } from './chromium.ts'
-
-let browser: Browser | undefined
-
-/** Starts a browser for the tests of a file, and ends it after them. */
-export function shareBrowser(): void {
-  beforeAll(async () => {
-    browser = await startChromium()
-  }, 60_000)
-  afterAll(() => browser?.close())
-}
-
-/** An empty page. The test looks at the complaints of the browser itself. */
-export async function newPage(): Promise<BrowserPage> {
-  if (browser === undefined) throw new Error('There is no browser: call shareBrowser() in the file of the test.')
-  return browser.newPage()
-}
+import { newPage } from '../support/shared-browser.ts'
 
 /** A page that shows the dashboard of a service. The test fails if the browser has complained about the page. */
 export async function openDashboard(service: TestService, hash = ''): Promise<BrowserPage> {

@@ -2,20 +2,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { loadControlApi, readLimits } from '../../src/admin/document.ts'
+import { FAINT_TEXTS } from '../support/contrast.ts'
 import { askControl } from '../support/control-plane.ts'
 import { API_KEY, startService } from '../support/service.ts'
-import {
-  adminUrl,
-  ask,
-  contains,
-  newPage,
-  openDashboard,
-  shareBrowser,
-  shownPaths,
-  start,
-  textOf,
-} from './browser-page.ts'
-import { FAINT_TEXTS } from './contrast.ts'
+import { newPage, shareBrowser } from '../support/shared-browser.ts'
+import { adminUrl, ask, contains, openDashboard, shownPaths, start, textOf } from './browser-page.ts'
 
 const TABS = ['requests', 'faults', 'domains', 'snapshots', 'keys', 'coverage']
 const TOKEN = 'open-sesame'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { startService } from '../support/service.ts'
-import { ask, choose, contains, openDashboard, press, shareBrowser, shownPaths, start, textOf } from './browser-page.ts'
+import { shareBrowser } from '../support/shared-browser.ts'
+import { ask, choose, contains, openDashboard, press, shownPaths, start, textOf } from './browser-page.ts'
 
 /** An expression: whether so much is left of the first quota. */
 const left = (text: string) => `document.querySelector('#quotas .count')?.textContent === '${text}'`

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY, startService } from '../support/service.ts'
-import { contains, openDashboard, shareBrowser, shownPaths, start, textOf } from './browser-page.ts'
+import { shareBrowser } from '../support/shared-browser.ts'
+import { contains, openDashboard, shownPaths, start, textOf } from './browser-page.ts'
 
 describe('the requests on the dashboard', () => {
   shareBrowser()

@@ -3,8 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { adminUrl, newPage, shareBrowser } from '../dashboard/browser-page.ts'
+import { adminUrl } from '../dashboard/browser-page.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
+import { newPage, shareBrowser } from '../support/shared-browser.ts'
 
 /** Serves an empty page, and returns its origin. */
 async function serveApp(): Promise<string> {

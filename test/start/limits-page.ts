@@ -16,6 +16,11 @@ import { RECEPTION } from '../../src/http/reception.ts'
 import { KEPT } from '../../src/http/reply.ts'
 import { JOURNAL_LIMITS } from '../../src/journal/journal.ts'
 import { EXAMPLES } from '../../src/journal/verdict.ts'
+import { BOUNDS } from '../../src/reports/bounds.ts'
+import { ANNOTATIONS, LARGEST_SUMMARY } from '../../src/reports/github.ts'
+import { LONGEST_COMMENT } from '../../src/reports/markdown.ts'
+import { LONGEST_DESCRIPTION, LONGEST_NAME } from '../../src/reports/sarif.ts'
+import { SUMMARISED } from '../../src/reports/summary.ts'
 import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
 import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
@@ -221,6 +226,41 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'a start refuses it (exit code 3); a change that would exceed it is refused',
       ],
       ['memory of all kept accounts', 'what is for accounts', '`--max-memory`', 'the start is refused (exit code 3)'],
+    ],
+  ],
+  [
+    'Reports',
+    [
+      [
+        'findings',
+        number(BOUNDS.findings),
+        '',
+        'the mildest are left out; the report says how many. The format `json` has all',
+      ],
+      ['checks', number(BOUNDS.checks), '', 'the last that passed are left out; the report says how many'],
+      ['rows of a table', number(BOUNDS.rows), '', 'the last row says how many more there are'],
+      [
+        'body, command, or side of a comparison',
+        `${number(BOUNDS.code)} characters`,
+        '',
+        'cut, with the number of the rest',
+      ],
+      ['any other text', `${number(BOUNDS.text)} characters`, '', 'cut, with the number of the rest'],
+      [
+        'findings in the summary on standard error',
+        number(SUMMARISED),
+        '`run --report html=FILE`',
+        'the others are counted; on a terminal, those that do not fit the screen are a line each',
+      ],
+      ['report `markdown`', `${number(LONGEST_COMMENT)} characters`, '', 'the rest is left out, and counted'],
+      ['summary of a step on GitHub Actions', bytes(LARGEST_SUMMARY), '', 'the rest is left out, and counted'],
+      ['annotations of a step, of each level', number(ANNOTATIONS), '', 'the last notice counts the others'],
+      [
+        'name and description of a rule in `sarif`',
+        `${number(LONGEST_NAME)}, ${number(LONGEST_DESCRIPTION)} characters`,
+        '',
+        'cut',
+      ],
     ],
   ],
 ]

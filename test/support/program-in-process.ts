@@ -24,6 +24,7 @@ export function startInProcess(
     write: (text: string) => output.add('stdout', text),
     print: (line: string) => output.add('stdout', `${line}\n`),
     printError: (line: string) => output.add('stderr', `${line}\n`),
+    screen: { size: undefined, colours: false },
     openLog: async () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,
     endAtNextSignal: () => {},

@@ -18,8 +18,8 @@ export interface BrowserPage {
   /** Types into the field with the focus, as a keyboard does. */
   type(text: string): Promise<void>
   press(key: string): Promise<void>
-  /** Sets the width of the page in pixels, and the colour scheme. */
-  show(width: number, scheme: 'light' | 'dark'): Promise<void>
+  /** Sets the width of the page in pixels, the colour scheme, and whether it is shown as on paper. */
+  show(width: number, scheme: 'light' | 'dark', media?: 'screen' | 'print'): Promise<void>
   /** Adds these header fields to every request that the page sends from now on, also when it opens another one. */
   addHeaders(headers: Record<string, string>): Promise<void>
   /** The roles and names that assistive technology reads. */
@@ -180,9 +180,10 @@ async function createPage(wire: Wire): Promise<BrowserPage> {
       await call('Input.dispatchKeyEvent', { type: 'keyDown', ...details })
       await call('Input.dispatchKeyEvent', { type: 'keyUp', ...details })
     },
-    async show(width, scheme) {
+    async show(width, scheme, media = 'screen') {
       await call('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: false })
       await call('Emulation.setEmulatedMedia', {
+        media,
         features: [
           { name: 'prefers-color-scheme', value: scheme },
           { name: 'prefers-reduced-motion', value: 'reduce' },

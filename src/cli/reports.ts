@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises'
+import { shorten } from '../ground/show.ts'
+import type { Redact } from '../reports/bounds.ts'
+import { FORMAT_NAMES } from '../reports/formats.ts'
+import type { Report, Surroundings } from '../reports/report.ts'
+import {
+  checkReportTargets,
+  type ReportTarget,
+  readReportTarget,
+  refuseReportTarget,
+  type Unwritable,
+} from '../reports/targets.ts'
+import type { Kind, Options } from '../start/option.ts'
+import { UsageError } from './errors.ts'
+import type { Terminal } from './terminal.ts'
+
+const reports: Kind<readonly ReportTarget[]> = {
+  type: 'readonly ReportTarget[]',
+  remedy: `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`,
+  remedyFor: refuseReportTarget,
+  placeholder: 'FORMAT=FILE',
+  repeatable: true,
+  fits: (value): value is readonly ReportTarget[] => Array.isArray(value) && value.every((each) => each !== undefined),
+  read: readReportTarget,
+}
+
+/** The option of every command that makes a report; its value is a list, empty where it is not given. */
+export const REPORT_OPTIONS = {
+  report: {
+    kind: reports,
+    help: `Also write a report to FILE. FORMAT is ${FORMAT_NAMES.join(', ')}.`,
+    default: [],
+  },
+} as const satisfies Options
+
+/** Refuses a report that could not be written at the end. To be called before the work begins. @throws UsageError */
+export async function checkReports(targets: readonly ReportTarget[]): Promise<void> {
+  const problem = await checkReportTargets(targets)
+  if (problem !== undefined) throw new UsageError(spell(problem))
+}
+
+function spell({ target, reason }: Unwritable): string {
+  return `--report ${shorten(`${target.format}=${target.file}`)}: ${reason}`
+}
+
+/** What a command ends with when a report could not be written. */
+const NOT_WRITTEN = 3
+
+/**
+ * Writes the summary to standard error, then each report that was asked for, and on GitHub Actions the annotations and
+ * the summary of the step. `redact` takes keys out of every text. Resolves to the exit code: that of the report, or 3
+ * where a report could not be written.
+ */
+export async function deliverReport(
+  report: Report,
+  targets: readonly ReportTarget[],
+  terminal: Terminal,
+  redact?: Redact,
+): Promise<number> {
+  // Loaded at the end of the work, so that it does not wait for them.
+  const [{ boundReport }, { summarise }, { writeReports }, { readLines }] = await Promise.all([
+    import('../reports/bounds.ts'),
+    import('../reports/summary.ts'),
+    import('../reports/targets.ts'),
+    import('../contract/lines.ts'),
+  ])
+  const surroundings = { version: await readVersion(), lineOf: await readLines() }
+  const bounded = boundReport(report, redact)
+  const summary = summarise(bounded, surroundings.lineOf, terminal.screen)
+  if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, surroundings, terminal)
+  else for (const line of summary) terminal.printError(line)
+  const failures = await writeReports(bounded, targets, surroundings)
+  for (const failure of failures) terminal.printError(`dmarc-understudy: ${spell(failure)}`)
+  return failures.length === 0 ? report.exitCode : NOT_WRITTEN
+}
+
+/** The runner takes what it knows out of the log. What cannot be written there is only a comfort, so nothing fails. */
+async function deliverToGitHub(
+  report: Report,
+  summary: readonly string[],
+  surroundings: Surroundings,
+  terminal: Terminal,
+): Promise<void> {
+  const { annotate, appendStepSummary, withoutCommands } = await import('../reports/github.ts')
+  for (const line of summary) terminal.printError(withoutCommands(line))
+  for (const line of annotate(report, surroundings)) terminal.printError(line)
+  const { GITHUB_STEP_SUMMARY: file } = terminal.environment
+  const problem = file ? await appendStepSummary(report, surroundings, file) : 'is not set, so the step has no summary'
+  if (problem !== undefined) terminal.printError(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
+}
+
+async function readVersion(): Promise<string> {
+  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}

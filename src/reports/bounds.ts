@@ -1,0 +1,102 @@
+import { type Fact, failuresFirst, type Report, worstFirst } from './report.ts'
+
+/** How much of a report the formats for people and for other tools have; the format `json` has everything. */
+export const BOUNDS = {
+  /** The findings; the worst are kept. Code scanning takes 5,000, and nobody reads a thousand. */
+  findings: 1000,
+  /** The checks, which are the cases of a list of tests; those that failed are kept. */
+  checks: 10_000,
+  /** The rows of a table. */
+  rows: 1000,
+  /** The characters of a body, a piece of code or a side of a comparison. */
+  code: 10 * 1024,
+  /** The characters of any other text. */
+  text: 4000,
+} as const
+
+/** Makes a text harmless before it leaves the program, such as by taking keys out of it. */
+export type Redact = (text: string) => string
+
+/**
+ * The report as the formats write it: redacted in every text, also in those of `json`, and within the bounds. What is
+ * left out is counted in the facts.
+ */
+export function boundReport(report: Report, redact: Redact = (text) => text): Report {
+  const clean = mapTexts(report, redact) as Report
+  const { json, ...rest } = clean
+  const kept = new Set(worstFirst(clean.findings).slice(0, BOUNDS.findings))
+  const keptChecks = new Set(failuresFirst(clean.checks).slice(0, BOUNDS.checks))
+  const checks = clean.checks.filter((check) => keptChecks.has(check))
+  const facts = [
+    ...rest.facts,
+    ...leftOut('Findings', rest.findings.length - kept.size, BOUNDS.findings),
+    ...leftOut('Checks', rest.checks.length - checks.length, BOUNDS.checks),
+  ]
+  const bounded = shortenWithin({
+    ...rest,
+    facts,
+    findings: rest.findings.filter((finding) => kept.has(finding)),
+    checks: checks.map((check) =>
+      check.findings === undefined ? check : { ...check, findings: check.findings.filter((each) => kept.has(each)) },
+    ),
+  }) as Omit<Report, 'json'>
+  return { ...bounded, json }
+}
+
+function leftOut(what: string, count: number, bound: number): Fact[] {
+  return count <= 0 ? [] : [{ name: `${what} left out`, value: `${count}, because a report shows at most ${bound}` }]
+}
+
+/** A copy in which every text is changed, names of fields included. What two places share, the copy shares too. */
+function mapTexts(root: unknown, change: (text: string) => string): unknown {
+  const known = new Map<object, unknown>()
+  function map(value: unknown): unknown {
+    if (typeof value === 'string') return change(value)
+    if (typeof value !== 'object' || value === null) return value
+    const before = known.get(value)
+    if (before !== undefined) return before
+    const after = Array.isArray(value)
+      ? value.map(map)
+      : Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), map(item)]))
+    known.set(value, after)
+    return after
+  }
+  return map(root)
+}
+
+/** Where a text is code, so that more of it is worth reading. */
+const CODE = new Set(['body', 'expected', 'received', 'command'])
+
+function shortenWithin(root: unknown): unknown {
+  const known = new Map<object, unknown>()
+  function map(value: unknown, limit: number): unknown {
+    if (typeof value === 'string') return cut(value, limit)
+    if (typeof value !== 'object' || value === null) return value
+    const before = known.get(value)
+    if (before !== undefined) return before
+    const after = Array.isArray(value)
+      ? value.map((item) => map(item, limit))
+      : Object.fromEntries(
+          Object.entries(value).map(([key, item]) => {
+            const rows = key === 'rows' ? cutRows(item as readonly (readonly string[])[]) : item
+            const isCode = CODE.has(key) || ('kind' in value && value.kind === 'code' && key === 'text')
+            return [key, map(rows, isCode ? BOUNDS.code : BOUNDS.text)]
+          }),
+        )
+    known.set(value, after)
+    return after
+  }
+  return map(root, BOUNDS.text)
+}
+
+function cutRows(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  if (rows.length <= BOUNDS.rows) return rows
+  return [...rows.slice(0, BOUNDS.rows), [`… and ${rows.length - BOUNDS.rows} more rows`]]
+}
+
+/** At most `limit` characters, and how many are left out. No character is cut in half. */
+export function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const end = /[\ud800-\udbff]/.test(text.charAt(limit - 1)) ? limit - 1 : limit
+  return `${text.slice(0, end)}… (${text.length - end} more characters)`
+}

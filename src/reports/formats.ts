@@ -1,0 +1,22 @@
+import type { Write } from './report.ts'
+
+interface FormatEntry {
+  /** How the names of its files usually end. */
+  readonly ending: string
+  /** Loads the format, which costs nothing to who does not use it. */
+  load(): Promise<Write>
+}
+
+const ENTRIES = {
+  json: { ending: 'json', load: async () => (await import('./json.ts')).writeJsonReport },
+  junit: { ending: 'xml', load: async () => (await import('./junit.ts')).writeJUnitReport },
+  sarif: { ending: 'sarif', load: async () => (await import('./sarif.ts')).writeSarifReport },
+  html: { ending: 'html', load: async () => (await import('./html.ts')).writeHtmlReport },
+  markdown: { ending: 'md', load: async () => (await import('./markdown.ts')).writeMarkdownReport },
+} as const satisfies Record<string, FormatEntry>
+
+export type Format = keyof typeof ENTRIES
+
+export const FORMATS: Readonly<Record<Format, FormatEntry>> = ENTRIES
+
+export const FORMAT_NAMES = Object.keys(ENTRIES) as Format[]

@@ -1,0 +1,75 @@
+/** The looks of the HTML report: the colours of the dashboard, light and dark, readable from a phone to paper. */
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --ground: light-dark(#f5f6f8, #101318);
+  --surface: light-dark(#ffffff, #181c23);
+  --raised: light-dark(#f0f2f5, #20252e);
+  --line: light-dark(#dde1e7, #2c333e);
+  --text: light-dark(#1b2029, #e6e9ee);
+  --soft: light-dark(#596273, #9aa5b5);
+  --accent: light-dark(#1a5fb4, #7fb5f5);
+  --good: light-dark(#1c6b3f, #74d39b);
+  --good-ground: light-dark(#e3f4ea, #16301f);
+  --warn: light-dark(#8a4b00, #f0b56a);
+  --warn-ground: light-dark(#fdf0dc, #36270f);
+  --bad: light-dark(#a81e2d, #ff9a9a);
+  --bad-ground: light-dark(#fde8e9, #3c1a1d);
+  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
+  font: 15px / 1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+}
+*, ::before, ::after { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--text); overflow-wrap: anywhere; }
+main { max-width: 60rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); }
+h1, h2, h3, p, ul, ol, dl, dd, pre { margin: 0; }
+h1 { font-size: 1.35rem; letter-spacing: -0.01em; line-height: 1.3; }
+h2 { font-size: 1.05rem; margin-top: 0.75rem; }
+h3 { font-size: 1rem; }
+section { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
+ol.findings { list-style: none; padding: 0; display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
+.card { background: var(--surface); border: 1px solid var(--line); border-radius: 10px; padding: 1rem 1.15rem; display: grid; gap: 0.75rem; grid-template-columns: minmax(0, 1fr); }
+.finding { border-inline-start-width: 4px; }
+.finding.error { border-inline-start-color: var(--bad); }
+.finding.warning { border-inline-start-color: var(--warn); }
+.finding.note { border-inline-start-color: var(--accent); }
+.row { display: flex; flex-wrap: wrap; gap: 0.4rem 0.6rem; align-items: baseline; }
+.summary { font-size: 1.05rem; }
+.soft { color: var(--soft); }
+.badge { border-radius: 5px; padding: 0.05rem 0.5rem; font-size: 0.8rem; font-weight: 600; white-space: nowrap; background: var(--raised); color: var(--soft); }
+.badge.passed { background: var(--good-ground); color: var(--good); }
+.badge.warning { background: var(--warn-ground); color: var(--warn); }
+.badge.failed, .badge.error { background: var(--bad-ground); color: var(--bad); }
+code, pre { font-family: var(--mono); font-size: 0.88em; unicode-bidi: isolate; }
+pre { white-space: pre-wrap; background: var(--raised); border-radius: 6px; padding: 0.6rem 0.75rem; max-height: 26rem; overflow: auto; }
+mark { background: var(--warn-ground); color: var(--warn); border-radius: 3px; }
+dl { display: grid; grid-template-columns: minmax(6rem, max-content) minmax(0, 1fr); gap: 0.15rem 1rem; }
+dt { color: var(--soft); }
+dd { unicode-bidi: isolate; }
+.remedy { border-inline-start: 3px solid var(--good); padding-inline-start: 0.75rem; display: grid; gap: 0.4rem; grid-template-columns: minmax(0, 1fr); }
+.pair { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); }
+.pair > div { display: grid; gap: 0.25rem; grid-template-columns: minmax(0, 1fr); align-content: start; }
+.label { font-size: 0.8rem; font-weight: 600; color: var(--soft); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: 0.93rem; }
+th { text-align: start; font-size: 0.8rem; color: var(--soft); background: var(--raised); }
+th, td { padding: 0.35rem 0.7rem; vertical-align: baseline; min-width: 5rem; }
+td { border-top: 1px solid var(--line); unicode-bidi: isolate; }
+summary { cursor: pointer; font-weight: 600; }
+details[open] > summary { margin-bottom: 0.6rem; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+footer { color: var(--soft); font-size: 0.86rem; }
+@media (max-width: 40rem) {
+  main { padding: 1rem 0.75rem 2rem; }
+  dl { grid-template-columns: minmax(0, 1fr); gap: 0; }
+  dd + dt { margin-top: 0.35rem; }
+}
+@media print {
+  :root { color-scheme: light; font-size: 10.5pt; }
+  body, main { background: none; }
+  main { max-width: none; padding: 0; }
+  pre { max-height: none; overflow: visible; border: 1px solid var(--line); }
+  .finding { break-inside: avoid-page; }
+  .scroll { overflow: visible; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+}
+`

@@ -1,0 +1,182 @@
+import { constants } from 'node:fs'
+import { access, chmod, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { nearestName } from '../ground/edit-distance.ts'
+import { FORMAT_NAMES, FORMATS, type Format } from './formats.ts'
+import type { Report, Surroundings } from './report.ts'
+
+/** A report that a person asked for. */
+export interface ReportTarget {
+  readonly format: Format
+  readonly file: string
+}
+
+/** A report that cannot be written, and why: the end of a sentence about the option. */
+export interface Unwritable {
+  readonly target: ReportTarget
+  readonly reason: string
+}
+
+const TARGET = /^([^=]+)=(.+)$/s
+
+/** What `FORMAT=FILE` means; `undefined` for a text for which `refuseReportTarget` has a reason. */
+export function readReportTarget(written: string): ReportTarget | undefined {
+  const [, name, file] = TARGET.exec(written) ?? []
+  const format = FORMAT_NAMES.find((each) => each === name)
+  return format === undefined || file === undefined || file === '-' ? undefined : { format, file }
+}
+
+/** Why a text names no report, as the end of a refusal. */
+export function refuseReportTarget(written: string): string {
+  const [name = '', ...rest] = written.split('=')
+  const format = FORMAT_NAMES.find((each) => each === name)
+  if (format === undefined) {
+    const nearest = nearestName(name, FORMAT_NAMES)
+    const file = rest.join('=') || 'FILE'
+    return nearest === undefined
+      ? `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`
+      : `did you mean ${nearest}=${file}?`
+  }
+  if (rest.join('=') === '-') return 'standard output belongs to the command; name a file'
+  return `must name a file, such as ${format}=report.${FORMATS[format].ending}`
+}
+
+/**
+ * The first target that could not be written at the end, so that a person hears of it before the work begins. Nothing
+ * is created.
+ */
+export async function checkReportTargets(targets: readonly ReportTarget[]): Promise<Unwritable | undefined> {
+  const known = new Map<string, ReportTarget>()
+  for (const target of targets) {
+    const place = await placeOf(target.file)
+    if ('reason' in place) return { target, reason: place.reason }
+    const other = known.get(place.path)
+    if (other !== undefined) {
+      const reason = `is already the file of the report ${other.format}; give each report a file of its own`
+      return { target, reason }
+    }
+    if (place.how !== 'stream') known.set(place.path, target)
+  }
+  return undefined
+}
+
+/** Writes each report. One that fails does not keep the others from being written. Resolves to those that failed. */
+export async function writeReports(
+  report: Report,
+  targets: readonly ReportTarget[],
+  surroundings: Surroundings,
+): Promise<Unwritable[]> {
+  const failures: Unwritable[] = []
+  for (const target of targets) {
+    const write = await FORMATS[target.format].load()
+    const text = await write(report, surroundings)
+    const reason = await writeTarget(target.file, text)
+    if (reason !== undefined) failures.push({ target, reason })
+  }
+  return failures
+}
+
+interface Place {
+  /** Where the links lead that the name goes through. */
+  path: string
+  /**
+   * A device, a pipe or a socket takes the text as a stream, because to rename a file to its name would remove it. So
+   * does a file in a folder in which nothing may be created, such as a file that is mounted alone.
+   */
+  how: 'replace' | 'overwrite' | 'stream'
+}
+
+async function placeOf(file: string): Promise<Place | { reason: string }> {
+  try {
+    const path = await followLinks(resolve(file))
+    const folder = dirname(path)
+    const status = await statIfThere(path)
+    if (status?.isDirectory()) return { reason: 'is a folder; name a file in it' }
+    if (status !== undefined) await access(path, constants.W_OK)
+    if (status !== undefined && !status.isFile()) return { path, how: 'stream' }
+    const parent = await statIfThere(folder)
+    if (parent === undefined) return { reason: 'its folder does not exist; create it, or name another file' }
+    const isOpen = await access(folder, constants.W_OK | constants.X_OK).then(
+      () => true,
+      (error) => {
+        if (status === undefined) throw error
+        return false
+      },
+    )
+    return { path, how: isOpen ? 'replace' : 'overwrite' }
+  } catch (error) {
+    return { reason: describe(error) }
+  }
+}
+
+/** The file that the name stands for. It need not exist, and neither need the file that a link leads to. */
+async function followLinks(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    // A ring of links is another error, so this comes to an end.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const next = await readlink(path).catch(() => undefined)
+  if (next !== undefined) return followLinks(resolve(dirname(path), next))
+  const folder = await realpath(dirname(path)).catch(() => dirname(path))
+  return join(folder, basename(path))
+}
+
+async function statIfThere(path: string) {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Why the text could not be written. The folder is looked at again: the work before may have taken an hour. */
+async function writeTarget(file: string, text: string): Promise<string | undefined> {
+  const place = await placeOf(file)
+  if ('reason' in place) return place.reason
+  try {
+    if (place.how === 'replace') await replaceFile(place.path, text)
+    else await writeFile(place.path, text)
+    return undefined
+  } catch (error) {
+    return describe(error)
+  }
+}
+
+/** A reader sees the whole old file or the whole new one. The new file has the rights of the old one. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`
+  const mode = (await statIfThere(path))?.mode
+  await rm(draft, { force: true })
+  try {
+    await writeFile(draft, text, { flag: 'wx' })
+    if (mode !== undefined) await chmod(draft, mode & 0o777)
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    // It is mounted alone, so it cannot be replaced.
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
+    await writeFile(path, text)
+  }
+}
+
+/** What would be right, by the code of the error. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTDIR: 'is below a file; name a file in a folder',
+  EACCES: 'may not be written by this user (EACCES); name another file',
+  EPERM: 'may not be written by this user (EPERM); name another file',
+  EROFS: 'is on a file system that is read-only; name another file',
+  ENOSPC: 'finds the disk full; make room, or name a file elsewhere',
+  EDQUOT: 'finds the disk quota used up; make room, or name a file elsewhere',
+  ENAMETOOLONG: 'has a name that is too long; give a shorter one',
+  ELOOP: 'is in a ring of links; name another file',
+  ERR_INVALID_ARG_VALUE: 'has a name that no file can have; give another one',
+}
+
+function describe(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined) throw error
+  return REASONS[code] ?? `cannot be written (${code}); name another file`
+}

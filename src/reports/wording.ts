@@ -1,0 +1,69 @@
+import type { Block, Finding, ReportedRequest } from './report.ts'
+
+/** How openapi.yaml is called in a report. */
+export const CONTRACT_FILE = 'openapi.yaml'
+
+/** `POST /domains → 400 unknown_field` */
+export function describeRequest({ method, path, status, code }: ReportedRequest): string {
+  const answer = [status, code].filter((each) => each !== undefined).join(' ')
+  return `${method} ${path}${answer === '' ? '' : ` → ${answer}`}`
+}
+
+/** `openapi.yaml:512`; nothing for a finding without a place. */
+export function describePlace({ pointer }: Finding, lineOf: (pointer: string) => number): string | undefined {
+  return pointer === undefined ? undefined : `${CONTRACT_FILE}:${lineOf(pointer)}`
+}
+
+/** What is known of a finding beside its message, as pairs of a name and a value. */
+export function factsOf(finding: Finding, lineOf: (pointer: string) => number): [name: string, value: string][] {
+  const { request, pointer, occurrences = 1 } = finding
+  const facts: [name: string, value: string | undefined][] = [
+    ['Request', request && describeRequest(request)],
+    ['Operation', request?.operation],
+    ['Contract', pointer === undefined ? undefined : `${describePlace(finding, lineOf)} (${pointer})`],
+    ['Request id', request?.requestId],
+    ['Account', request?.account],
+    ['Seen', occurrences > 1 ? `${occurrences} times` : undefined],
+  ]
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
+}
+
+/** A finding as plain text of several lines: the message, what is known, the details, the remedy. */
+export function describeFinding(finding: Finding, lineOf: (pointer: string) => number): string {
+  const { message, request, details = [], remedy } = finding
+  const body = request?.body === undefined ? [] : [`Body:\n${indent(request.body)}`]
+  return [
+    message,
+    factsOf(finding, lineOf)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join('\n'),
+    ...body,
+    ...details.map(describeBlock),
+    ...(remedy === undefined ? [] : [[remedy.text, ...(remedy.command ? [indent(remedy.command)] : [])].join('\n')]),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+}
+
+export const EXPECTED_AND_RECEIVED = ['Expected', 'Received'] as const
+
+function describeBlock(block: Block): string {
+  switch (block.kind) {
+    case 'text':
+      return block.text
+    case 'list':
+      return block.items.map((item) => `- ${item}`).join('\n')
+    case 'code':
+      return `${block.title === undefined ? '' : `${block.title}:\n`}${indent(block.text)}`
+    case 'comparison': {
+      const [expected, received] = block.titles ?? EXPECTED_AND_RECEIVED
+      return `${expected}:\n${indent(block.expected)}\n${received}:\n${indent(block.received)}`
+    }
+    case 'table':
+      return [block.columns, ...block.rows].map((row) => row.join(' | ')).join('\n')
+  }
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '  ')
+}

@@ -1,0 +1,121 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readOptions } from '../../src/cli/options.ts'
+import { checkReports, deliverReport, REPORT_OPTIONS } from '../../src/cli/reports.ts'
+import type { Terminal } from '../../src/cli/terminal.ts'
+import { FORMAT_NAMES } from '../../src/reports/formats.ts'
+import { finding, report } from '../reports/sample-report.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A terminal that keeps what is written to standard error; nothing else of it may be used. */
+function quietTerminal(environment: NodeJS.ProcessEnv = {}) {
+  const lines: string[] = []
+  const screen: Terminal['screen'] = { size: undefined, colours: false }
+  const terminal = { environment, screen, printError: (line: string) => void lines.push(line) } as Terminal
+  return { terminal, lines }
+}
+
+const read = (args: readonly string[], environment = {}) => readOptions(REPORT_OPTIONS, args, environment).values.report
+
+describe('--report', () => {
+  it('takes several reports, from the arguments or the environment', () => {
+    const both = [
+      { format: 'json', file: 'a' },
+      { format: 'json', file: 'b' },
+    ]
+    expect(read([])).toEqual([])
+    expect(read(['--report', 'json=a', '--report=json=b'])).toEqual(both)
+    expect(read([], { DMARC_UNDERSTUDY_REPORT: 'json=a,json=b' })).toEqual(both)
+  })
+
+  it('says of one that does not fit what would be right', () => {
+    expect(() => read(['--report', 'json=a', '--report', 'jsn=b'])).toThrow('--report jsn=b: did you mean json=b?')
+    expect(() => read([], { DMARC_UNDERSTUDY_REPORT: 'json=' })).toThrow(
+      'DMARC_UNDERSTUDY_REPORT json=: must name a file, such as json=report.json',
+    )
+  })
+
+  it('refuses a file that cannot be written before the work begins', async () => {
+    await expect(checkReports([{ format: 'json', file: '/none/r.json' }])).rejects.toMatchObject({
+      name: 'UsageError',
+      message: '--report json=/none/r.json: its folder does not exist; create it, or name another file',
+    })
+  })
+})
+
+describe('the delivery of a report', () => {
+  it('writes the summary to standard error and the reports to their files, and has the exit code of the report', async () => {
+    const file = join(temporaryFolder(), 'r.json')
+    const { terminal, lines } = quietTerminal()
+    expect(await deliverReport(report({ exitCode: 7 }), [{ format: 'json', file }], terminal)).toBe(7)
+    expect(lines.at(-1)).toBe('FAILED  1 request violates the contract, of 12.')
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(report().json)
+  })
+
+  it('writes every format, and takes keys out of each', async () => {
+    const folder = temporaryFolder()
+    const targets = FORMAT_NAMES.map((format) => ({ format, file: join(folder, format) }))
+    const { terminal, lines } = quietTerminal()
+    const redact = (text: string) => text.replaceAll('secret-key', '[redacted]')
+    const findings = [finding({ message: 'It sent secret-key.' })]
+    await deliverReport(report({ findings, json: { key: 'secret-key' } }), targets, terminal, redact)
+    for (const { file } of targets) expect(readFileSync(file, 'utf8')).toContain('redacted')
+    expect([...targets.map(({ file }) => readFileSync(file, 'utf8')), ...lines].join()).not.toContain('secret-key')
+  })
+
+  it('ends with 3 and names the report that could not be written', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'file'), '')
+    const [bad, good] = [join(folder, 'file', 'r'), join(folder, 'good')]
+    const { terminal, lines } = quietTerminal()
+    const targets = [bad, good].map((file) => ({ format: 'json', file }) as const)
+    expect(await deliverReport(report({ findings: [] }), targets, terminal)).toBe(3)
+    expect(lines.at(-1)).toBe(`dmarc-understudy: --report json=${bad}: is below a file; name a file in a folder`)
+    expect(existsSync(good)).toBe(true)
+  })
+})
+
+describe('the delivery on GitHub Actions', () => {
+  const actions = (file?: string) => ({
+    GITHUB_ACTIONS: 'true',
+    ...(file !== undefined && { GITHUB_STEP_SUMMARY: file }),
+  })
+
+  it('adds annotations, with the line of openapi.yaml, and the summary of the step', async () => {
+    const file = join(temporaryFolder(), 'summary')
+    const { terminal, lines } = quietTerminal(actions(file))
+    expect(await deliverReport(report(), [], terminal)).toBe(1)
+    const commands = lines.filter((line) => line.startsWith('::'))
+    expect(commands).toHaveLength(1)
+    const [, line] = /^::error title=[^,]+,file=openapi\.yaml,line=(\d+)::/.exec(commands[0] ?? '') ?? []
+    expect(readFileSync('openapi.yaml', 'utf8').split('\n')[Number(line) - 1]).toBe('    post:')
+    expect(readFileSync(file, 'utf8')).toMatch(/^## dmarc-understudy run: npm test\n/)
+  })
+
+  it('lets no text of a client become a command', async () => {
+    const message = '::stop-commands::x ##[add-mask]y'
+    const { terminal, lines } = quietTerminal(actions(join(temporaryFolder(), 'summary')))
+    await deliverReport(report({ findings: [finding({ message })], summary: '::error::x' }), [], terminal)
+    expect(lines.filter((line) => line.trim().startsWith('::'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('##[') && !line.startsWith('::error '))).toEqual([])
+  })
+
+  it.each<[what: string, file: string | undefined, problem: string]>([
+    ['is not set', undefined, 'is not set, so the step has no summary'],
+    ['is empty', '', 'is not set, so the step has no summary'],
+    ['cannot be written', '/none/summary', 'cannot be written (ENOENT)'],
+  ])('warns in a line when the file of the summary %s, and does not fail', async (_, file, problem) => {
+    const { terminal, lines } = quietTerminal(actions(file))
+    expect(await deliverReport(report({ findings: [] }), [], terminal)).toBe(0)
+    expect(lines.at(-1)).toBe(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
+  })
+
+  it('happens nowhere else', async () => {
+    const file = join(temporaryFolder(), 'summary')
+    const { terminal, lines } = quietTerminal({ GITHUB_STEP_SUMMARY: file, GITHUB_ACTIONS: 'false' })
+    await deliverReport(report(), [], terminal)
+    expect(lines.filter((line) => line.startsWith('::'))).toEqual([])
+    expect(existsSync(file)).toBe(false)
+  })
+})

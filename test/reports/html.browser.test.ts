@@ -1,0 +1,136 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { writeHtmlReport } from '../../src/reports/html.ts'
+import type { Report } from '../../src/reports/report.ts'
+import type { BrowserPage } from '../support/chromium.ts'
+import { FAINT_TEXTS } from '../support/contrast.ts'
+import { newPage, shareBrowser } from '../support/shared-browser.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { HOSTILE } from './hostile-texts.ts'
+import { finding, report, reportOf, SURROUNDINGS } from './sample-report.ts'
+
+async function open(value: Report): Promise<BrowserPage> {
+  const file = join(temporaryFolder(), 'report.html')
+  writeFileSync(file, await writeHtmlReport(value, SURROUNDINGS))
+  const page = await newPage()
+  await page.open(pathToFileURL(file).href)
+  return page
+}
+
+const ELEMENTS = `[...document.querySelectorAll('*')].map((each) => each.localName)`
+const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+
+describe('the HTML report in a browser', () => {
+  shareBrowser()
+
+  it('is no more than texts, whatever a client has sent, and loads nothing', async () => {
+    const reports = HOSTILE.map(reportOf)
+    const hostile = await open({
+      ...reportOf(HOSTILE.join(' ')),
+      findings: reports.flatMap(({ findings }) => findings),
+      checks: reports.flatMap(({ checks }) => checks),
+      sections: reports.flatMap(({ sections }) => sections),
+    })
+    const one = reportOf('harmless')
+    const harmless = await open({
+      ...one,
+      findings: HOSTILE.flatMap(() => one.findings),
+      checks: HOSTILE.flatMap(() => one.checks),
+      sections: HOSTILE.flatMap(() => one.sections),
+    })
+    expect(await hostile.evaluate(ELEMENTS)).toEqual(await harmless.evaluate(ELEMENTS))
+    expect(await hostile.evaluate(`performance.getEntriesByType('resource').length`)).toBe(0)
+    expect(hostile.complaints()).toEqual([])
+  })
+
+  it('shows a text as it was sent', async () => {
+    const page = await open(report({ title: `<b>&amp;</b> "quoted" 'too' 😀` }))
+    expect(await page.evaluate(`document.querySelector('h1').textContent`)).toBe(
+      `dmarc-understudy run: <b>&amp;</b> "quoted" 'too' 😀`,
+    )
+  })
+
+  it('runs no script, even one that is put into it', async () => {
+    const page = await open(report())
+    await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="document.title = 1">')`)
+    await page.evaluate(`{
+      const script = document.createElement('script')
+      script.append('document.title = 1')
+      document.body.append(script)
+    }`)
+    expect(await page.evaluate('document.title')).toBe('Failed: dmarc-understudy run: npm test')
+    expect(page.complaints().join()).toContain('Content Security Policy')
+  })
+
+  const long = 'x'.repeat(500)
+  const wide = report({
+    summary: long,
+    findings: [finding({ message: long, details: [{ kind: 'code', text: long }] }), finding({ level: 'warning' })],
+    sections: [
+      {
+        title: 'Wide',
+        blocks: [{ kind: 'table', columns: Array(12).fill('Column'), rows: [Array(12).fill('value')] }],
+      },
+    ],
+  })
+
+  it.each([
+    [390, 'light'],
+    [390, 'dark'],
+    [1280, 'light'],
+    [3840, 'dark'],
+  ] as const)('is readable at %d pixels in %s colours', async (width, scheme) => {
+    const page = await open(wide)
+    await page.show(width, scheme)
+    expect(await page.evaluate(OVERFLOW)).toBe(0)
+    expect(await page.evaluate(FAINT_TEXTS)).toEqual([])
+    const ground = await page.evaluate<string>(`getComputedStyle(document.body).backgroundColor`)
+    expect(ground).toBe(scheme === 'light' ? 'rgb(245, 246, 248)' : 'rgb(16, 19, 24)')
+  })
+
+  it('is whole on paper: nothing scrolls, and what is folded is open', async () => {
+    const checks = Array.from({ length: 30 }, (_, index) => ({
+      id: `${index}`,
+      name: `Check ${index}`,
+      outcome: 'passed' as const,
+    }))
+    const page = await open({ ...wide, checks })
+    expect(
+      await page.evaluate(`document.querySelector('details tbody').checkVisibility({ contentVisibilityAuto: true })`),
+    ).toBe(false)
+    await page.show(700, 'dark', 'print')
+    expect(await page.evaluate(`document.querySelector('details tbody').getBoundingClientRect().height > 100`)).toBe(
+      true,
+    )
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll('pre')].every((each) => each.scrollHeight <= each.clientHeight + 1)`,
+      ),
+    ).toBe(true)
+    expect(await page.evaluate(FAINT_TEXTS)).toEqual([])
+  })
+
+  it('has headings in order, names for what scrolls, and everything that scrolls in the reach of the keyboard', async () => {
+    const page = await open(report())
+    const controls = await page.controls()
+    const names = (role: string) => controls.filter((each) => each.role === role).map(({ name }) => name)
+    const headings = `[...document.querySelectorAll('h1, h2, h3')].map((each) => each.firstChild.textContent.trim())`
+    expect(await page.evaluate(headings)).toEqual([
+      'dmarc-understudy run: npm test',
+      'Findings',
+      'A field that the contract does not know',
+      'Coverage',
+      'Checks',
+    ])
+    expect(names('region')).toEqual(
+      expect.arrayContaining(['Command of the remedy', 'Body of the request', 'Expected', 'Received', 'Coverage']),
+    )
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll('*')].filter((each) => ['auto', 'scroll'].includes(getComputedStyle(each).overflowX) && each.tabIndex < 0).length`,
+      ),
+    ).toBe(0)
+  })
+})

@@ -1,0 +1,214 @@
+import { loadControlApi } from '../../src/admin/document.ts'
+import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
+
+/** The JSON reports that have a schema in `docs/schemas`. */
+export const REPORT_NAMES = ['run', 'dependencies', 'explore'] as const
+export type ReportName = (typeof REPORT_NAMES)[number]
+
+const control = (await loadControlApi()).document.source
+
+/** A schema of the control plane, by its name. */
+const shared = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const text = (description: string, more: Json = {}) => ({ type: 'string', description, ...more })
+const count = (description: string, minimum = 0) => ({ type: 'integer', minimum, description })
+const list = (items: Json, description?: string) => ({
+  type: 'array',
+  items,
+  ...(description !== undefined && { description }),
+})
+
+/** An object with these fields and no others. All but the optional ones are required. */
+function object(properties: Json, optional: Json = {}, description?: string): Json {
+  return {
+    type: 'object',
+    ...(description !== undefined && { description }),
+    additionalProperties: false,
+    required: Object.keys(properties),
+    properties: { ...properties, ...optional },
+  }
+}
+
+const command = {
+  type: 'array',
+  minItems: 1,
+  items: { type: 'string' },
+  description: 'The command of the user, word by word.',
+}
+const seconds = { type: 'number', minimum: 0, description: 'How long it took.' }
+const exitCode = (description: string) => ({ type: 'integer', minimum: 0, maximum: 255, description })
+
+const response = object(
+  {},
+  {
+    status: { type: 'integer', minimum: 100, maximum: 599, description: 'Absent where no response was sent.' },
+    headers: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'The header fields that differ.',
+    },
+    body: text('The body, shortened. Absent where it does not differ.'),
+  },
+)
+
+const alternative = object(
+  {
+    id: text('The id of the assumption.'),
+    alternative: count('The number of the alternative, as `assumptions overlay ID N` takes it.', 1),
+    verdict: text(
+      '`depends`: the command fails with it. `tolerates`: it does not. `not reached`: no response and no state would have changed. `flaky`: sometimes it fails. `inconclusive`: that could not be decided.',
+      { enum: ['depends', 'tolerates', 'not reached', 'flaky', 'inconclusive'] },
+    ),
+    spec: text('What the specification leaves open.'),
+    chosen: { description: 'What openapi.yaml chooses.' },
+    value: { description: 'What the alternative chooses.' },
+  },
+  {
+    accepted: { const: true, description: 'The user has listed it with --accept.' },
+    reason: text('Why it was not decided.'),
+    first_difference: object(
+      {
+        request: object(
+          { request_id: { type: 'string' }, method: { type: 'string' }, path: { type: 'string' } },
+          { body: { type: 'string' } },
+        ),
+        expected: response,
+        received: response,
+      },
+      {},
+      'The first response of the baseline that the alternative changes.',
+    ),
+    exit_code: exitCode('What the command ended with, where it failed.'),
+    signal: text('The signal that ended the command.'),
+    timed_out: { const: true },
+    tests: list({ type: 'string' }, 'The names of the tests that failed, as far as the output tells them.'),
+    output: text('The last lines that the command wrote.'),
+    seconds,
+    fingerprint: text('What was different in the requests that reached it. `--since FILE` compares it.'),
+  },
+)
+
+const plan = list(shared('FaultRule'), 'The fault rules, as `explore --replay` takes them.')
+const operation = text('The operation that the last of the faults meets.')
+const failures = ['wrong success', 'false failure', 'hang', 'crash', 'storm']
+const verdict = { enum: failures, description: 'What became of the command.' }
+
+const storyLine = {
+  oneOf: [
+    object(
+      {
+        method: { type: 'string' },
+        path: { type: 'string' },
+        status: { type: ['integer', 'null'], description: 'Null where nothing was answered.' },
+      },
+      {
+        about: text('What the request is about, by name.'),
+        code: { type: 'string' },
+        fault: text('What the fault did, in a sentence.'),
+      },
+    ),
+    object({ omitted: count('How many requests are left out here.', 1) }),
+  ],
+}
+
+const SCHEMAS: Readonly<Record<ReportName, Json>> = {
+  run: {
+    title: 'The report of dmarc-understudy run',
+    ...object({
+      command,
+      exit_code: exitCode('What `run` ended with: the exit code of the command if that failed.'),
+      seconds,
+      verdict: shared('Verdict'),
+      coverage: shared('Coverage'),
+    }),
+  },
+  dependencies: {
+    title: 'The dependencies file: the report of dmarc-understudy vary',
+    ...object({
+      command,
+      baseline: object(
+        {
+          exit_code: exitCode('What the command ended with.'),
+          seconds,
+          requests: count('How many requests it sent.'),
+          steady: { type: 'boolean', description: 'Whether two runs had the same result and sent the same requests.' },
+        },
+        {},
+        'How the command ran without any alternative.',
+      ),
+      runs: count('How often the command was started, the baselines included.', 1),
+      alternatives: list(alternative),
+    }),
+  },
+  explore: {
+    title: 'The report of dmarc-understudy explore',
+    ...object(
+      {
+        command,
+        points: count('How many requests of the baseline a fault can meet.'),
+        runs: count('How often the command was started, the baselines included.', 1),
+        tolerated: count('How many plans the command survived.'),
+        gave_up: list(object({ plan, operation }), 'Where the command failed, and said so.'),
+        findings: list(
+          object(
+            {
+              verdict,
+              plan,
+              operation,
+              story: list(storyLine, 'The requests around the faults.'),
+              replay: text('A line for a POSIX shell that runs the command with the plan.'),
+            },
+            {
+              reasons: list({ type: 'string' }, 'What is other than it should be, in sentences.'),
+              others: count('How many other plans broke the command in the same way at the same operation.'),
+            },
+          ),
+          'The smallest plans that break the command.',
+        ),
+      },
+      {
+        flaky: list(object({ plan, operation, verdict }), 'Plans that broke the command once, and not again.'),
+        unconfirmed: list(
+          object({ plan, operation, verdict }),
+          'Plans that broke the command and were not repeated, because the budget was over.',
+        ),
+        never_applied: list(shared('FaultRule'), 'The rules of a replayed plan that met no request.'),
+        left: count('How many plans were left when the budget was over.'),
+        scaled_window: {
+          type: 'number',
+          exclusiveMinimum: 0,
+          description: 'How long a shortened quota window was, in seconds.',
+        },
+        stable_effects: { type: 'boolean', description: 'Whether runs without a fault have the same effects.' },
+        interrupted: { type: 'boolean', description: 'Whether it was told to stop before the end.' },
+      },
+    ),
+  },
+}
+
+/** The schema of a report, which needs no other document: what the control plane says of a part is among its `$defs`. */
+export function schemaOf(name: ReportName): Json {
+  const defs: Json = {}
+  function take(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(take)
+    if (!isObject(value)) return value
+    const { $ref: reference, ...rest } = value
+    // What has a meaning for our loader alone means nothing to other readers.
+    const known = Object.entries(rest).filter(([key]) => !key.startsWith('x-'))
+    const copy = Object.fromEntries(known.map(([key, item]) => [key, take(item)]))
+    if (typeof reference !== 'string') return copy
+    const target = reference.split('/').at(-1) ?? ''
+    if (!Object.hasOwn(defs, target)) {
+      // Before it is read, because a schema may refer to itself.
+      defs[target] = true
+      defs[target] = take(valueAt(control, reference.slice(1)))
+    }
+    return { ...copy, $ref: `#/$defs/${target}` }
+  }
+  const schema = take(SCHEMAS[name]) as Json
+  const named = Object.keys(defs).toSorted()
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...schema,
+    ...(named.length > 0 && { $defs: Object.fromEntries(named.map((key) => [key, defs[key]])) }),
+  }
+}

@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { widthOf } from '../../src/reports/columns.ts'
+import type { Report } from '../../src/reports/report.ts'
+import { type Screen, summarise } from '../../src/reports/summary.ts'
+import { HOSTILE } from './hostile-texts.ts'
+import { finding, report, reportOf, SURROUNDINGS } from './sample-report.ts'
+
+const PIPE: Screen = { size: undefined, colours: false }
+const SCREEN: Screen = { size: { columns: 80, rows: 24 }, colours: false }
+const lines = (value: Report, screen = PIPE) => summarise(value, SURROUNDINGS.lineOf, screen)
+const many = (count: number) => Array.from({ length: count }, (_, index) => finding({ message: `Number ${index}.` }))
+/** How many lines of an 80-column terminal the lines take. */
+const rowsOf = (text: readonly string[]) =>
+  text.reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / 80)), 0)
+
+describe('the summary', () => {
+  it('says what was found, why, what to do, the facts, and at the end what came out', () => {
+    expect(lines(report()).join('\n')).toBe(`dmarc-understudy run: npm test
+
+error  A field that the contract does not know  violation/unknown_field
+  POST /domains → 400 unknown_field  openapi.yaml:7  request 4be0643f-1d98-573b-97cd-ca98a65347dd
+  The body has the field "domain", which the contract does not know.
+  Send the list of domains as "domains".
+  curl -X POST http://127.0.0.1:4010/api/v1/domains --data-raw '{"domains":["example.com"]}'
+
+Requests  12
+Coverage  64 % of the responses
+FAILED  1 request violates the contract, of 12.`)
+  })
+
+  it('of a run that passed is short', () => {
+    expect(lines(report({ findings: [], facts: [] }))).toEqual([
+      'dmarc-understudy run: npm test',
+      '',
+      'PASSED  No request violates the contract, of 12.',
+    ])
+  })
+
+  it('has colours only where they are wanted', () => {
+    expect(lines(report(), { ...PIPE, colours: true }).join('')).toContain('\u001b[31merror\u001b[39m')
+    expect(lines(report()).join('')).not.toContain('\u001b')
+  })
+
+  it('names the ten worst findings and counts the rest', () => {
+    const findings = [...many(14), finding({ rule: { id: 'w', name: 'Worst', description: '' } })].map((each, index) =>
+      index === 14 ? each : { ...each, level: 'warning' as const },
+    )
+    const text = lines(report({ findings }))
+    expect(text.filter((line) => /^(error|warning)/.test(line))).toHaveLength(10)
+    expect(text[2]).toMatch(/^error {2}Worst/)
+    expect(text).toContain('and 5 more (5 warnings); --report html=FILE shows all')
+  })
+
+  it.each([1, 2, 3, 5, 9, 10, 11, 40])('of %d findings fits a terminal of 80 columns and 24 lines', (count) => {
+    const text = lines(report({ findings: many(count) }), SCREEN)
+    expect(rowsOf(text)).toBeLessThanOrEqual(22)
+    expect(text.filter((line) => /^error {2}/.test(line))).toHaveLength(Math.min(count, 10))
+    expect(text.at(-1)).toMatch(/^FAILED/)
+  })
+
+  it('shows as many findings whole as there is room for, the others in a line each', () => {
+    const text = lines(report({ findings: many(4) }), SCREEN)
+    const commands = text.filter((line) => line.startsWith('  curl'))
+    expect(commands.length).toBeGreaterThan(0)
+    expect(commands.length).toBeLessThan(4)
+    const short = text.filter((line) => line.startsWith('error  POST /domains'))
+    expect(commands.length + short.length).toBe(4)
+    for (const line of short) expect(line.length).toBeLessThanOrEqual(80)
+  })
+
+  it('breaks long texts between words on a terminal, and never a command', () => {
+    const command = `curl ${'x'.repeat(200)}`
+    const text = lines(
+      report({ findings: [finding({ message: 'word '.repeat(40), remedy: { text: 'Do.', command } })] }),
+      SCREEN,
+    )
+    expect(text).toContain(`  ${command}`)
+    for (const line of text) if (!line.includes(command)) expect(line.length).toBeLessThanOrEqual(80)
+  })
+
+  it('fits any usual screen, whatever the texts are', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 400 }),
+      fc.constantFrom(...HOSTILE, '日本語'.repeat(60)),
+    )
+    const values = fc.record({
+      columns: fc.integer({ min: 80, max: 200 }),
+      rows: fc.integer({ min: 24, max: 60 }),
+      text,
+      findings: fc.array(text, { maxLength: 30 }),
+      facts: fc.array(text, { maxLength: 8 }),
+    })
+    fc.assert(
+      fc.property(values, ({ columns, rows, text, findings, facts }) => {
+        const value = report({
+          title: text,
+          summary: text,
+          findings: findings.map((message) => finding({ message, remedy: { text: message, command: message } })),
+          facts: facts.map((each) => ({ name: each, value: each })),
+        })
+        const shown = lines(value, { size: { columns, rows }, colours: true })
+        const height = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
+        expect(height).toBeLessThanOrEqual(rows - 2)
+        const counted = shown.filter((line) => line.startsWith('\u001b[31merror')).length
+        const rest = /^and (\d+) more/.exec(shown.find((line) => line.startsWith('and ')) ?? '')?.[1] ?? 0
+        expect(counted + Number(rest)).toBe(findings.length)
+      }),
+    )
+  })
+
+  it('shows what it can on a tiny screen', () => {
+    for (const size of [
+      { columns: 1, rows: 1 },
+      { columns: 20, rows: 5 },
+    ]) {
+      const text = lines(report({ findings: many(12) }), { ...SCREEN, size })
+      expect(text.filter((line) => line.startsWith('error'))).toHaveLength(1)
+      expect(text).toContain('and 11 more (11 errors); --report html=FILE shows all')
+    }
+  })
+
+  it.each(HOSTILE)('lets no control character reach the terminal with %j in every text', (text) => {
+    for (const screen of [PIPE, SCREEN]) {
+      for (const line of lines(reportOf(text), screen)) {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
+        expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/)
+      }
+    }
+  })
+})

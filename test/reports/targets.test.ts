@@ -1,0 +1,182 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { FORMAT_NAMES } from '../../src/reports/formats.ts'
+import {
+  checkReportTargets,
+  type ReportTarget,
+  readReportTarget,
+  refuseReportTarget,
+  writeReports,
+} from '../../src/reports/targets.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { report, SURROUNDINGS } from './sample-report.ts'
+
+const json = (file: string): ReportTarget => ({ format: 'json', file })
+const TEXT = `${JSON.stringify(report().json, undefined, 2)}\n`
+describe('the target of a report', () => {
+  it.each<[written: string, target: ReportTarget]>([
+    ['json=report.json', json('report.json')],
+    ['junit=r.xml', { format: 'junit', file: 'r.xml' }],
+    ['json=a=b.json', json('a=b.json')],
+    ['json=/tmp/a folder/r', json('/tmp/a folder/r')],
+    ['json=-x', json('-x')],
+  ])('%j is read', (written, target) => {
+    expect(readReportTarget(written)).toEqual(target)
+  })
+
+  it.each<[written: string, reason: string]>([
+    ['jsn=report.json', 'did you mean json=report.json?'],
+    ['JSON=report.json', 'did you mean json=report.json?'],
+    ['jsonn', 'did you mean json=FILE?'],
+    ['pdf=report.pdf', `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`],
+    ['report.json', `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`],
+    ['', `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`],
+    ['=report.json', `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`],
+    ['constructor=a', `must be FORMAT=FILE, where FORMAT is ${FORMAT_NAMES.join(', ')}`],
+    ['json', 'must name a file, such as json=report.json'],
+    ['json=', 'must name a file, such as json=report.json'],
+    ['json=-', 'standard output belongs to the command; name a file'],
+  ])('%j is refused: %s', (written, reason) => {
+    expect(readReportTarget(written)).toBeUndefined()
+    expect(refuseReportTarget(written)).toBe(reason)
+  })
+})
+
+describe('a report that is asked for', () => {
+  it('is checked without leaving anything behind', async () => {
+    const folder = temporaryFolder()
+    expect(await checkReportTargets([json(join(folder, 'r.json'))])).toBeUndefined()
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it.each<[what: string, prepare: (folder: string) => string, reason: string]>([
+    [
+      'in a folder that is not there',
+      (folder) => join(folder, 'none/r.json'),
+      'its folder does not exist; create it, or name another file',
+    ],
+    ['that is a folder', (folder) => folder, 'is a folder; name a file in it'],
+    [
+      'below a file',
+      (folder) => {
+        writeFileSync(join(folder, 'file'), '')
+        return join(folder, 'file/r.json')
+      },
+      'is below a file; name a file in a folder',
+    ],
+    [
+      'in a ring of links',
+      (folder) => {
+        symlinkSync('a', join(folder, 'b'))
+        symlinkSync('b', join(folder, 'a'))
+        return join(folder, 'a')
+      },
+      'is in a ring of links; name another file',
+    ],
+    [
+      'with a name that no file can have',
+      (folder) => join(folder, 'a\0b'),
+      'has a name that no file can have; give another one',
+    ],
+    [
+      'with a name that is too long',
+      (folder) => join(folder, 'a'.repeat(300)),
+      'has a name that is too long; give a shorter one',
+    ],
+  ])('for a file %s is refused before the work, and fails alone after it', async (_, prepare, reason) => {
+    const folder = temporaryFolder()
+    const [bad, good] = [json(prepare(folder)), json(join(folder, 'good.json'))]
+    expect(await checkReportTargets([good, bad])).toEqual({ target: bad, reason })
+    expect(await writeReports(report(), [bad, good], SURROUNDINGS)).toEqual([{ target: bad, reason }])
+    expect(readFileSync(good.file, 'utf8')).toBe(TEXT)
+  })
+
+  it('with the file of another report is refused, however the name is written', async () => {
+    const folder = temporaryFolder()
+    symlinkSync(folder, join(folder, 'link'))
+    const [one, same] = [json(join(folder, 'r.json')), json(join(folder, 'link', '.', 'r.json'))]
+    expect(await checkReportTargets([one, same])).toEqual({
+      target: same,
+      reason: 'is already the file of the report json; give each report a file of its own',
+    })
+    symlinkSync('r.json', join(folder, 'other.json'))
+    expect(await checkReportTargets([json(join(folder, 'other.json')), one])).toMatchObject({ target: one })
+  })
+
+  it('replaces an old file at once and keeps its rights', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'r.json')
+    writeFileSync(file, 'old')
+    chmodSync(file, 0o640)
+    const before = statSync(file).ino
+    expect(await writeReports(report(), [json(file)], SURROUNDINGS)).toEqual([])
+    expect(readFileSync(file, 'utf8')).toBe(TEXT)
+    expect(statSync(file).ino).not.toBe(before)
+    expect(statSync(file).mode & 0o777).toBe(0o640)
+    expect(readdirSync(folder)).toEqual(['r.json'])
+  })
+
+  it('goes where a link leads, and the link stays', async () => {
+    const folder = temporaryFolder()
+    symlinkSync('real.json', join(folder, 'link.json'))
+    await writeReports(report(), [json(join(folder, 'link.json'))], SURROUNDINGS)
+    expect(readFileSync(join(folder, 'real.json'), 'utf8')).toBe(TEXT)
+    expect(readdirSync(folder).toSorted()).toEqual(['link.json', 'real.json'])
+  })
+
+  it('is not written through a link that somebody has put in the place of its draft', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'precious'), 'precious')
+    symlinkSync(join(folder, 'precious'), join(folder, `r.json.${process.pid}.tmp`))
+    await writeReports(report(), [json(join(folder, 'r.json'))], SURROUNDINGS)
+    expect(readFileSync(join(folder, 'precious'), 'utf8')).toBe('precious')
+    expect(readFileSync(join(folder, 'r.json'), 'utf8')).toBe(TEXT)
+  })
+
+  it('streams into a pipe and leaves it in its place', async () => {
+    const pipe = join(temporaryFolder(), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const target = json(pipe)
+    expect(await checkReportTargets([target])).toBeUndefined()
+    const [text, failures] = await Promise.all([readFile(pipe, 'utf8'), writeReports(report(), [target], SURROUNDINGS)])
+    expect({ text, failures }).toEqual({ text: TEXT, failures: [] })
+    expect(statSync(pipe).isFIFO()).toBe(true)
+  })
+
+  it('leaves a device in its place', async () => {
+    expect(await checkReportTargets([json('/dev/null'), json('/dev/null')])).toBeUndefined()
+    expect(await writeReports(report(), [json('/dev/null')], SURROUNDINGS)).toEqual([])
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
+  })
+
+  it('that finds the disk full says so, and leaves no draft', async () => {
+    const full = json('/dev/full')
+    expect(await writeReports(report(), [full], SURROUNDINGS)).toEqual([
+      { target: full, reason: 'finds the disk full; make room, or name a file elsewhere' },
+    ])
+  })
+
+  it('whose folder is gone when the work is done says so', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'sub', 'r.json')
+    mkdirSync(join(folder, 'sub'))
+    expect(await checkReportTargets([json(file)])).toBeUndefined()
+    rmSync(join(folder, 'sub'), { recursive: true })
+    const [failure] = await writeReports(report(), [json(file)], SURROUNDINGS)
+    expect(failure?.reason).toBe('its folder does not exist; create it, or name another file')
+    expect(existsSync(file)).toBe(false)
+  })
+})
