@@ -59,7 +59,8 @@ export function openProcessTerminal(): Terminal {
   }
 }
 
-function openScreen(stream: NodeJS.WriteStream): Screen {
+/** What a stream is shown on. */
+export function openScreen(stream: NodeJS.WriteStream): Screen {
   if (!stream.isTTY) return { size: undefined, colours: false }
   // It heeds NO_COLOR, FORCE_COLOR and a terminal without colours.
   // Some terminals do not tell their size and say 0.

@@ -41,6 +41,7 @@ ol.findings { list-style: none; padding: 0; display: grid; gap: 1rem; grid-templ
 .badge.failed, .badge.error { background: var(--bad-ground); color: var(--bad); }
 code, pre { font-family: var(--mono); font-size: 0.88em; unicode-bidi: isolate; }
 pre { white-space: pre-wrap; background: var(--raised); border-radius: 6px; padding: 0.6rem 0.75rem; max-height: 26rem; overflow: auto; }
+mark { background: var(--warn-ground); color: var(--warn); border-radius: 3px; }
 dl { display: grid; grid-template-columns: minmax(6rem, max-content) minmax(0, 1fr); gap: 0.15rem 1rem; }
 dt { color: var(--soft); }
 dd { unicode-bidi: isolate; }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { findDifference, type Parts } from './difference.ts'
 import { STYLE } from './html-style.ts'
-import { html, Markup } from './markup.ts'
+import { type Content, html, Markup } from './markup.ts'
 import {
   type Block,
   type Check,
@@ -87,7 +88,7 @@ ${details.map((block) => describeBlock(block, rule.name))}
 }
 
 /** A piece of code may scroll, so the keyboard can reach it. */
-function describeCode(text: string, label: string): Markup {
+function describeCode(text: Content, label: string): Markup {
   return html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>`
 }
 
@@ -102,13 +103,20 @@ function describeBlock(block: Block, label: string): Markup {
       return html`${title}${describeCode(block.text, block.title ?? label)}`
     }
     case 'comparison': {
-      const [expected, received] = block.titles ?? EXPECTED_AND_RECEIVED
-      return html`<div class="pair"><div><div class="label">${expected}</div>${describeCode(block.expected, expected)}</div>
-<div><div class="label">${received}</div>${describeCode(block.received, received)}</div></div>`
+      const titles = block.titles ?? EXPECTED_AND_RECEIVED
+      const texts = findDifference(block.expected, block.received).map(markMiddle)
+      const sides = titles.map(
+        (title, side) => html`<div><div class="label">${title}</div>${describeCode(texts[side], title)}</div>\n`,
+      )
+      return html`<div class="pair">${sides}</div>`
     }
     case 'table':
       return describeTable(block.columns, block.rows, label)
   }
+}
+
+function markMiddle([before, middle, after]: Parts): Content {
+  return [before, middle === '' ? '' : html`<mark>${middle}</mark>`, after]
 }
 
 function describeTable(columns: readonly string[], rows: readonly (readonly string[])[], label: string): Markup {

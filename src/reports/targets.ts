@@ -156,15 +156,27 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })
-    // A file that is mounted alone cannot be replaced.
+    // It is mounted alone, so it cannot be replaced.
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
     await writeFile(path, text)
   }
 }
 
+/** What would be right, by the code of the error. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTDIR: 'is below a file; name a file in a folder',
+  EACCES: 'may not be written by this user (EACCES); name another file',
+  EPERM: 'may not be written by this user (EPERM); name another file',
+  EROFS: 'is on a file system that is read-only; name another file',
+  ENOSPC: 'finds the disk full; make room, or name a file elsewhere',
+  EDQUOT: 'finds the disk quota used up; make room, or name a file elsewhere',
+  ENAMETOOLONG: 'has a name that is too long; give a shorter one',
+  ELOOP: 'is in a ring of links; name another file',
+  ERR_INVALID_ARG_VALUE: 'has a name that no file can have; give another one',
+}
+
 function describe(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined) throw error
-  if (code === 'ENOTDIR') return 'is below a file; name a file in a folder'
-  return `cannot be written (${code}); name a file in a folder that this user may write to`
+  return REASONS[code] ?? `cannot be written (${code}); name another file`
 }

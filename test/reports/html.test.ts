@@ -67,6 +67,11 @@ describe('the HTML report', () => {
     expect(tagsOf(await write(reportOf(text)))).toEqual(tagsOf(await write(reportOf('harmless'))))
   })
 
+  it('marks what is different in a comparison', async () => {
+    expect(await write(report())).toContain('<code>{&#34;domain<mark>&#34;:&#34;example.com&#34;</mark>}</code>')
+    expect(await write(report())).toContain('<code>{&#34;domain<mark>s&#34;:[&#34;example.com&#34;]</mark>}</code>')
+  })
+
   it('of a run that passed says so', async () => {
     const page = await write(report({ findings: [], checks: [], sections: [], facts: [], startedAt: undefined }))
     expect(page).toContain('No findings')

@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { widthOf } from '../../src/reports/columns.ts'
 import type { Report } from '../../src/reports/report.ts'
 import { type Screen, summarise } from '../../src/reports/summary.ts'
 import { HOSTILE } from './hostile-texts.ts'
@@ -77,13 +79,44 @@ FAILED  1 request violates the contract, of 12.`)
     for (const line of text) if (!line.includes(command)) expect(line.length).toBeLessThanOrEqual(80)
   })
 
-  it('fits a screen of any size without failing', () => {
+  it('fits any usual screen, whatever the texts are', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 400 }),
+      fc.constantFrom(...HOSTILE, '日本語'.repeat(60)),
+    )
+    const values = fc.record({
+      columns: fc.integer({ min: 80, max: 200 }),
+      rows: fc.integer({ min: 24, max: 60 }),
+      text,
+      findings: fc.array(text, { maxLength: 30 }),
+      facts: fc.array(text, { maxLength: 8 }),
+    })
+    fc.assert(
+      fc.property(values, ({ columns, rows, text, findings, facts }) => {
+        const value = report({
+          title: text,
+          summary: text,
+          findings: findings.map((message) => finding({ message, remedy: { text: message, command: message } })),
+          facts: facts.map((each) => ({ name: each, value: each })),
+        })
+        const shown = lines(value, { size: { columns, rows }, colours: true })
+        const height = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
+        expect(height).toBeLessThanOrEqual(rows - 2)
+        const counted = shown.filter((line) => line.startsWith('\u001b[31merror')).length
+        const rest = /^and (\d+) more/.exec(shown.find((line) => line.startsWith('and ')) ?? '')?.[1] ?? 0
+        expect(counted + Number(rest)).toBe(findings.length)
+      }),
+    )
+  })
+
+  it('shows what it can on a tiny screen', () => {
     for (const size of [
       { columns: 1, rows: 1 },
       { columns: 20, rows: 5 },
-      { columns: 0, rows: 0 },
     ]) {
-      expect(lines(report({ findings: many(12) }), { ...SCREEN, size }).at(-1)).toBeDefined()
+      const text = lines(report({ findings: many(12) }), { ...SCREEN, size })
+      expect(text.filter((line) => line.startsWith('error'))).toHaveLength(1)
+      expect(text).toContain('and 11 more (11 errors); --report html=FILE shows all')
     }
   })
 

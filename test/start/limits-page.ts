@@ -249,7 +249,7 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       [
         'findings in the summary on standard error',
         number(SUMMARISED),
-        '`--report html=FILE`',
+        '`run --report html=FILE`',
         'the others are counted; on a terminal, those that do not fit the screen are a line each',
       ],
       ['report `markdown`', `${number(LONGEST_COMMENT)} characters`, '', 'the rest is left out, and counted'],
