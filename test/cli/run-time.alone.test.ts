@@ -17,5 +17,7 @@ it('run adds less than 0.3 s to a command', () => {
   const command = ['sh', '-c', 'sleep 0.2']
   const bare = measure(...command)
   const within = measure(process.execPath, PROGRAM, 'run', '--fail-on', 'violation', '--', ...command)
-  expect(within - bare).toBeLessThan(300)
+  // On a machine that is busy or slow, everything takes longer, and so does the start of Node.js, usually 40 ms.
+  const node = measure(process.execPath, '--eval', '0')
+  expect(within - bare).toBeLessThan(Math.max(300, 7 * node))
 })
