@@ -11,7 +11,7 @@ import { Interrupted, Interruption } from './interruption.ts'
 import { type Reading, readOptions } from './options.ts'
 import { ReadyFile, readyFactsOf } from './ready-file.ts'
 import { checkReports, deliverReport, loadReporting, REPORT_OPTIONS } from './reports.ts'
-import { withNamedOptions } from './start.ts'
+import { describeStart, withNamedOptions } from './start.ts'
 import type { Terminal } from './terminal.ts'
 import { refuseEarlyOperands, splitCommand, TRIAL_OPTIONS } from './trial-options.ts'
 
@@ -67,10 +67,11 @@ export const run: Command = {
 /** Runs the command against a server, of which nothing is left afterwards. */
 async function runOnce(
   command: readonly string[],
-  { values, sources }: Reading<typeof OPTIONS>,
+  reading: Reading<typeof OPTIONS>,
   terminal: Terminal,
   { signal, onSignal }: Interruption,
 ): Promise<TrialResult> {
+  const { values, sources } = reading
   const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
   const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
   try {
@@ -88,7 +89,7 @@ async function runOnce(
         onSignal,
         serving(service) {
           if (service.apiKey === undefined) throw new UsageError(`${sources.data}: ${KEY_UNKNOWN}`)
-          for (const reason of service.skipped) say(terminal, `${sources.skipDamaged}: leaves out ${reason}`)
+          for (const line of describeStart(service, reading)) say(terminal, line)
           readyFile?.write(readyFactsOf(service))
           // While the command begins, nobody waits.
           void loadReporting()

@@ -113,18 +113,25 @@ export class RunningCommand {
   end(signal: NodeJS.Signals): void {
     if (this.#isEnding) return
     this.#isEnding = true
-    const alive = this.#descendants.findAlive()
-    this.#descendants.signal(signal, alive)
-    if (signal === 'SIGTERM') this.#note(alive)
+    const told = this.#tell(signal)
+    if (signal === 'SIGTERM') this.#note(told)
     this.#timer = setTimeout(() => this.kill(), PATIENCE)
   }
 
   kill(): void {
     this.#isEnding = true
-    this.#descendants.signal('SIGKILL')
+    this.#tell('SIGKILL')
     clearTimeout(this.#timer)
     // Who runs as another user does not end for us. This process does not wait for it.
     this.#timer = setTimeout(() => this.#noteExit(null, 'SIGKILL'), DEATH)
+  }
+
+  #tell(signal: NodeJS.Signals): ProcessFacts[] {
+    const alive = this.#descendants.findAlive()
+    this.#descendants.signal(signal, alive)
+    // Where the system does not list its processes, at least the command itself is told.
+    if (alive.every(({ pid }) => pid !== this.#child.pid)) this.#child.kill(signal)
+    return alive
   }
 
   async #findLeftBehind(): Promise<ProcessFacts[]> {

@@ -11,6 +11,7 @@ import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { PROGRAM, runProcess, runShell, spawnProgram } from '../support/program-process.ts'
 import { HAS_TERMINALS, runInTerminal, startInTerminal } from '../support/pseudo-terminal.ts'
+import { expectReport } from '../support/report-schema.ts'
 import type { Result, RunOptions } from '../support/running-program.ts'
 
 /** A client in JavaScript: `ask` calls the service, and `control` the control plane. */
@@ -150,7 +151,9 @@ describe.concurrent('run', () => {
   it('writes what it knows as JSON', async ({ folder }) => {
     const report = join(folder, 'run.json')
     await runClient(`${LAWFUL}; ${VIOLATING}`, ['--report', `json=${report}`])
-    const { command, ...rest } = JSON.parse(readFileSync(report, 'utf8'))
+    const written = JSON.parse(readFileSync(report, 'utf8'))
+    expectReport('run', written)
+    const { command, ...rest } = written
     expect(command[0]).toBe(process.execPath)
     expect(rest).toEqual({
       exit_code: 1,
@@ -174,6 +177,36 @@ describe.concurrent('run', () => {
     const result = await runShell(`printf 'a\\nb' | ${run()} sh -c 'tr a-b x-y; echo error >&2'`)
     expect(result.stdout).toBe('x\ny')
     expect(result.stderr).toMatch(/^error\n/)
+  })
+
+  it('lets the command write megabytes, and read nothing where there is nothing', async () => {
+    const { stdout } = await runShell(`${run()} sh -c 'head -c 50000000 /dev/zero; cat' <&- 2>/dev/null | wc -c`)
+    expect(stdout.trim()).toBe('50000000')
+  })
+
+  it('works where nobody can read its summary', async () => {
+    for (const closed of ['2>&-', '2>/dev/full', '2>&1 >/dev/null | head -c 0']) {
+      const { stdout } = await runShell(`( ${run()} sh -c 'exit 3' ${closed}; echo "$?" >&3 ) 3>&1 >/dev/null`)
+      expect({ closed, stdout }).toEqual({ closed, stdout: closed.includes('|') ? '0\n' : '3\n' })
+    }
+  })
+
+  it('says what does not apply to an account that is kept', async ({ folder }) => {
+    const data = ['--data', join(folder, 'data')]
+    await runClient(LAWFUL, data)
+    const { stderr } = await runClient(LAWFUL, [...data, '--fixture', 'agency', '--fail-on', 'violation'])
+    expect(stderr).toContain('dmarc-understudy: --fixture agency: applies to new accounts only; the account in ')
+  })
+
+  it('shows no key that is a secret', async ({ folder }) => {
+    const report = ['--report', `json=${folder}/run.json`, '--report', `html=${folder}/run.html`]
+    const { stderr } = await runClient(`${VIOLATING}; await ask('GET', '/domains/' + UNDERSTUDY_API_KEY)`, [
+      ...report,
+      ...['--api-key', 'k_very_secret', '--admin-token', 't_very_secret'],
+    ])
+    const texts = [stderr, ...readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))]
+    expect(texts).toHaveLength(3)
+    for (const text of texts) expect(text).not.toMatch(/k_very_secret|t_very_secret/)
   })
 
   it('tells the command where the service is, in its own words if it wants', async () => {
