@@ -8,8 +8,7 @@ export class OutputTail {
     this.#bytes = Buffer.alloc(size)
   }
 
-  add(text: string): void {
-    const all = Buffer.from(text)
+  add(all: Buffer): void {
     const size = this.#bytes.length
     const kept = all.subarray(Math.max(0, all.length - size))
     const place = (this.#written + all.length - kept.length) % size

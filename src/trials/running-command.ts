@@ -71,7 +71,7 @@ export class RunningCommand {
     })
     this.#closed = new Promise((resolve) => child.once('close', () => resolve()))
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => this.#tail.add(text))
+      stream?.on('data', (bytes: Buffer) => this.#tail.add(bytes))
     }
   }
 

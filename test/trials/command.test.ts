@@ -46,8 +46,8 @@ describe.concurrent('a command', () => {
     expect(seconds).toBeGreaterThan(0)
   })
 
-  it('may write a hundred megabytes', async () => {
-    const { output, exitCode } = await runLine("head -c 100000000 /dev/zero | tr '\\0' x; echo the end; exit 4")
+  it('may write tens of megabytes', async () => {
+    const { output, exitCode } = await runLine("head -c 30000000 /dev/zero | tr '\\0' x; echo the end; exit 4")
     expect(exitCode).toBe(4)
     expect(output).toHaveLength(65_536)
     expect(output).toMatch(/^x+the end\n$/)
@@ -59,7 +59,7 @@ describe.concurrent('a command', () => {
     ['in a session of its own', (sleep) => `setsid ${sleep} & true`],
     ['as a daemon', (sleep) => `(setsid sh -c '${sleep} & exec >/dev/null' &); true`],
     ['whose parents have ended long before', (sleep) => `(sh -c '${sleep} &' &); sleep 0.3`],
-    ['in a session of its own with another environment', (sleep) => `setsid env -i ${sleep} & sleep 0.5`],
+    ['in a session of its own with another environment', (sleep) => `setsid env -i ${sleep} & sleep 1`],
     ['that is stopped', (sleep) => `${sleep} & sleep 0.2; kill -STOP $!`],
   ])('leaves no process behind %s', async ([, line]) => {
     const sleep = sleeper()
@@ -147,7 +147,7 @@ describe.concurrent('a command that is to be ended', () => {
       expect(result).toMatchObject({
         exitCode: 7,
         interruptedBy: signal,
-        output: expect.stringMatching(/child\ncommand\n$/),
+        output: expect.stringMatching(/child\n[\s\S]*command\n/),
       })
       expect(findProcesses(folder)).toEqual([])
       expect(signals.listeners.size).toBe(0)

@@ -13,6 +13,6 @@ it.each<[size: number, texts: string[], tail: string]>([
   [5, ['🙂🙂'], '🙂'],
 ])('the tail of %i bytes of %j is %j', (size, texts, expected) => {
   const tail = new OutputTail(size)
-  for (const text of texts) tail.add(text)
+  for (const text of texts) tail.add(Buffer.from(text))
   expect(`${tail}`).toBe(expected)
 })
