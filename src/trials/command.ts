@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path'
 import { elapsed } from '../ground/clock.ts'
 import { nameInstance } from '../ground/secrets.ts'
 import { shorten } from '../ground/show.ts'
+import { listProcessIds } from './processes.ts'
 import { type CommandEnd, RunningCommand } from './running-command.ts'
 
 export type { CommandEnd }
@@ -51,8 +52,9 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     running === undefined ? early.push(signal) : running.receive(signal),
   )
   try {
+    const before = listProcessIds()
     const child = await spawnCommand(run, mark)
-    running = new RunningCommand(child, { mark, inherits: run.inherits, started })
+    running = new RunningCommand(child, { mark, before, inherits: run.inherits, started })
     for (const signal of early) running.receive(signal)
     return await endInTime(running, run)
   } finally {

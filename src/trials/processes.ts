@@ -15,11 +15,13 @@ export interface ProcessFacts {
 export interface ProcessList {
   /** In milliseconds: how often it may be read without being felt. */
   readonly interval: number
-  /** Those of `known` may be left out. */
-  read(known: ReadonlySet<number>): ProcessFacts[]
+  /** The ids of all, if to list them costs little. */
+  ids(): readonly number[]
+  /** Those that are known may be left out. */
+  read(isKnown: (pid: number) => boolean): ProcessFacts[]
   find(pid: number): ProcessFacts | undefined
-  /** Those whose environment, as it was when they began, contains the text. */
-  carrying(text: string): ProcessFacts[]
+  /** Those whose environment, as it was when they began, contains the text. Those that are known may be left out. */
+  carrying(text: string, isKnown: (pid: number) => boolean): ProcessFacts[]
   /** Names the process that was started last, if it can be known. */
   latest(): string | undefined
 }
@@ -39,13 +41,16 @@ export class Descendants {
   readonly #list: ProcessList
   /** By pid. Who has ended stays, because its children may live. */
   readonly #ours = new Map<number, ProcessFacts>()
+  /** Those that were there before the first of ours, so that they are others. */
+  readonly #before: Set<number>
   /** Those that `look` has looked at. */
   readonly #seen = new Set<number>()
 
-  /** `mark` is in the environment of the process, and in no other's. */
-  constructor(pid: number, mark: string, list: ProcessList = openProcessList()) {
+  /** `mark` is in the environment of the process, and in no other's; `before` are the ids of those that were there. */
+  constructor(pid: number, mark: string, before: readonly number[], list: ProcessList = openProcessList()) {
     this.#mark = mark
     this.#list = list
+    this.#before = new Set(before)
     const root = list.find(pid)
     if (root !== undefined) this.#ours.set(pid, root)
   }
@@ -57,12 +62,15 @@ export class Descendants {
 
   /** Notes the processes that are new. It costs little, because it looks at each process once. */
   look(): void {
-    const listed = this.#list.read(this.#seen)
+    const present = new Set(this.#list.ids())
+    // The number of one that has ended may become that of one of ours.
+    for (const set of [this.#before, this.#seen]) for (const pid of set) if (!present.has(pid)) set.delete(pid)
+    const listed = this.#list.read((pid) => this.#before.has(pid) || this.#seen.has(pid))
     this.#adopt(listed)
     for (const { pid } of listed) this.#seen.add(pid)
   }
 
-  /** Those that are alive. It looks at every process of the machine, so it is for the end. */
+  /** Those that are alive. It looks at every process that began after the first of ours, so it is for the end. */
   findAlive(): ProcessFacts[] {
     for (let look = 1; ; look++) {
       const before = this.#list.latest()
@@ -73,8 +81,9 @@ export class Descendants {
   }
 
   #lookAtAll(): ProcessFacts[] {
-    const listed = this.#list.read(NONE)
-    for (const marked of this.#list.carrying(this.#mark)) this.#ours.set(marked.pid, marked)
+    const isOther = (pid: number) => this.#before.has(pid)
+    const listed = this.#list.read(isOther)
+    for (const marked of this.#list.carrying(this.#mark, isOther)) this.#ours.set(marked.pid, marked)
     this.#adopt(listed)
     return listed.filter(({ pid, start }) => this.#ours.get(pid)?.start === start)
   }
@@ -110,8 +119,6 @@ export class Descendants {
   }
 }
 
-const NONE: ReadonlySet<number> = new Set()
-
 function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -120,18 +127,24 @@ function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** The ids of the processes that are there now, if to list them costs little. */
+export function listProcessIds(): readonly number[] {
+  return openProcessList().ids()
+}
+
 function openProcessList(): ProcessList {
   return readStat(process.pid) === undefined ? PS : PROC
 }
 
 export const PROC: ProcessList = {
   interval: 200,
+  ids: () => readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : [])),
   find: readStat,
-  read(known) {
-    return numbersOf('/proc').flatMap((pid) => (known.has(pid) ? [] : (readStat(pid) ?? [])))
+  read(isKnown) {
+    return PROC.ids().flatMap((pid) => (isKnown(pid) ? [] : (readStat(pid) ?? [])))
   },
-  carrying(text) {
-    return numbersOf('/proc').flatMap((pid) => (hasInEnvironment(pid, text) ? (readStat(pid) ?? []) : []))
+  carrying(text, isKnown) {
+    return PROC.ids().flatMap((pid) => (!isKnown(pid) && hasInEnvironment(pid, text) ? (readStat(pid) ?? []) : []))
   },
   latest() {
     try {
@@ -140,10 +153,6 @@ export const PROC: ProcessList = {
       return undefined
     }
   },
-}
-
-function numbersOf(folder: string): number[] {
-  return readdirSync(folder).flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []))
 }
 
 function readStat(pid: number): ProcessFacts | undefined {
@@ -176,6 +185,7 @@ const LARGEST_LIST = 64 << 20
 /** Where there is no /proc, as on macOS. `ps` takes some hundredths of a second, so it is asked less often. */
 export const PS: ProcessList = {
   interval: 2_000,
+  ids: () => [],
   find: (pid) => askPs(['-p', `${pid}`])[0],
   read: () => askPs(['-A']),
   // The environment stands behind the command.

@@ -55,12 +55,23 @@ export class RunningCommand {
   /** When the terminal sent a signal last. */
   #lastKey = Number.NEGATIVE_INFINITY
 
-  /** `mark` is in the environment of the child; `started` is when it was started, by `elapsed`. */
-  constructor(child: ChildProcess, { mark, inherits, started }: { mark: string; inherits: boolean; started: number }) {
+  /**
+   * `mark` is in the environment of the child, `before` are the ids of the processes that were there before it, and
+   * `started` is when it was started, by `elapsed`.
+   */
+  constructor(
+    child: ChildProcess,
+    {
+      mark,
+      before,
+      inherits,
+      started,
+    }: { mark: string; before: readonly number[]; inherits: boolean; started: number },
+  ) {
     this.#child = child
     this.#started = started
     this.#inherits = inherits
-    this.#descendants = new Descendants(child.pid ?? 0, mark)
+    this.#descendants = new Descendants(child.pid ?? 0, mark, before)
     this.#looking = setInterval(() => this.#descendants.look(), this.#descendants.interval)
     this.#exited = new Promise((resolve) => {
       this.#noteExit = (exitCode, signal) => {

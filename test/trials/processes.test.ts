@@ -8,8 +8,9 @@ function listOf(processes: ProcessFacts[], marked: readonly number[] = []): Proc
   return {
     interval: 1,
     find: (pid) => processes.find((each) => each.pid === pid),
-    read: (known) => processes.filter(({ pid }) => !known.has(pid)),
-    carrying: () => processes.filter(({ pid }) => marked.includes(pid)),
+    ids: () => processes.map(({ pid }) => pid),
+    read: (isKnown) => processes.filter(({ pid }) => !isKnown(pid)),
+    carrying: (_, isKnown) => processes.filter(({ pid }) => marked.includes(pid) && !isKnown(pid)),
     latest: () => undefined,
   }
 }
@@ -20,12 +21,12 @@ const pids = (processes: readonly ProcessFacts[]) => processes.map(({ pid }) => 
 describe('the descendants of a process', () => {
   it('are its children and theirs, in whatever order they are listed, and nobody else', () => {
     const list = listOf([facts(7, 12), facts(12, 10), facts(10, 1), facts(11, 1), facts(13, 11)])
-    expect(pids(new Descendants(10, 'mark', list).findAlive())).toEqual([7, 12, 10])
+    expect(pids(new Descendants(10, 'mark', [], list).findAlive())).toEqual([7, 12, 10])
   })
 
   it('are still known when their parent has ended and another one has adopted them', () => {
     const processes = [facts(10, 1), facts(12, 10), facts(13, 12)]
-    const descendants = new Descendants(10, 'mark', listOf(processes))
+    const descendants = new Descendants(10, 'mark', [], listOf(processes))
     descendants.look()
     processes.splice(0, 3, facts(13, 1))
     expect(pids(descendants.findAlive())).toEqual([13])
@@ -33,7 +34,7 @@ describe('the descendants of a process', () => {
 
   it('are found by their mark when nobody saw them with their parent', () => {
     const processes = [facts(10, 1)]
-    const descendants = new Descendants(10, 'mark', listOf(processes, [13]))
+    const descendants = new Descendants(10, 'mark', [], listOf(processes, [13]))
     processes.splice(0, 1, facts(13, 1), facts(14, 13), facts(15, 1))
     expect(pids(descendants.findAlive())).toEqual([13, 14])
   })
@@ -42,7 +43,7 @@ describe('the descendants of a process', () => {
     const before = [facts(10, 1), facts(11, 1)]
     const after = [facts(11, 1), facts(12, 1)]
     let looks = 0
-    const descendants = new Descendants(10, 'mark', {
+    const descendants = new Descendants(10, 'mark', [], {
       ...listOf(before),
       latest: () => `${looks === 0 ? 11 : 12}`,
       // The first time, the daemon is not yet there when the processes are listed, and its parent has ended when it is
@@ -53,9 +54,19 @@ describe('the descendants of a process', () => {
     expect(pids(descendants.findAlive())).toEqual([12])
   })
 
+  it('are not looked for among those that were there before, unless one of these has ended', () => {
+    const processes = [facts(9, 1), facts(10, 1)]
+    const descendants = new Descendants(10, 'mark', [9], listOf(processes, [9]))
+    expect(pids(descendants.findAlive())).toEqual([10])
+    processes.splice(0, 1)
+    descendants.look()
+    processes.push(facts(9, 1, '2'))
+    expect(pids(descendants.findAlive())).toEqual([10, 9])
+  })
+
   it('are not the process that has got the number of one that ended, nor its children', () => {
     const processes = [facts(10, 1), facts(12, 10)]
-    const descendants = new Descendants(10, 'mark', listOf(processes))
+    const descendants = new Descendants(10, 'mark', [], listOf(processes))
     descendants.look()
     processes.splice(1, 1, facts(12, 1, '2'), facts(13, 12))
     expect(pids(descendants.findAlive())).toEqual([10])
@@ -68,7 +79,7 @@ describe('the descendants of a process', () => {
     onTestFinished(() => void child.kill('SIGKILL'))
     await once(child, 'spawn')
     const pid = child.pid ?? 0
-    const descendants = new Descendants(10, 'mark', listOf([facts(10, 1), facts(pid, 1, '2')]))
+    const descendants = new Descendants(10, 'mark', [], listOf([facts(10, 1), facts(pid, 1, '2')]))
     descendants.signal('SIGKILL', [facts(pid, 10, '1')])
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([null, 'SIGTERM'])
@@ -87,8 +98,8 @@ describe.each([
     const pid = child.pid ?? 0
     const own = list.find(pid)
     expect(own).toMatchObject({ pid, parent: process.pid, name: 'sleep' })
-    expect(list.read(new Set())).toContainEqual(own)
-    expect(pids(list.carrying(mark))).toEqual([pid])
+    expect(list.read(() => false)).toContainEqual(own)
+    expect(pids(list.carrying(mark, () => false))).toEqual([pid])
     child.kill('SIGKILL')
     await once(child, 'exit')
     expect(list.find(pid)).toBeUndefined()
