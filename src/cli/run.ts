@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import { systemClock } from '../ground/clock.ts'
+import { printable } from '../ground/show.ts'
 import { type Options, readDuration, someOf, wholeNumber } from '../start/option.ts'
 import { pickServerOptions } from '../start/option-table.ts'
 import { exitCodeOf } from '../trials/command.ts'
@@ -87,6 +88,7 @@ async function runOnce(
         onlyJudges: true,
         signal,
         onSignal,
+        waiting: (names) => say(terminal, `the command left behind what does not end at once: ${list(names)}`),
         serving(service) {
           if (service.apiKey === undefined) throw new UsageError(`${sources.data}: ${KEY_UNKNOWN}`)
           for (const line of describeStart(service, reading)) say(terminal, line)
@@ -106,11 +108,13 @@ async function runOnce(
 const NAMED = 3
 
 function describeLeftBehind(names: readonly string[]): string {
-  const many = names.length > NAMED ? ', …' : ''
-  const which = `${names.slice(0, NAMED).join(', ')}${many}`
   return names.length === 1
-    ? `the command left a process behind, which was ended: ${which}`
-    : `the command left ${names.length} processes behind, which were ended: ${which}`
+    ? `the command left a process behind, which was ended: ${list(names)}`
+    : `the command left ${names.length} processes behind, which were ended: ${list(names)}`
+}
+
+function list(names: readonly string[]): string {
+  return `${names.slice(0, NAMED).map(printable).join(', ')}${names.length > NAMED ? ', …' : ''}`
 }
 
 function say(terminal: Terminal, line: string): void {

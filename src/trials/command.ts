@@ -30,6 +30,8 @@ export interface CommandRun {
    * command gets the first one; another one ends it at once.
    */
   onSignal?: ((listener: (signal: NodeJS.Signals) => void) => () => void) | undefined
+  /** Is called with the names of processes that the command has started and whose end takes more than a second. */
+  waiting?: ((names: readonly string[]) => void) | undefined
 }
 
 /** A timer cannot be set for longer. In milliseconds: 24 days. */
@@ -54,7 +56,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   try {
     const before = listProcessIds()
     const child = await spawnCommand(run, mark)
-    running = new RunningCommand(child, { mark, before, inherits: run.inherits, started })
+    running = new RunningCommand(child, { mark, before, started, inherits: run.inherits, waiting: run.waiting })
     for (const signal of early) running.receive(signal)
     return await endInTime(running, run)
   } finally {

@@ -24,6 +24,8 @@ export interface CommandEnd {
 const KEPT = 64 << 10
 /** How long a command that was told to end may take, in milliseconds. Then it is killed. */
 const PATIENCE = 5_000
+/** How long nothing is said while the others end, in milliseconds. */
+const SILENCE = 1_000
 /** How often is looked whether all have ended, in milliseconds: at first, and when it takes longer. */
 const POLL = { first: 10, last: 200 }
 /** How long killed processes may take to disappear, in milliseconds. One that waits for a broken disk never does. */
@@ -35,10 +37,22 @@ const GRACE = 200
 /** How the process of the command itself ended. */
 type Exit = Pick<CommandEnd, 'exitCode' | 'signal' | 'seconds'>
 
+interface Start {
+  /** Is in the environment of the child, and of no other process but its descendants. */
+  mark: string
+  /** The ids of the processes that were there before the child. */
+  before: readonly number[]
+  /** When the child was started, by `elapsed`. */
+  started: number
+  inherits: boolean
+  waiting: ((names: readonly string[]) => void) | undefined
+}
+
 /** A command from its start until everything that it has started is gone. */
 export class RunningCommand {
   readonly #child: ChildProcess
   readonly #inherits: boolean
+  readonly #waiting: Start['waiting']
   readonly #descendants: Descendants
   readonly #tail = new OutputTail(KEPT)
   readonly #started: number
@@ -55,22 +69,11 @@ export class RunningCommand {
   /** When the terminal sent a signal last. */
   #lastKey = Number.NEGATIVE_INFINITY
 
-  /**
-   * `mark` is in the environment of the child, `before` are the ids of the processes that were there before it, and
-   * `started` is when it was started, by `elapsed`.
-   */
-  constructor(
-    child: ChildProcess,
-    {
-      mark,
-      before,
-      inherits,
-      started,
-    }: { mark: string; before: readonly number[]; inherits: boolean; started: number },
-  ) {
+  constructor(child: ChildProcess, { mark, before, started, inherits, waiting }: Start) {
     this.#child = child
     this.#started = started
     this.#inherits = inherits
+    this.#waiting = waiting
     this.#descendants = new Descendants(child.pid ?? 0, mark, before)
     this.#looking = setInterval(() => this.#descendants.look(), this.#descendants.interval)
     this.#exited = new Promise((resolve) => {
@@ -155,6 +158,7 @@ export class RunningCommand {
   }
 
   async #untilNobodyIsAlive(deadline: number): Promise<void> {
+    let unsaid = elapsed() + SILENCE
     for (let wait = POLL.first; elapsed() < deadline; wait = Math.min(2 * wait, POLL.last)) {
       const alive = this.#descendants.findAlive()
       if (alive.length === 0) return
@@ -162,6 +166,10 @@ export class RunningCommand {
       const untold = alive.filter(({ pid, start }) => this.#told.get(pid) !== start)
       this.#descendants.signal('SIGTERM', untold)
       this.#note(untold)
+      if (elapsed() > unsaid) {
+        this.#waiting?.(alive.map(({ name }) => name))
+        unsaid = Number.POSITIVE_INFINITY
+      }
       await pause(wait)
     }
     this.kill()

@@ -31,6 +31,7 @@ export interface Trial {
   signal?: AbortSignal | undefined
   /** See `CommandRun`. */
   onSignal?: CommandRun['onSignal']
+  waiting?: CommandRun['waiting']
   /** Whether nobody asks for the exchanges and the accounts, so that nothing is kept for them. */
   onlyJudges?: boolean | undefined
   /** Is called when the server answers, before the command starts. */
@@ -89,7 +90,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     await trial.serving?.(service, addresses)
     // Who waits for the server may have been told to stop.
     signal?.throwIfAborted()
-    const end = await runCommand({ command, environment, timeout, inherits, signal, onSignal })
+    const end = await runCommand({ command, environment, timeout, inherits, signal, onSignal, waiting: trial.waiting })
     await receiveRest()
     return {
       end,

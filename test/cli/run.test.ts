@@ -260,6 +260,14 @@ describe.concurrent('run', () => {
     expect(findProcesses(sleep.slice(6))).toEqual([])
   })
 
+  it('says for what it waits, and kills it', { timeout: 60_000 }, async () => {
+    const sleep = sleeper()
+    const line = `setsid sh -c "trap '' TERM; ${sleep}; ${sleep}" & sleep 0.2`
+    const { stderr } = await runInProcess(['run', '--', 'sh', '-c', line])
+    expect(stderr).toMatch(/^dmarc-understudy: the command left behind what does not end at once: sh(, sleep)?\n/)
+    expect(findProcesses(sleep.slice(6))).toEqual([])
+  })
+
   it('ends a command that runs longer than --timeout', async () => {
     const sleep = sleeper()
     const { code, stderr } = await runInProcess(['run', '--timeout', '1s', '--', 'sh', '-c', `${sleep} & wait`])
