@@ -76,6 +76,14 @@ export interface MonitoredDomainReport extends DomainReport {
   events: DomainEvent[]
 }
 
+/** A domain group. */
+export interface GroupReport {
+  id: string
+  name: string
+  /** Its members. */
+  domains: string[]
+}
+
 /** Why the figures of a domain change. The days are days of the calendar, such as 2026-01-15. */
 export interface DomainEvent {
   kind: CauseKind
