@@ -8,6 +8,7 @@ export type {
   DomainReport,
   FaultReport,
   FaultSetReport,
+  GroupReport,
   KeyReport,
   MonitoredDomainReport,
   QuotaReport,
@@ -29,9 +30,11 @@ export { type Clock, systemClock } from './ground/clock.ts'
 export type { MessageReport, ProblemReport, RequestReport } from './journal/description.ts'
 export type { RequestMatch } from './journal/match.ts'
 export type { Account, AccountOptions, AccountWithKey, ResetOptions } from './library/account.ts'
+export type { GroupChange, NewGroup } from './library/account-groups.ts'
 export { ControlError, type ControlProblem } from './library/control-error.ts'
 export type { Span } from './library/duration.ts'
 export type { RequestFilter } from './library/lists.ts'
+export type { RequestEvents } from './library/request-feed.ts'
 export { OptionError } from './start/option-error.ts'
 export type { ServerOptions } from './start/options.ts'
 export { startUnderstudy, type Understudy } from './start/server.ts'

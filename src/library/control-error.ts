@@ -11,7 +11,10 @@ export interface ControlProblem {
  */
 export class ControlError extends Error {
   override name = 'ControlError'
-  /** An error code of the control plane's document, such as `not_found` or `invalid_value`, or `stopped`. */
+  /**
+   * An error code of the control plane's document, such as `not_found` or `invalid_value`; `stopped`; `timeout` of
+   * `waitFor`; or `lost` of `events`.
+   */
   readonly code: string
   readonly problems: readonly ControlProblem[]
 

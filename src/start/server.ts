@@ -239,7 +239,7 @@ async function composeServer(
       skipped,
       exposed,
       contract,
-      ...openLibrary(control, { baseUrl: urls.baseUrl, apiKey, stopping: stopping.signal }),
+      ...openLibrary(control, { baseUrl: urls.baseUrl, apiKey, journal, contract, stopping: stopping.signal }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
     }

@@ -36,7 +36,7 @@ async function compile(): Promise<void> {
   expectTypeOf(account.coverage()).resolves.toEqualTypeOf<CoverageReport>()
   expectTypeOf(account.explain('id')).resolves.toEqualTypeOf<ExplanationReport>()
   expectTypeOf(account.export()).resolves.toEqualTypeOf<Fixture>()
-  expectTypeOf((await account.pin('a.example', { p: 'reject' })).record).toEqualTypeOf<DmarcRecord | null>()
+  expectTypeOf((await account.domains.pin('a.example', { p: 'reject' })).record).toEqualTypeOf<DmarcRecord | null>()
 
   // @ts-expect-error there is no such option
   await startUnderstudy({ fixtures: 'demo' })
@@ -51,7 +51,7 @@ async function compile(): Promise<void> {
   // @ts-expect-error an answer needs an error or a status
   await account.faults.add({ respond: {} })
   // @ts-expect-error there is no such policy
-  await account.pin('a.example', { p: 'deny' })
+  await account.domains.pin('a.example', { p: 'deny' })
   // @ts-expect-error there is no such filter
   await account.requests.list({ colour: 'red' })
   // @ts-expect-error there is no such operation

@@ -21,6 +21,8 @@ import { ANNOTATIONS, LARGEST_SUMMARY } from '../../src/reports/github.ts'
 import { LONGEST_COMMENT } from '../../src/reports/markdown.ts'
 import { LONGEST_DESCRIPTION, LONGEST_NAME } from '../../src/reports/sarif.ts'
 import { SUMMARISED } from '../../src/reports/summary.ts'
+import { PATIENCE as WAIT } from '../../src/library/account-requests.ts'
+import { WAITING } from '../../src/library/request-feed.ts'
 import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
 import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
@@ -176,6 +178,18 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'the slowest reader is cut off; it can resume with `Last-Event-ID`',
       ],
       ['events that wait for all readers', bytes(TOTAL), '', 'the slowest readers are cut off'],
+      [
+        'requests that wait for a reader of `events()` of the library',
+        `${number(WAITING.requests)} or ${bytes(WAITING.bytes)}`,
+        '',
+        'those that come then are lost; the reader gets a `ControlError` of the code `lost`',
+      ],
+      [
+        'time for which `waitFor` of the library waits',
+        `${seconds(WAIT.usual)}, at most ${seconds(WAIT.longest)}`,
+        '`timeout` of the call',
+        'a `ControlError` of the code `timeout`, with the nearest requests',
+      ],
       ['time in which a reader of events takes nothing', seconds(HEARTBEAT * MISSED), '', 'it is cut off'],
     ],
   ],
