@@ -21,6 +21,15 @@ export interface VerdictCounts {
   politeness: readonly Impoliteness[]
 }
 
+/** A violation, as it is recorded. */
+export interface ObservedViolation<Explanation> {
+  entry: Entry
+  /** Whose key the request carries, valid or disabled; also if the account was deleted meanwhile. */
+  account: string | undefined
+  /** Explains it once, however often it is called. To be called before the account is gone. */
+  explain(): Promise<Explanation>
+}
+
 /** How many violations are kept whole. */
 export const EXAMPLES = 10
 
@@ -37,6 +46,7 @@ export class Verdict<Explanation> {
   #violations = 0
   #byCode = new Map<string, number>()
   #examples: Promise<Explanation>[] = []
+  readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
   /**
    * `explain` makes what is kept of a violation, because its account may be gone when somebody asks. `refresh` is the
@@ -75,6 +85,12 @@ export class Verdict<Explanation> {
     return Promise.all(this.#examples)
   }
 
+  /** Calls `listener` with every violation until the function that it returns is called. */
+  subscribe(listener: (violation: ObservedViolation<Explanation>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   clear(): void {
     this.#requests = 0
     this.#judged = 0
@@ -90,7 +106,11 @@ export class Verdict<Explanation> {
     // If a fault changed the response, the service's own code is what the client violated.
     const code = (entry.decided ?? entry).code ?? entry.problems[0]?.code ?? ''
     this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
-    if (this.#examples.length < EXAMPLES) this.#examples.push(this.#explain(entry, account))
+    let explanation: Promise<Explanation> | undefined
+    const explain = () => (explanation ??= this.#explain(entry, account))
+    if (this.#examples.length < EXAMPLES) this.#examples.push(explain())
+    const owner = account?.id ?? entry.account
+    for (const listener of this.#listeners) listener({ entry, account: owner, explain })
   }
 }
 

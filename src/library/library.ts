@@ -6,12 +6,15 @@ import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { RequestReport } from '../journal/description.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { Verdict } from '../journal/verdict.ts'
+import type { Store } from '../store/store.ts'
 import { Account, type AccountOptions, type AccountWithKey, withFixture } from './account.ts'
 import { AccountScope } from './account-scope.ts'
 import { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type RequestFilter, readList, readRequests } from './lists.ts'
 import { type RequestEvents, RequestFeed } from './request-feed.ts'
+import { type ViolationWatch, ViolationWatches, type WatchOptions } from './violations.ts'
 
 /**
  * The methods of a running stand-in. A method that fails rejects with a `ControlError` that says what would be right.
@@ -44,6 +47,11 @@ export interface Library {
    * survives their reset and their deletion.
    */
   verdict(): Promise<VerdictReport>
+  /**
+   * Watches for violations from now on; `end` of the watch rejects with a `ViolationError` if there was one. It is not
+   * fooled by the reset or the deletion of the account. This is what `failOnViolation` of the test doors uses.
+   */
+  watchViolations(options?: WatchOptions): ViolationWatch
   /** Starts the verdict again with no request. */
   clearVerdict(): Promise<void>
 }
@@ -54,15 +62,18 @@ export interface LibraryDeps {
   apiKey: string | undefined
   journal: Journal
   contract: Contract
+  verdict: Verdict<ExplanationReport | undefined>
+  store: Pick<Store, 'accountOf'>
   stopping: AbortSignal
 }
 
 /** The operations of the control plane as methods. */
 export function openLibrary(
   load: () => Promise<Control>,
-  { baseUrl, apiKey, journal, contract, stopping }: LibraryDeps,
+  { baseUrl, apiKey, journal, contract, verdict, store, stopping }: LibraryDeps,
 ): Library {
   const client = new ControlClient(load, stopping)
+  const watches = new ViolationWatches(verdict, (hash) => store.accountOf(hash))
   const feed = new RequestFeed(journal, contract, stopping)
   const handle = (id: string, key?: string) => new Account(new AccountScope(id, client, feed), baseUrl, key)
   return {
@@ -90,6 +101,7 @@ export function openLibrary(
     explain: (requestId) => client.call('explainRequest', { parameters: { 'request-id': requestId } }),
     coverage: () => client.call('getOverallCoverage'),
     verdict: () => client.call('getVerdict'),
+    watchViolations: (options = {}) => watches.open(options),
     clearVerdict: async () => void (await client.call('clearVerdict')),
   }
 }

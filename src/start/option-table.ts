@@ -305,7 +305,7 @@ export function opensSandboxes({ sandboxKeys, host }: Pick<Values<Table>, 'sandb
  * @throws OptionError for the first option that is refused or does not exist; TypeError for a value that holds no options.
  */
 export function completeOptions(options: ServerOptions): CompleteOptions {
-  refuseUnknownOptions(options)
+  refuseUnknownOptions(options, LIBRARY_OPTIONS)
   const entries = Object.entries<Option<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => {
     // Read once and with what the object inherits, so that nothing is used that was not checked.
     const value: unknown = options[name as keyof ServerOptions]
@@ -319,14 +319,15 @@ export function completeOptions(options: ServerOptions): CompleteOptions {
   return { ...complete, sandboxKeys: opensSandboxes(complete) }
 }
 
-function refuseUnknownOptions(options: ServerOptions): void {
+/** @throws OptionError for the first option that is in none of the rows; TypeError for a value that holds no options. */
+export function refuseUnknownOptions(options: ServerOptions, rows: Options): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
   }
   // Also those that the object inherits, which a client of the library may take for options of its own.
   for (const name in options) {
-    if (Object.hasOwn(LIBRARY_OPTIONS, name)) continue
-    const names = Object.keys(LIBRARY_OPTIONS)
+    if (Object.hasOwn(rows, name)) continue
+    const names = Object.keys(rows)
     const meant = nearestName(name, names)
     const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
     const option = name as keyof ServerOptions

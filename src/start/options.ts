@@ -1,4 +1,4 @@
-// Written by test/start/options.test.ts from the table in option-table.ts; change it there.
+// Written by test/start/options.test.ts from option-table.ts and test-options.ts; change it there.
 import type { Fixture } from '../domain/fixture.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../http/log.ts'
@@ -94,4 +94,13 @@ export interface ServerOptions {
   clock?: Clock | undefined
   /** Signal that stops the server when it is aborted. A start that is under way then rejects with its reason. */
   signal?: AbortSignal | undefined
+}
+
+/** The options of `createTest` and of `shareUnderstudy`: those of the stand-in, and those of the tests. */
+export interface TestOptions extends ServerOptions {
+  /**
+   * Let a test fail that violates the contract: that sends a request which is refused whatever the account holds.
+   * Default: false.
+   */
+  failOnViolation?: boolean | undefined
 }

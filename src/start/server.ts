@@ -239,7 +239,15 @@ async function composeServer(
       skipped,
       exposed,
       contract,
-      ...openLibrary(control, { baseUrl: urls.baseUrl, apiKey, journal, contract, stopping: stopping.signal }),
+      ...openLibrary(control, {
+        baseUrl: urls.baseUrl,
+        apiKey,
+        journal,
+        contract,
+        verdict,
+        store,
+        stopping: stopping.signal,
+      }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
     }

@@ -74,6 +74,12 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
     (wrong) => account.listDailyRecords(wrong),
     (wrong) => account.listDailyRecords({ from: wrong, to: wrong }),
   ],
+  watchViolations: [
+    (wrong) => library.watchViolations(wrong).end(),
+    ...['account', 'name', 'seesOthers', 'permits'].map(
+      (name) => (wrong: unknown) => library.watchViolations({ [name]: wrong }).end(),
+    ),
+  ],
   events: [(wrong) => firstOf(library.events(wrong)), (wrong) => firstOf(library.events({ signal: wrong }))],
   'account.events': [(wrong) => firstOf(account.events(wrong)), (wrong) => firstOf(account.events({ signal: wrong }))],
   'account.requests.waitFor': [

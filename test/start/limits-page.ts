@@ -23,6 +23,7 @@ import { LONGEST_DESCRIPTION, LONGEST_NAME } from '../../src/reports/sarif.ts'
 import { SUMMARISED } from '../../src/reports/summary.ts'
 import { PATIENCE as WAIT } from '../../src/library/account-requests.ts'
 import { WAITING } from '../../src/library/request-feed.ts'
+import { DESCRIBED, FORMER } from '../../src/library/violations.ts'
 import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
 import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
@@ -178,6 +179,18 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'the slowest reader is cut off; it can resume with `Last-Event-ID`',
       ],
       ['events that wait for all readers', bytes(TOTAL), '', 'the slowest readers are cut off'],
+      [
+        'kinds of violations that a `ViolationError` of a test describes',
+        number(DESCRIBED),
+        '',
+        'the others are counted',
+      ],
+      [
+        'accounts of former tests that are remembered, so that late requests are not charged to other tests',
+        number(FORMER),
+        '',
+        'the oldest is forgotten; nobody knows then which test has sent the request',
+      ],
       [
         'requests that wait for a reader of `events()` of the library',
         `${number(WAITING.requests)} or ${bytes(WAITING.bytes)}`,
