@@ -2,7 +2,7 @@ import { after, afterEach, type TestContext } from 'node:test'
 import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ViolationWatch } from './library/violations.ts'
 import type { TestOptions } from './start/options.ts'
-import { startUnderstudy, type Understudy } from './start/server.ts'
+import { type KeyedOptions, startUnderstudy, type Understudy, type UnderstudyWithKey } from './start/server.ts'
 import { divideTestOptions } from './start/test-options.ts'
 
 export { ViolationError } from './library/violations.ts'
@@ -15,9 +15,9 @@ export interface TestAccountOptions extends AccountOptions {
 }
 
 /** A stand-in that is shared by the tests of a file. */
-export interface SharedUnderstudy {
+export interface SharedUnderstudy<Service extends Understudy = Understudy> {
   /** Started when a test first asks. */
-  understudy(): Promise<Understudy>
+  understudy(): Promise<Service>
   /** A fresh account, deleted after the test. */
   account(context: TestContext, options?: TestAccountOptions): Promise<AccountWithKey>
 }
@@ -35,6 +35,8 @@ export interface SharedUnderstudy {
  *
  * @throws OptionError for an option that does not exist
  */
+export function shareUnderstudy(options?: KeyedOptions & TestOptions): SharedUnderstudy<UnderstudyWithKey>
+export function shareUnderstudy(options: TestOptions): SharedUnderstudy
 export function shareUnderstudy(options: TestOptions = {}): SharedUnderstudy {
   const { server, failOnViolation: fails } = divideTestOptions(options)
   let running: Promise<{ understudy: Understudy; rest: ViolationWatch }> | undefined

@@ -2,16 +2,16 @@ import { test as base } from 'vitest'
 import type { AccountOptions, AccountWithKey } from './library/account.ts'
 import type { ViolationWatch } from './library/violations.ts'
 import type { TestOptions } from './start/options.ts'
-import { startUnderstudy, type Understudy } from './start/server.ts'
+import { type KeyedOptions, startUnderstudy, type Understudy, type UnderstudyWithKey } from './start/server.ts'
 import { divideTestOptions } from './start/test-options.ts'
 
 export { ViolationError } from './library/violations.ts'
 export type { TestOptions } from './start/options.ts'
 
 /** What `test` gives to each test. */
-export interface UnderstudyFixtures {
+export interface UnderstudyFixtures<Service extends Understudy = Understudy> {
   /** The stand-in, started once in each worker and stopped at its end. */
-  understudy: Understudy
+  understudy: Service
   /** How the accounts of a test are to be; `test.override` and `test.extend` change it. */
   accountOptions: AccountOptions
   /**
@@ -36,14 +36,21 @@ export interface UnderstudyFixtures {
  *
  * @throws OptionError for an option that does not exist
  */
-export function createTest(options: TestOptions = {}) {
+export function createTest(options?: KeyedOptions & TestOptions): ReturnType<typeof extendTest<UnderstudyWithKey>>
+export function createTest(options: TestOptions): ReturnType<typeof extendTest<Understudy>>
+export function createTest(options: TestOptions = {}): unknown {
+  return extendTest<Understudy>(options)
+}
+
+function extendTest<Service extends Understudy>(options: TestOptions) {
   const { server, failOnViolation: fails } = divideTestOptions(options)
-  return base.extend<UnderstudyFixtures>({
+  return base.extend<UnderstudyFixtures<Service>>({
     understudy: [
       // vitest reads from the pattern which fixtures are needed.
       // biome-ignore lint/correctness/noEmptyPattern: this one needs none
       async ({}, use) => {
-        const understudy = await startUnderstudy(server)
+        // The types of the options say whether its key is known.
+        const understudy = (await startUnderstudy(server)) as Service
         await use(understudy)
         await understudy.stop()
       },

@@ -9,6 +9,7 @@ import type {
   QuotaReport,
   SnapshotReport,
 } from '../admin/reports.ts'
+import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
@@ -27,7 +28,7 @@ import type { RequestEvents } from './request-feed.ts'
 export interface AccountOptions {
   /** By default an id that is not taken. */
   id?: string
-  plan?: string
+  plan?: Open<Plan>
   /** The name of a ready-made fixture, the path of a file, or a fixture. */
   fixture?: string | Fixture
   seed?: number
@@ -143,11 +144,7 @@ export class Account {
     /** What is left of each quota of each key in the current window. */
     list: async (): Promise<QuotaReport[]> => (await this.#scope.ask<{ quotas: QuotaReport[] }>('getQuotas')).quotas,
     /** Sets what is left in the current window, for one key or for all keys. */
-    set: async (
-      bucket: 'dmarc' | 'domains' | 'domaingroups',
-      remaining: number,
-      key?: string,
-    ): Promise<QuotaReport[]> => {
+    set: async (bucket: Bucket, remaining: number, key?: string): Promise<QuotaReport[]> => {
       const body = { bucket, remaining, ...(key !== undefined && { key }) }
       return (await this.#scope.ask<{ quotas: QuotaReport[] }>('updateQuota', { body })).quotas
     },
@@ -177,7 +174,7 @@ export class Account {
   }
 
   /** `below-stone`, `stone` or `above-stone`, unless an overlay has other plans. */
-  setPlan(plan: string): Promise<AccountReport> {
+  setPlan(plan: Open<Plan>): Promise<AccountReport> {
     return this.#askAccount('updateAccount', { body: { plan } })
   }
 

@@ -1,3 +1,4 @@
+import type { AdminCode } from '../admin/codes.ts'
 import type { Control, ControlRequest } from '../admin/control.ts'
 import type { ControlLimits, ListedData } from '../admin/handler.ts'
 import { describeRefusal } from '../admin/refusals.ts'
@@ -42,7 +43,7 @@ export class ControlClient {
       const outcome = await control.perform(control.operation(operationId), given)
       if (outcome.ok) return ('list' in outcome ? await copyOfList(outcome.list) : copyOf(outcome.data)) as Data
       const { error } = describeRefusal(control.api.catalogue, outcome.problems).body
-      throw new ControlError(error.code, error.message, error.problems)
+      throw new ControlError(error.code as AdminCode, error.message, error.problems)
     } catch (error) {
       throw error instanceof StoreError && error.problem === 'closed' ? stopped() : error
     }

@@ -1,4 +1,5 @@
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
+import type { Open, Plan } from '../contract/names.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -36,6 +37,9 @@ const fixture: Kind<string | Fixture> = {
     typeof value === 'object' ? value !== null && !Array.isArray(value) : text.fits(value),
   read: (written) => written,
 }
+
+/** An overlay can have other plans, so the contract of the server says later which ones there are. */
+const plan: Kind<Open<Plan>> = { ...text, type: 'Open<Plan>' }
 
 const clock: Kind<Clock> = {
   type: 'Clock',
@@ -130,7 +134,7 @@ export const SERVER_OPTIONS = {
     defaultText: 'derived from the seed on a loopback address, else random',
   },
   plan: {
-    kind: text,
+    kind: plan,
     placeholder: 'PLAN',
     help: 'Plan of a new account.',
     defaultText: "the fixture's, else the lowest plan with access",
