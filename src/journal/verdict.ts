@@ -19,6 +19,8 @@ export interface VerdictCounts {
   violations: number
   byCode: Readonly<Record<string, number>>
   politeness: readonly Impoliteness[]
+  /** How many requests were impolite, by kind. */
+  impolite: Readonly<Record<string, number>>
 }
 
 /** A violation, as it is recorded. */
@@ -77,6 +79,7 @@ export class Verdict<Explanation> {
       violations: this.#violations,
       byCode: Object.fromEntries(this.#byCode),
       politeness: this.#politeness.report(),
+      impolite: this.#politeness.counts,
     }
   }
 

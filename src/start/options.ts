@@ -1,5 +1,5 @@
 // Written by test/start/options.test.ts from option-table.ts and test-options.ts; change it there.
-import type { Open, Plan } from '../contract/names.ts'
+import type { Plan } from '../contract/names.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../http/log.ts'
@@ -38,7 +38,7 @@ export interface ServerOptions {
   /** API key of the default account. Default: derived from the seed on a loopback address, else random. */
   apiKey?: string | undefined
   /** Plan of a new account. Default: the fixture's, else the lowest plan with access. */
-  plan?: Open<Plan> | undefined
+  plan?: Plan | (string & {}) | undefined
   /** Fault rules of every new account: flaky, quota-storm, lossy-writes, slow, or a file of fault sets. */
   faults?: readonly string[] | undefined
   /** Token that the control plane asks for. It is required on any address but a loopback address. */

@@ -3,7 +3,7 @@ import { LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
 import { TEST_OPTIONS } from '../../src/start/test-options.ts'
 
 const HEAD = `// Written by test/start/options.test.ts from option-table.ts and test-options.ts; change it there.
-import type { Open, Plan } from '../contract/names.ts'
+import type { Plan } from '../contract/names.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../http/log.ts'
