@@ -16,7 +16,7 @@ export const DESCRIBED = 3
 /** How many accounts are remembered after the end of their watch, so that a late request is not charged to others. */
 export const FORMER = 1_000
 /** Passes of the event loop after which everything that has arrived at the server was looked at. */
-const PASSES = 3
+const PASSES = 10
 
 /** A client has violated the contract, whatever the account holds. `message` has a few lines. */
 export class ViolationError extends Error {
