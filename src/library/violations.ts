@@ -72,7 +72,7 @@ export class ViolationWatches {
   readonly #verdict: Verdict<ExplanationReport | undefined>
   readonly #ownerOf: (keyHash: string) => Promise<string | undefined>
   readonly #open = new Set<Watch>()
-  /** The name of what has used an account before, by the id of the account and by its key. The oldest are forgotten. */
+  /** The name of what has used an account before, by its id and by the hash of its key. The oldest are forgotten. */
   readonly #former = new Map<string, string>()
   #unsubscribe: (() => void) | undefined
 
@@ -112,7 +112,7 @@ export class ViolationWatches {
   }
 
   #remember({ account, name }: Watch): void {
-    for (const trace of account === undefined ? [] : [account.id, account.apiKey]) {
+    for (const trace of account === undefined ? [] : [account.id, hashOf(account.apiKey)]) {
       if (trace === undefined) continue
       this.#former.delete(trace)
       this.#former.set(trace, name ?? account?.id ?? '')
@@ -132,7 +132,7 @@ export class ViolationWatches {
     const known = watches.find(({ account }) => {
       return account !== undefined && (account.id === id || (secret !== undefined && account.apiKey === secret))
     })
-    const former = this.#former.get(id ?? secret ?? '')
+    const former = this.#former.get(id ?? hashOf(secret) ?? '')
     const [only, ...others] = watches.filter((watch) => watch !== rest)
     const alone = others.length === 0 && only?.seesOthers === true ? only : rest
     if (known !== undefined) known.charge(violation)
@@ -266,6 +266,10 @@ function writeViolation(report: ViolationReport, times: number, sender: string |
     ...(correction === null ? [] : [`Correct: ${correction}`]),
     `Read more: ${place} in dmarc-understudy/openapi.yaml, or understudy.explain('${request_id}') in the test.`,
   ].join('\n')
+}
+
+function hashOf(secret: string | undefined): string | undefined {
+  return secret === undefined ? undefined : hashKey(secret)
 }
 
 /** What a request presents as its key. */
