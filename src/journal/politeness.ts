@@ -99,6 +99,11 @@ export class Politeness {
     }))
   }
 
+  /** How often each kind was noted. */
+  get counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#noted].map(([kind, { count }]) => [kind, count]))
+  }
+
   clear(): void {
     this.#noted.clear()
   }

@@ -19,6 +19,17 @@ export interface VerdictCounts {
   violations: number
   byCode: Readonly<Record<string, number>>
   politeness: readonly Impoliteness[]
+  /** How many requests were impolite, by kind. */
+  impolite: Readonly<Record<string, number>>
+}
+
+/** A violation, as it is recorded. */
+export interface ObservedViolation<Explanation> {
+  entry: Entry
+  /** Whose key the request carries, valid or disabled; also if the account was deleted meanwhile. */
+  account: string | undefined
+  /** Explains it once, however often it is called. To be called before the account is gone. */
+  explain(): Promise<Explanation>
 }
 
 /** How many violations are kept whole. */
@@ -37,6 +48,7 @@ export class Verdict<Explanation> {
   #violations = 0
   #byCode = new Map<string, number>()
   #examples: Promise<Explanation>[] = []
+  readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
   /**
    * `explain` makes what is kept of a violation, because its account may be gone when somebody asks. `refresh` is the
@@ -67,12 +79,19 @@ export class Verdict<Explanation> {
       violations: this.#violations,
       byCode: Object.fromEntries(this.#byCode),
       politeness: this.#politeness.report(),
+      impolite: this.#politeness.counts,
     }
   }
 
   /** The first violations, explained. */
   examples(): Promise<Explanation[]> {
     return Promise.all(this.#examples)
+  }
+
+  /** Calls `listener` with every violation until the function that it returns is called. */
+  subscribe(listener: (violation: ObservedViolation<Explanation>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   clear(): void {
@@ -90,7 +109,11 @@ export class Verdict<Explanation> {
     // If a fault changed the response, the service's own code is what the client violated.
     const code = (entry.decided ?? entry).code ?? entry.problems[0]?.code ?? ''
     this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
-    if (this.#examples.length < EXAMPLES) this.#examples.push(this.#explain(entry, account))
+    let explanation: Promise<Explanation> | undefined
+    const explain = () => (explanation ??= this.#explain(entry, account))
+    if (this.#examples.length < EXAMPLES) this.#examples.push(explain())
+    const owner = account?.id ?? entry.account
+    for (const listener of this.#listeners) listener({ entry, account: owner, explain })
   }
 }
 
