@@ -8,6 +8,7 @@ export type {
   DomainReport,
   FaultReport,
   FaultSetReport,
+  GroupReport,
   KeyReport,
   MonitoredDomainReport,
   QuotaReport,
@@ -18,6 +19,7 @@ export type {
 export type { OperationId } from './behaviour/operations/operations.ts'
 export type { Contract } from './contract/contract.ts'
 export { ContractError } from './contract/contract-error.ts'
+export type { Bucket, Open, Plan } from './contract/names.ts'
 export type { CoverageReport } from './coverage/report.ts'
 export type { DmarcRecord, PolicyTags, RecordPin } from './domain/dmarc.ts'
 export type { ErrorCode } from './domain/errors.ts'
@@ -29,11 +31,14 @@ export { type Clock, systemClock } from './ground/clock.ts'
 export type { MessageReport, ProblemReport, RequestReport } from './journal/description.ts'
 export type { RequestMatch } from './journal/match.ts'
 export type { Account, AccountOptions, AccountWithKey, ResetOptions } from './library/account.ts'
-export { ControlError, type ControlProblem } from './library/control-error.ts'
+export type { GroupChange, NewGroup } from './library/account-groups.ts'
+export { ControlError, type ControlErrorCode, type ControlProblem } from './library/control-error.ts'
 export type { Span } from './library/duration.ts'
 export type { RequestFilter } from './library/lists.ts'
+export type { RequestEvents } from './library/request-feed.ts'
+export { ViolationError, type ViolationReport, type ViolationWatch, type WatchOptions } from './library/violations.ts'
 export { OptionError } from './start/option-error.ts'
-export type { ServerOptions } from './start/options.ts'
-export { startUnderstudy, type Understudy } from './start/server.ts'
+export type { ServerOptions, TestOptions } from './start/options.ts'
+export { startUnderstudy, type Understudy, type UnderstudyWithKey } from './start/server.ts'
 export type { Store } from './store/store.ts'
 export { StoreError } from './store/store-error.ts'

@@ -19,6 +19,7 @@ export const ADMIN_CODES = [
   'taken',
   'too_many',
   'protected',
+  'refused',
   'insufficient_storage',
   'internal_error',
 ] as const

@@ -8,10 +8,12 @@ import { explainFigures } from '../figures/causes.ts'
 import { recordOn } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { valueAt } from '../ground/json.ts'
+import type { AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { answerPage } from './paging.ts'
 import { invalid, notFound } from './refusals.ts'
 import type { DomainReport, MonitoredDomainReport } from './reports.ts'
+import { changeAsService, type ServiceChange } from './service-change.ts'
 
 /** Days before and after today for which the events of a domain are listed. */
 const EVENTS = { before: 60, after: 90 }
@@ -54,6 +56,19 @@ function reportDomain({ account, contract, now }: AccountCall, domain: Monitored
       description,
     })),
   }
+}
+
+export const addMonitoredDomains: AccountHandler = async (call) =>
+  reportChange(await changeAsService(call, 'addDomains'))
+
+export const removeMonitoredDomains: AccountHandler = async (call) =>
+  reportChange(await changeAsService(call, 'deleteDomains'))
+
+/** What the service answers, without its sentence. */
+function reportChange(change: ServiceChange | AdminRefusal): ControlOutcome {
+  if (!change.ok) return change
+  const { domains, count } = change.value
+  return done({ domains, count })
 }
 
 export const setFeatures: AccountHandler = (call) => {

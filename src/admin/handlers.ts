@@ -4,6 +4,7 @@ import * as coverage from './coverage.ts'
 import * as records from './daily-records.ts'
 import * as domains from './domains.ts'
 import * as faults from './faults.ts'
+import * as groups from './groups.ts'
 import type { AccountHandler, Handler } from './handler.ts'
 import * as keys from './keys.ts'
 import * as quotas from './quotas.ts'
@@ -41,6 +42,12 @@ export const ACCOUNT_HANDLERS: Readonly<Record<string, AccountHandler>> = {
   updateKey: keys.updateKey,
   deleteKey: keys.deleteKey,
   listMonitoredDomains: domains.listMonitoredDomains,
+  addMonitoredDomains: domains.addMonitoredDomains,
+  removeMonitoredDomains: domains.removeMonitoredDomains,
+  listGroups: groups.listGroups,
+  createGroup: groups.createGroup,
+  updateGroup: groups.updateGroup,
+  deleteGroup: groups.deleteGroup,
   listDailyRecords: records.listDailyRecords,
   setFeatures: domains.setFeatures,
   pinDmarc: domains.pinDmarc,

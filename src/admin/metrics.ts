@@ -53,6 +53,21 @@ export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Pro
     registers: [registry],
   })
   for (const [code, count] of Object.entries(counts.byCode)) violations.set({ code }, count)
+  for (const [name, of, value] of [
+    ['requests', 'Requests', counts.requests],
+    ['judged', 'Requests that were held to the whole contract', counts.judged],
+    ['injected', 'Requests that were answered by a fault or a simulation', counts.injected],
+  ] as const) {
+    const help = `${of}, since the start or since the verdict was cleared.`
+    new Gauge({ name: `dmarc_understudy_verdict_${name}`, help, registers: [registry] }).set(value)
+  }
+  const impolite = new Gauge({
+    name: 'dmarc_understudy_verdict_impolite',
+    help: 'Requests that use the service as its text asks clients not to, by kind, since the same moment.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+  })
+  for (const [kind, count] of Object.entries(counts.impolite)) impolite.set({ kind }, count)
   new Gauge({
     name: 'dmarc_understudy_verdict_passed',
     help: 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was held to it.',

@@ -1,6 +1,6 @@
 import { FixtureError, TooManyKeysError } from '../accounts/fixture.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
-import { type Problems, refuse } from '../domain/errors.ts'
+import { type Problem, type Problems, type Refusal, refuse } from '../domain/errors.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { printable } from '../ground/show.ts'
 import { errorEnvelope } from '../http/envelope.ts'
@@ -42,6 +42,20 @@ export function taken(what: string, value: string): AdminRefusal {
   return refuse({ code: 'taken', value, about: { what } })
 }
 
+/** The refusal of what the service refuses, in its words. `catalogue` is that of the service. */
+export function refusedByService({ problems }: Refusal<string>, catalogue: Catalogue): AdminRefusal {
+  const inItsWords = (problem: Problem<string>): Problem<'refused'> => {
+    const { code, message } = catalogue.answer(problem)
+    return {
+      code: 'refused',
+      ...(problem.field && { field: problem.field }),
+      about: { refusal: code, expected: message },
+    }
+  }
+  const [first, ...others] = problems
+  return { ok: false, problems: [inItsWords(first), ...others.slice(0, LISTED - 1).map(inItsWords)] }
+}
+
 /** How many problems are listed. A body of megabytes could have as many as it has items. */
 const LISTED = 100
 
@@ -50,7 +64,9 @@ export function describeRefusal(catalogue: Catalogue, problems: Problems<string>
   const first = catalogue.foremost(problems)
   const { status, code, message } = catalogue.answer(first)
   const all = [first, ...problems.filter((problem) => problem !== first)].slice(0, LISTED).map((problem) => {
-    const answer = catalogue.answer(problem)
+    const { refusal, expected } = problem.about ?? {}
+    const isOfService = problem.code === 'refused'
+    const answer = isOfService ? { code: `${refusal}`, message: `${expected}` } : catalogue.answer(problem)
     return { code: answer.code, field: problem.field ?? null, message: printable(answer.message) }
   })
   return { status, body: errorEnvelope({ code, message: printable(message), problems: all }) }

@@ -1,4 +1,7 @@
+import type { OperationId } from '../behaviour/operations/operations.ts'
+import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { DmarcRecord, PolicyTags, RecordPin } from '../domain/dmarc.ts'
+import type { ErrorCode } from '../domain/errors.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
 import type { CauseKind } from '../figures/causes.ts'
@@ -6,7 +9,7 @@ import type { CauseKind } from '../figures/causes.ts'
 /** What the control plane tells about an account. Instants are RFC 3339. */
 export interface AccountReport {
   id: string
-  plan: string
+  plan: Open<Plan>
   seed: number
   /** The name of the ready-made fixture that it was made from, if it was. */
   fixture: string | null
@@ -38,7 +41,7 @@ export interface KeyReport {
 /** What is left of a quota in its current window. `key` is null if the keys of an account share their quotas. */
 export interface QuotaReport {
   key: string | null
-  bucket: string
+  bucket: Open<Bucket>
   limit: number
   remaining: number
   resets_at: string
@@ -74,6 +77,14 @@ export interface MonitoredDomainReport extends DomainReport {
   pinned: RecordPin
   /** What changes its figures from 60 days ago to 90 days ahead, beside weekdays and seasons. */
   events: DomainEvent[]
+}
+
+/** A domain group. */
+export interface GroupReport {
+  id: string
+  name: string
+  /** Its members. */
+  domains: string[]
 }
 
 /** Why the figures of a domain change. The days are days of the calendar, such as 2026-01-15. */
@@ -134,11 +145,11 @@ export interface VerdictReport {
     first: {
       request_id: string
       account: string | null
-      operation: string | null
+      operation: Open<OperationId> | null
       method: string
       path: string
       status: number | null
-      code: string | null
+      code: Open<ErrorCode> | null
       message: string
       /** A command that sends the corrected request. */
       correction: string | null

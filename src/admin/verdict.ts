@@ -1,4 +1,5 @@
 import type { ExplanationReport } from '../explain/explanation.ts'
+import type { Entry } from '../journal/entry.ts'
 import { hasPassed, type Reckoning, type VerdictCounts } from '../journal/verdict.ts'
 import { done, type Handler } from './handler.ts'
 import type { VerdictReport } from './reports.ts'
@@ -28,6 +29,15 @@ export const clearVerdict: Handler = ({ verdict }) => {
 }
 
 type Example = VerdictReport['violations']['first'][number]
+
+/** A violation as the verdict has it, also where it could not be explained, which is a bug. */
+export function describeViolation(entry: Entry, explanation: ExplanationReport | undefined): Example {
+  if (explanation !== undefined) return describeExample(explanation)
+  const { requestId, account = null, operation, method, path, status = null, code = null } = entry
+  const message = 'It could not be explained; the log has the reason.'
+  const described = { method, path, status, code, message, correction: null }
+  return { request_id: requestId, account, operation: operation?.id ?? null, ...described }
+}
 
 function describeExample({ exchange, problems, summary, correction, ...explained }: ExplanationReport): Example {
   const { request_id, account, operation, status, code } = explained

@@ -1,11 +1,14 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
+import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { PlannedRequest } from '../behaviour/planned-request.ts'
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
+import type { Open } from '../contract/names.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import { Evidence } from '../coverage/evidence.ts'
 import { type AccountState, detachAccount } from '../domain/account.ts'
+import type { ErrorCode } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
 import { pointTo, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, textOf } from '../http/content.ts'
@@ -28,9 +31,9 @@ import { describeCredentials } from './credentials.ts'
 export interface ExplanationReport {
   request_id: string
   account: string | null
-  operation: string | null
+  operation: Open<OperationId> | null
   status: number | null
-  code: string | null
+  code: Open<ErrorCode> | null
   summary: string
   documented: boolean
   assumptions: { id: string; spec: string }[]

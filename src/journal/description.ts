@@ -1,5 +1,7 @@
+import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { Catalogue } from '../contract/catalogue.ts'
-import type { Problem } from '../domain/errors.ts'
+import type { Open } from '../contract/names.ts'
+import type { ErrorCode, Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import type { Allowance } from '../domain/quotas.ts'
@@ -23,7 +25,7 @@ export interface MessageReport {
 
 /** One thing that was wrong with a request. */
 export interface ProblemReport {
-  code: string
+  code: Open<ErrorCode>
   field: string | null
   message: string
   received: unknown
@@ -39,9 +41,9 @@ export interface RequestReport {
   method: string
   path: string
   query: string
-  operation: string | null
+  operation: Open<OperationId> | null
   status: number | null
-  code: string | null
+  code: Open<ErrorCode> | null
   injected: boolean
   fault: { source: 'rule' | 'prefer' | 'simulator'; id: string | null; effect: string | null; rule: FaultRule } | null
   problems: ProblemReport[]

@@ -102,11 +102,16 @@ export class Politeness {
     return describe(this.#noted)
   }
 
-  /** The same as if it had never been cleared. */
-  reportWhole(): Impoliteness[] {
+  /** How often each kind was noted. */
+  get counts(): Readonly<Record<string, number>> {
+    return countsOf(this.#noted)
+  }
+
+  /** Both as if it had never been cleared. */
+  get whole(): { report: Impoliteness[]; counts: Readonly<Record<string, number>> } {
     const whole = new Map(this.#cleared)
     addTo(whole, this.#noted)
-    return describe(whole)
+    return { report: describe(whole), counts: countsOf(whole) }
   }
 
   clear(): void {
@@ -147,6 +152,10 @@ function addTo(noted: Map<Kind, Noted>, more: ReadonlyMap<Kind, Noted>): void {
     const { count: before, requestIds: first } = noted.get(kind) ?? { count: 0, requestIds: [] }
     noted.set(kind, { count: before + count, requestIds: [...first, ...requestIds].slice(0, SHOWN) })
   }
+}
+
+function countsOf(noted: ReadonlyMap<Kind, Noted>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...noted].map(([kind, { count }]) => [kind, count]))
 }
 
 function describe(noted: ReadonlyMap<Kind, Noted>): Impoliteness[] {

@@ -19,6 +19,17 @@ export interface VerdictCounts {
   violations: number
   byCode: Readonly<Record<string, number>>
   politeness: readonly Impoliteness[]
+  /** How many requests were impolite, by kind. */
+  impolite: Readonly<Record<string, number>>
+}
+
+/** A violation, as it is recorded. */
+export interface ObservedViolation<Explanation> {
+  entry: Entry
+  /** Whose key the request carries, valid or disabled; also if the account was deleted meanwhile. */
+  account: string | undefined
+  /** Explains it once, however often it is called. To be called before the account is gone. */
+  explain(): Promise<Explanation>
 }
 
 /** How many violations are kept whole. */
@@ -59,6 +70,7 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   #tally = new Tally<Explanation>()
   /** What was counted before somebody cleared it. */
   readonly #cleared = new Tally<Explanation>()
+  readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
   /**
    * `explain` makes what is kept of a violation, because its account may be gone when somebody asks. `refresh` is the
@@ -82,7 +94,7 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   }
 
   get counts(): VerdictCounts {
-    return countsOf(this.#tally, this.#politeness.report())
+    return countsOf(this.#tally, this.#politeness.report(), this.#politeness.counts)
   }
 
   /** The first violations, explained. */
@@ -95,10 +107,17 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
     const whole = new Tally<Explanation>()
     whole.add(this.#cleared)
     whole.add(this.#tally)
+    const { report, counts } = this.#politeness.whole
     return {
-      counts: countsOf(whole, this.#politeness.reportWhole()),
+      counts: countsOf(whole, report, counts),
       examples: () => Promise.all(whole.examples),
     }
+  }
+
+  /** Calls `listener` with every violation until the function that it returns is called. */
+  subscribe(listener: (violation: ObservedViolation<Explanation>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   clear(): void {
@@ -113,15 +132,20 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
     // If a fault changed the response, the service's own code is what the client violated.
     const code = (entry.decided ?? entry).code ?? entry.problems[0]?.code ?? ''
     byCode.set(code, (byCode.get(code) ?? 0) + 1)
-    if (examples.length < EXAMPLES) examples.push(this.#explain(entry, account))
+    let explanation: Promise<Explanation> | undefined
+    const explain = () => (explanation ??= this.#explain(entry, account))
+    if (examples.length < EXAMPLES) examples.push(explain())
+    const owner = account?.id ?? entry.account
+    for (const listener of this.#listeners) listener({ entry, account: owner, explain })
   }
 }
 
 function countsOf(
   { requests, judged, injected, violations, byCode }: Tally<unknown>,
   politeness: readonly Impoliteness[],
+  impolite: Readonly<Record<string, number>>,
 ): VerdictCounts {
-  return { requests, judged, injected, violations, byCode: Object.fromEntries(byCode), politeness }
+  return { requests, judged, injected, violations, byCode: Object.fromEntries(byCode), politeness, impolite }
 }
 
 /** Whether the clients kept the contract. Without a request that was held to it, nobody knows. */

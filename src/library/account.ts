@@ -4,34 +4,31 @@ import type {
   AccountReport,
   ClockReport,
   DailyRecords,
-  DomainReport,
   FaultReport,
   KeyReport,
-  MonitoredDomainReport,
   QuotaReport,
   SnapshotReport,
-  VerificationReport,
 } from '../admin/reports.ts'
+import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { CoverageReport } from '../coverage/report.ts'
-import type { RecordPin } from '../domain/dmarc.ts'
 import type { Fixture } from '../domain/fixture.ts'
-import type { ProfileName } from '../domain/profile.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
 import { isObject } from '../ground/json.ts'
-import type { RequestReport } from '../journal/description.ts'
-import type { RequestMatch } from '../journal/match.ts'
+import { type AccountDomains, openDomains } from './account-domains.ts'
+import { type AccountGroups, openGroups } from './account-groups.ts'
+import { type AccountRequests, openRequests } from './account-requests.ts'
+import type { AccountScope } from './account-scope.ts'
 import { readFields, readParameters } from './arguments.ts'
-import type { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
-import { type RequestFilter, readList, readRequests } from './lists.ts'
+import type { RequestEvents } from './request-feed.ts'
 
 /** What a new account is like. For everything else, the options of the server hold. */
 export interface AccountOptions {
   /** By default an id that is not taken. */
   id?: string
-  plan?: string
+  plan?: Open<Plan>
   /** The name of a ready-made fixture, the path of a file, or a fixture. */
   fixture?: string | Fixture
   seed?: number
@@ -60,13 +57,22 @@ export class Account {
    * Its first key. It is unknown if the account was created elsewhere with a key of its own: only the hash is stored.
    */
   readonly apiKey: string | undefined
-  readonly #client: ControlClient
+  /** The requests of its clients with their responses. */
+  readonly requests: AccountRequests
+  /** Its monitored domains. */
+  readonly domains: AccountDomains
+  /** Its domain groups. */
+  readonly groups: AccountGroups
+  readonly #scope: AccountScope
 
-  constructor(id: string, baseUrl: string, apiKey: string | undefined, client: ControlClient) {
-    this.id = id
+  constructor(scope: AccountScope, baseUrl: string, apiKey: string | undefined) {
+    this.id = scope.id
     this.baseUrl = baseUrl
     this.apiKey = apiKey
-    this.#client = client
+    this.requests = openRequests(scope)
+    this.domains = openDomains(scope)
+    this.groups = openGroups(scope)
+    this.#scope = scope
   }
 
   /** The header fields with the account's key, for `fetch(url, { headers: account.headers })`. */
@@ -83,79 +89,64 @@ export class Account {
    */
   readonly clock = {
     /** The time that it shows, in RFC 3339. */
-    now: async (): Promise<string> => (await this.#ask<ClockReport>('getClock')).now,
+    now: async (): Promise<string> => (await this.#scope.ask<ClockReport>('getClock')).now,
     /** Moves it forward by `{ hours: 1 }` or by an ISO 8601 duration such as `PT1H`. */
     advance: async (span: Span | string): Promise<ClockReport> => {
       const parts = isObject(span) ? readFields(span) : span
-      return this.#ask('updateClock', { body: { advance: typeof parts === 'string' ? parts : writeDuration(parts) } })
+      return this.#scope.ask('updateClock', {
+        body: { advance: typeof parts === 'string' ? parts : writeDuration(parts) },
+      })
     },
     /** Sets it to a later instant, in RFC 3339. */
-    set: (now: string): Promise<ClockReport> => this.#ask('updateClock', { body: { now } }),
+    set: (now: string): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { now } }),
     /** Stops it. It can still be moved. */
-    freeze: (): Promise<ClockReport> => this.#ask('updateClock', { body: { frozen: true } }),
+    freeze: (): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { frozen: true } }),
     /** Starts it again from the time that it shows. */
-    unfreeze: (): Promise<ClockReport> => this.#ask('updateClock', { body: { frozen: false } }),
+    unfreeze: (): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { frozen: false } }),
   }
 
   /** What goes wrong. The first rule in order of creation that acts on a request is the only one. */
   readonly faults = {
     add: async (rule: KnownFaultRule): Promise<FaultReport> => {
-      return (await this.#ask<{ fault: FaultReport }>('addFault', { body: rule })).fault
+      return (await this.#scope.ask<{ fault: FaultReport }>('addFault', { body: rule })).fault
     },
     /**
      * Adds the rules of a set: `flaky`, `quota-storm`, `lossy-writes`, `slow`, or a set of this server. Resolves to the
      * rules that were added.
      */
     addSet: async (set: string): Promise<FaultReport[]> => {
-      return (await this.#ask<{ faults: FaultReport[] }>('addFaultSet', { parameters: { set } })).faults
+      return (await this.#scope.ask<{ faults: FaultReport[] }>('addFaultSet', { parameters: { set } })).faults
     },
     /** The rules, with how often each has acted. */
-    list: (): Promise<FaultReport[]> => this.#list('listFaults', 'faults', ({ id }) => id),
+    list: (): Promise<FaultReport[]> => this.#scope.list('listFaults', 'faults', ({ id }) => id),
     /** Removes the rule with this id. */
-    remove: async (fault: string): Promise<void> => void (await this.#ask('deleteFault', { parameters: { fault } })),
+    remove: async (fault: string): Promise<void> =>
+      void (await this.#scope.ask('deleteFault', { parameters: { fault } })),
     /** Removes all rules. */
-    clear: async (): Promise<void> => void (await this.#ask('clearFaults')),
-  }
-
-  /** The requests of its clients with their responses. */
-  readonly requests = {
-    /** From the oldest request in the journal to the newest. */
-    list: (filter: RequestFilter = {}): Promise<RequestReport[]> =>
-      readRequests(this.#client, 'listRequests', filter, { account: this.id }),
-    /** Whether the expected number of requests match. Without a number, one or more are expected. */
-    verify: async (
-      match: RequestMatch,
-      times: { count?: number; at_least?: number; at_most?: number } = {},
-    ): Promise<VerificationReport> => this.#ask('verifyRequests', { body: { match, ...readFields(times) } }),
-    /** Removes them from the journal. */
-    clear: async (): Promise<void> => void (await this.#ask('clearRequests')),
+    clear: async (): Promise<void> => void (await this.#scope.ask('clearFaults')),
   }
 
   readonly keys = {
     /** Without their secrets. */
-    list: (): Promise<KeyReport[]> => this.#list('listKeys', 'keys', ({ id }) => id),
+    list: (): Promise<KeyReport[]> => this.#scope.list('listKeys', 'keys', ({ id }) => id),
     /** A new key has a week of grace unless `created_at` says that it is older. Its secret is in this response only. */
     create: (
       options: { label?: string; key?: string; created_at?: string } = {},
-    ): Promise<{ key: KeyReport; api_key: string }> => this.#ask('createKey', { body: options }),
+    ): Promise<{ key: KeyReport; api_key: string }> => this.#scope.ask('createKey', { body: options }),
     /** From now on, the key with this id is refused. */
     disable: (key: string): Promise<KeyReport> => this.#changeKey(key, true),
     enable: (key: string): Promise<KeyReport> => this.#changeKey(key, false),
     /** Deletes the key with this id. */
-    delete: async (key: string): Promise<void> => void (await this.#ask('deleteKey', { parameters: { key } })),
+    delete: async (key: string): Promise<void> => void (await this.#scope.ask('deleteKey', { parameters: { key } })),
   }
 
   readonly quotas = {
     /** What is left of each quota of each key in the current window. */
-    list: async (): Promise<QuotaReport[]> => (await this.#ask<{ quotas: QuotaReport[] }>('getQuotas')).quotas,
+    list: async (): Promise<QuotaReport[]> => (await this.#scope.ask<{ quotas: QuotaReport[] }>('getQuotas')).quotas,
     /** Sets what is left in the current window, for one key or for all keys. */
-    set: async (
-      bucket: 'dmarc' | 'domains' | 'domaingroups',
-      remaining: number,
-      key?: string,
-    ): Promise<QuotaReport[]> => {
+    set: async (bucket: Bucket, remaining: number, key?: string): Promise<QuotaReport[]> => {
       const body = { bucket, remaining, ...(key !== undefined && { key }) }
-      return (await this.#ask<{ quotas: QuotaReport[] }>('updateQuota', { body })).quotas
+      return (await this.#scope.ask<{ quotas: QuotaReport[] }>('updateQuota', { body })).quotas
     },
   }
 
@@ -163,16 +154,17 @@ export class Account {
   readonly snapshots = {
     /** With `replace`, it replaces a snapshot of the same name. */
     take: async (name: string, options: { replace?: boolean } = {}): Promise<SnapshotReport> => {
-      return (await this.#ask<{ snapshot: SnapshotReport }>('takeSnapshot', { body: { name, ...readFields(options) } }))
-        .snapshot
+      return (
+        await this.#scope.ask<{ snapshot: SnapshotReport }>('takeSnapshot', { body: { name, ...readFields(options) } })
+      ).snapshot
     },
     /** Restores the account, with its clock, as it was. The journal stays. */
     restore: (snapshot: string): Promise<AccountReport> => {
       return this.#askAccount('restoreSnapshot', { parameters: { snapshot } })
     },
-    list: (): Promise<SnapshotReport[]> => this.#list('listSnapshots', 'snapshots', ({ name }) => name),
+    list: (): Promise<SnapshotReport[]> => this.#scope.list('listSnapshots', 'snapshots', ({ name }) => name),
     delete: async (snapshot: string): Promise<void> => {
-      await this.#ask('deleteSnapshot', { parameters: { snapshot } })
+      await this.#scope.ask('deleteSnapshot', { parameters: { snapshot } })
     },
   }
 
@@ -182,7 +174,7 @@ export class Account {
   }
 
   /** `below-stone`, `stone` or `above-stone`, unless an overlay has other plans. */
-  setPlan(plan: string): Promise<AccountReport> {
+  setPlan(plan: Open<Plan>): Promise<AccountReport> {
     return this.#askAccount('updateAccount', { body: { plan } })
   }
 
@@ -193,7 +185,7 @@ export class Account {
 
   /** The account as a fixture, without the secrets of its keys. */
   export(): Promise<Fixture> {
-    return this.#ask('exportState')
+    return this.#scope.ask('exportState')
   }
 
   /** Replaces the account's state by a fixture. */
@@ -201,47 +193,36 @@ export class Account {
     return this.#askAccount('importState', { body: await readFixture(fixture) })
   }
 
-  /** Its domains in the order of their addition, and what the figures of each are made from. */
-  listDomains(): Promise<MonitoredDomainReport[]> {
-    return this.#list('listMonitoredDomains', 'domains', ({ domain }) => domain)
-  }
-
   /**
    * The records of GET /dmarc at each daily refresh from the day `from` to the day `to`, both included, as they were or
    * will be unless the domains change. Days are such as `2026-01-15`; there can be 366 of them.
    */
   async listDailyRecords(period: { from: string; to: string }): Promise<DailyRecords[]> {
-    return (await this.#ask<{ days: DailyRecords[] }>('listDailyRecords', { query: readParameters(period) })).days
+    return (await this.#scope.ask<{ days: DailyRecords[] }>('listDailyRecords', { query: readParameters(period) })).days
   }
 
-  /** Sets the monitoring features that use a domain. While there are any, it cannot be removed. */
-  setFeatures(domain: string, features: readonly string[]): Promise<DomainReport> {
-    return this.#ask('setFeatures', { parameters: { domain }, body: { features } })
-  }
-
-  /** Sets fields of a domain's DMARC record to fixed values, or chooses the domain's profile. */
-  pin(domain: string, fields: RecordPin & { profile?: ProfileName }): Promise<DomainReport> {
-    return this.#ask('pinDmarc', { parameters: { domain }, body: fields })
-  }
-
-  /** Removes the fixed values and the chosen profile, so that the record follows the generated figures again. */
-  unpin(domain: string): Promise<DomainReport> {
-    return this.#ask('unpinDmarc', { parameters: { domain } })
+  /**
+   * Its requests from now on, as they are answered: `for await (const request of account.events())`. They end when the
+   * loop is left, `signal` is aborted, or the server stops. A reader who is 1,000 requests or 16 MiB behind gets those,
+   * and then a `ControlError` of the code `lost` that says how many are missing.
+   */
+  events(options: { signal?: AbortSignal } = {}): RequestEvents {
+    return this.#scope.feed.open(this.id, options)
   }
 
   /** Which parts of the contract its requests have shown, with commands that would show the others. */
   coverage(): Promise<CoverageReport> {
-    return this.#ask('getCoverage')
+    return this.#scope.ask('getCoverage')
   }
 
   /** Explains one response, by its X-Request-Id. */
   explain(requestId: string): Promise<ExplanationReport> {
-    return this.#client.call('explainRequest', { parameters: { 'request-id': requestId } })
+    return this.#scope.client.call('explainRequest', { parameters: { 'request-id': requestId } })
   }
 
   /** Deletes it. The `default` account cannot be deleted; reset it instead. */
   async delete(): Promise<void> {
-    await this.#ask('deleteAccount')
+    await this.#scope.ask('deleteAccount')
   }
 
   /** `await using account = …` deletes it at the end of the block, unless it was deleted before. */
@@ -254,19 +235,11 @@ export class Account {
   }
 
   async #changeKey(key: string, disabled: boolean): Promise<KeyReport> {
-    return (await this.#ask<{ key: KeyReport }>('updateKey', { parameters: { key }, body: { disabled } })).key
+    return (await this.#scope.ask<{ key: KeyReport }>('updateKey', { parameters: { key }, body: { disabled } })).key
   }
 
   async #askAccount(operationId: string, request?: ControlRequest): Promise<AccountReport> {
-    return (await this.#ask<{ account: AccountReport }>(operationId, request)).account
-  }
-
-  #list<Item>(operation: string, name: string, idOf: (item: Item) => string): Promise<Item[]> {
-    return readList(this.#client, { operation, name, idOf }, { parameters: { account: this.id } })
-  }
-
-  #ask<Data>(operationId: string, request: ControlRequest = {}): Promise<Data> {
-    return this.#client.call(operationId, { ...request, parameters: { account: this.id, ...request.parameters } })
+    return (await this.#scope.ask<{ account: AccountReport }>(operationId, request)).account
   }
 }
 

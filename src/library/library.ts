@@ -1,13 +1,20 @@
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import type { AccountReport, FaultSetReport, VerdictReport } from '../admin/reports.ts'
+import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { RequestReport } from '../journal/description.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Verdict } from '../journal/verdict.ts'
+import type { Store } from '../store/store.ts'
 import { Account, type AccountOptions, type AccountWithKey, withFixture } from './account.ts'
+import { AccountScope } from './account-scope.ts'
 import { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
 import { type RequestFilter, readList, readRequests } from './lists.ts'
+import { type RequestEvents, RequestFeed } from './request-feed.ts'
+import { type ViolationWatch, ViolationWatches, type WatchOptions } from './violations.ts'
 
 /**
  * The methods of a running stand-in. A method that fails rejects with a `ControlError` that says what would be right.
@@ -21,6 +28,8 @@ export interface Library {
   readonly account: Account
   /** The requests of all accounts, and those of no account, such as a request with a wrong key. */
   readonly requests: { list(filter?: RequestFilter): Promise<RequestReport[]> }
+  /** The same from now on, as they are answered. See `Account.events`. */
+  events(options?: { signal?: AbortSignal }): RequestEvents
   /** Creates an account that shares nothing with others. Rejects with a `FixtureError` if a file cannot be used. */
   createAccount(options?: AccountOptions): Promise<AccountWithKey>
   /** The account with this id, such as `sandbox_checkout`. Rejects if there is none. */
@@ -38,23 +47,42 @@ export interface Library {
    * survives their reset and their deletion.
    */
   verdict(): Promise<VerdictReport>
+  /**
+   * Watches for violations from now on; `end` of the watch rejects with a `ViolationError` if there was one. It is not
+   * fooled by the reset or the deletion of the account. This is what `failOnViolation` of the test doors uses.
+   */
+  watchViolations(options?: WatchOptions): ViolationWatch
   /** Starts the verdict again with no request. */
   clearVerdict(): Promise<void>
+}
+
+/** What the library needs of a server. */
+export interface LibraryDeps {
+  baseUrl: string
+  apiKey: string | undefined
+  journal: Journal
+  contract: Contract
+  verdict: Verdict<ExplanationReport | undefined>
+  store: Pick<Store, 'accountOf'>
+  stopping: AbortSignal
 }
 
 /** The operations of the control plane as methods. */
 export function openLibrary(
   load: () => Promise<Control>,
-  { baseUrl, apiKey, stopping }: { baseUrl: string; apiKey: string | undefined; stopping: AbortSignal },
+  { baseUrl, apiKey, journal, contract, verdict, store, stopping }: LibraryDeps,
 ): Library {
   const client = new ControlClient(load, stopping)
-  const handle = (id: string, key?: string) => new Account(id, baseUrl, key, client)
+  const watches = new ViolationWatches(verdict, (hash) => store.accountOf(hash))
+  const feed = new RequestFeed(journal, contract, stopping)
+  const handle = (id: string, key?: string) => new Account(new AccountScope(id, client, feed), baseUrl, key)
   return {
     apiKey,
     account: handle(DEFAULT_ACCOUNT, apiKey),
     requests: {
       list: (filter = {}) => readRequests(client, 'listAllRequests', filter),
     },
+    events: (options = {}) => feed.open(undefined, options),
     async createAccount(options = {}) {
       const body = await withFixture(options).then(inSnakeCase)
       const created = client.call<{ account: AccountReport; api_key: string }>('createAccount', { body })
@@ -73,6 +101,7 @@ export function openLibrary(
     explain: (requestId) => client.call('explainRequest', { parameters: { 'request-id': requestId } }),
     coverage: () => client.call('getOverallCoverage'),
     verdict: () => client.call('getVerdict'),
+    watchViolations: (options = {}) => watches.open(options),
     clearVerdict: async () => void (await client.call('clearVerdict')),
   }
 }

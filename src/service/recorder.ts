@@ -18,7 +18,7 @@ import type { Outcome } from './stages.ts'
 export interface RecorderDeps {
   contract: Contract
   worlds: Worlds
-  verdict: Verdict<unknown>
+  verdict: Pick<Verdict<unknown>, 'note'>
   clock: Clock
   log: Log
 }

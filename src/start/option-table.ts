@@ -1,4 +1,5 @@
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
+import type { Open, Plan } from '../contract/names.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -36,6 +37,9 @@ const fixture: Kind<string | Fixture> = {
     typeof value === 'object' ? value !== null && !Array.isArray(value) : text.fits(value),
   read: (written) => written,
 }
+
+/** An overlay can have other plans, so the contract of the server says later which ones there are. */
+const plan: Kind<Open<Plan>> = { ...text, type: 'Plan | (string & {})' }
 
 const clock: Kind<Clock> = {
   type: 'Clock',
@@ -130,7 +134,7 @@ export const SERVER_OPTIONS = {
     defaultText: 'derived from the seed on a loopback address, else random',
   },
   plan: {
-    kind: text,
+    kind: plan,
     placeholder: 'PLAN',
     help: 'Plan of a new account.',
     defaultText: "the fixture's, else the lowest plan with access",
@@ -305,7 +309,7 @@ export function opensSandboxes({ sandboxKeys, host }: Pick<Values<Table>, 'sandb
  * @throws OptionError for the first option that is refused or does not exist; TypeError for a value that holds no options.
  */
 export function completeOptions(options: ServerOptions): CompleteOptions {
-  refuseUnknownOptions(options)
+  refuseUnknownOptions(options, LIBRARY_OPTIONS)
   const entries = Object.entries<Option<unknown>>(LIBRARY_OPTIONS).map(([name, option]) => {
     // Read once and with what the object inherits, so that nothing is used that was not checked.
     const value: unknown = options[name as keyof ServerOptions]
@@ -319,14 +323,15 @@ export function completeOptions(options: ServerOptions): CompleteOptions {
   return { ...complete, sandboxKeys: opensSandboxes(complete) }
 }
 
-function refuseUnknownOptions(options: ServerOptions): void {
+/** @throws OptionError for the first option that is in none of the rows; TypeError for a value that holds no options. */
+export function refuseUnknownOptions(options: ServerOptions, rows: Options): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`Options must be an object such as { fixture: 'empty' }, which ${show(options)} is not.`)
   }
   // Also those that the object inherits, which a client of the library may take for options of its own.
   for (const name in options) {
-    if (Object.hasOwn(LIBRARY_OPTIONS, name)) continue
-    const names = Object.keys(LIBRARY_OPTIONS)
+    if (Object.hasOwn(rows, name)) continue
+    const names = Object.keys(rows)
     const meant = nearestName(name, names)
     const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
     const option = name as keyof ServerOptions

@@ -1,4 +1,5 @@
-// Written by test/start/options.test.ts from the table in option-table.ts; change it there.
+// Written by test/start/options.test.ts from option-table.ts and test-options.ts; change it there.
+import type { Plan } from '../contract/names.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../http/log.ts'
@@ -37,7 +38,7 @@ export interface ServerOptions {
   /** API key of the default account. Default: derived from the seed on a loopback address, else random. */
   apiKey?: string | undefined
   /** Plan of a new account. Default: the fixture's, else the lowest plan with access. */
-  plan?: string | undefined
+  plan?: Plan | (string & {}) | undefined
   /** Fault rules of every new account: flaky, quota-storm, lossy-writes, slow, or a file of fault sets. */
   faults?: readonly string[] | undefined
   /** Token that the control plane asks for. It is required on any address but a loopback address. */
@@ -94,4 +95,13 @@ export interface ServerOptions {
   clock?: Clock | undefined
   /** Signal that stops the server when it is aborted. A start that is under way then rejects with its reason. */
   signal?: AbortSignal | undefined
+}
+
+/** The options of `createTest` and of `shareUnderstudy`: those of the stand-in, and those of the tests. */
+export interface TestOptions extends ServerOptions {
+  /**
+   * Let a test fail that violates the contract: that sends a request which is refused whatever the account holds.
+   * Default: false.
+   */
+  failOnViolation?: boolean | undefined
 }

@@ -30,6 +30,7 @@ import { nameInLog } from '../journal/key-shapes.ts'
 import { redactDeeply, redactLog } from '../journal/redacted-log.ts'
 import { Secrets } from '../journal/secrets.ts'
 import { Verdict } from '../journal/verdict.ts'
+import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openLibrary } from '../library/library.ts'
 import { createPipeline } from '../service/pipeline.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
@@ -88,10 +89,18 @@ export interface ServerParts {
   verdict: Verdict<ExplanationReport | undefined>
 }
 
+/** A stand-in whose key is known: nothing was kept from before, or the key was given. */
+export type UnderstudyWithKey = Understudy & { readonly apiKey: string; readonly account: AccountWithKey }
+
+/** Options with which the key of the `default` account is known. */
+export type KeyedOptions = ServerOptions & ({ data?: undefined; store?: undefined } | { apiKey: string })
+
 /**
  * Composes contract, store, service and control plane into a listening server.
  * @throws OptionError, ContractError, FixtureError, FaultSetError, StoreError, or the `EADDRINUSE` and the like of `listen`.
  */
+export function startUnderstudy(options?: KeyedOptions): Promise<UnderstudyWithKey>
+export function startUnderstudy(options: ServerOptions): Promise<Understudy>
 export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy> {
   return startServer(options, OPERATIONS)
 }
@@ -265,7 +274,15 @@ async function composeServer(
       skipped,
       exposed,
       contract,
-      ...openLibrary(control, { baseUrl: urls.baseUrl, apiKey, stopping: stopping.signal }),
+      ...openLibrary(control, {
+        baseUrl: urls.baseUrl,
+        apiKey,
+        journal,
+        contract,
+        verdict,
+        store,
+        stopping: stopping.signal,
+      }),
       stop: stopOnce,
       [Symbol.asyncDispose]: stopOnce,
     }

@@ -48,6 +48,7 @@ const REFUSED: Record<AdminCode, [method: string, path: string, body?: unknown, 
   taken: ['POST', '/accounts', { id: 'default' }],
   too_many: ['PUT', '/accounts/default/state', { keys: keysBeyond(readLimits(controlApi).keysPerAccount) }],
   protected: ['DELETE', '/accounts/default'],
+  refused: ['DELETE', '/accounts/default/groups/none'],
   insufficient_storage: ['POST', '/accounts'],
   internal_error: ['GET', '/accounts'],
 }
@@ -62,7 +63,9 @@ describe('every code of the control plane is answered:', () => {
     const refusal = await plane.send(method, path, body, headers)
     expect(refusal.error.code).toBe(code)
     expect(controlApi.catalogue.statusesOf(code)).toContain(refusal.status)
-    expect(refusal.error.problems[0]).toMatchObject({ code, message: refusal.error.message })
+    // What the service refuses has the codes of the service.
+    const problem = code === 'refused' ? { code: 'not_found', field: 'id' } : { code, message: refusal.error.message }
+    expect(refusal.error.problems[0]).toMatchObject(problem)
     if (code === 'internal_error') expect(refusal.error.message).toBe(controlApi.catalogue.answer({ code }).message)
     expect(refusal.error.message).not.toMatch(/\{\w+\}|undefined/)
   })

@@ -27,6 +27,9 @@ const snapshot = (ask: Ask) => ask('POST', `${ACCOUNT}/snapshots`, { name: 'firs
 const addKey = (ask: Ask) => ask('POST', `${ACCOUNT}/keys`, { label: 'mine' })
 const addRule = (ask: Ask) => ask('POST', `${ACCOUNT}/faults`, RULE)
 const pin = (ask: Ask) => ask('PUT', `${ACCOUNT}/domains/a.example/dmarc`, { p: 'reject' })
+const groups = async (ask: Ask) => (await ask('GET', `${ACCOUNT}/groups`)).data.groups
+const addGroup = (ask: Ask) => ask('POST', `${ACCOUNT}/groups`, { name: 'Shop', domains: ['a.example'] })
+const firstGroup = async (ask: Ask) => `${ACCOUNT}/groups/${(await groups(ask))[0].id}`
 const lastKey = async (ask: Ask) => `${ACCOUNT}/keys/${(await keys(ask)).at(-1).id}`
 
 /** Every operation that writes what outlives the process. */
@@ -60,6 +63,21 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
   pinDmarc: { make: pin, shown: domains },
   unpinDmarc: { prepare: pin, make: (ask) => ask('DELETE', `${ACCOUNT}/domains/a.example/dmarc`), shown: domains },
+  addMonitoredDomains: {
+    make: (ask) => ask('POST', `${ACCOUNT}/domains`, { domains: ['b.example'] }),
+    shown: domains,
+  },
+  removeMonitoredDomains: {
+    make: (ask) => ask('DELETE', `${ACCOUNT}/domains`, { domains: ['a.example'] }),
+    shown: domains,
+  },
+  createGroup: { make: addGroup, shown: groups },
+  updateGroup: {
+    prepare: addGroup,
+    make: async (ask) => ask('PATCH', await firstGroup(ask), { name: 'Renamed' }),
+    shown: groups,
+  },
+  deleteGroup: { prepare: addGroup, make: async (ask) => ask('DELETE', await firstGroup(ask)), shown: groups },
   updateClock: {
     make: (ask) => ask('PATCH', `${ACCOUNT}/clock`, { advance: 'P1D' }),
     shown: async (ask) => (await ask('GET', `${ACCOUNT}/clock`)).data,

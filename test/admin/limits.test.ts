@@ -6,6 +6,7 @@ import { isObject, type Json } from '../../src/ground/json.ts'
 const BODY = 'only compared with what there is; the body has a limit'
 const HEADER = 'only compared with what there is; the header of a request has at most 16 KiB'
 const RULES_OF_NAMES = 'a name that is no hostname is refused, and a hostname has at most 253 characters'
+const OF_SERVICE = 'the schema of the service, and its limit of a body'
 const FIXTURE = 'a body of the control plane has a limit, and what is kept is weighed'
 
 /** What no schema limits, and what limits it instead. */
@@ -26,6 +27,19 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'explainRequest?request-id': HEADER,
   'updateQuota/key': BODY,
   'updateQuota/bucket': BODY,
+  addMonitoredDomains: OF_SERVICE,
+  'addMonitoredDomains/domains': OF_SERVICE,
+  removeMonitoredDomains: OF_SERVICE,
+  'removeMonitoredDomains/domains': OF_SERVICE,
+  createGroup: OF_SERVICE,
+  'createGroup/name': OF_SERVICE,
+  'createGroup/domains': OF_SERVICE,
+  updateGroup: OF_SERVICE,
+  'updateGroup/name': OF_SERVICE,
+  'updateGroup/domains': OF_SERVICE,
+  'updateGroup/add_domains': OF_SERVICE,
+  'updateGroup/remove_domains': OF_SERVICE,
+  'updateGroup?group': HEADER,
   'addFault/match/operation': 'the operations of the service',
   'addFault/respond/error': 'the error codes of the service',
   'addFault/respond/body': 'the setting answer-limit',

@@ -33,6 +33,7 @@ const service = (method: string, path: string, body?: unknown): Call => ({ plane
 /** Values for what would be generated otherwise. */
 const FIGURES = { dmarc: 97.5, dkim: 95, spf: 90, count: 1200 }
 const KEY_ID = 'key_Mkfc3nGl'
+const GROUP_ID = '6YIoJfbE'
 
 /** One example of each operation, in an order in which a reader can play them all. */
 export const STEPS: readonly Step[] = [
@@ -69,6 +70,12 @@ export const STEPS: readonly Step[] = [
   },
   { operation: 'exportState' },
   { operation: 'listMonitoredDomains', query: 'limit=1' },
+  { operation: 'addMonitoredDomains', body: { domains: ['Spring.example', 'autumn.example'] } },
+  { operation: 'createGroup', body: { name: 'Seasons', domains: ['spring.example'] } },
+  { operation: 'listGroups', query: 'limit=2' },
+  { operation: 'updateGroup', path: { group: GROUP_ID }, body: { add_domains: ['autumn.example'] } },
+  { operation: 'deleteGroup', path: { group: GROUP_ID } },
+  { operation: 'removeMonitoredDomains', body: { domains: ['spring.example', 'autumn.example'] } },
   { operation: 'listDailyRecords', query: 'from=2026-01-14&to=2026-01-15' },
   { operation: 'takeSnapshot', body: { name: 'clean' } },
   { operation: 'listSnapshots' },

@@ -169,6 +169,41 @@ describe('the verdict', () => {
     expect(data.summary).toMatch(/^Refused with unknown_field: The field `domain` is not supported\./)
   })
 
+  it('keeps the first violations whole when thousands of requests follow, others come and go, and all is cleared', async () => {
+    const service = await startViolated({ maxAccounts: 20 })
+    const before = await verdictOf(service)
+    const headers = withKey(API_KEY)
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(Array.from({ length: 100 }, () => service.send('GET', '/domaingroups', undefined, headers)))
+      await service.send('GET', '/domains', undefined, withKey(`sandbox_${round}`))
+    }
+    await service.ask('POST', '/accounts/default/reset', { fixture: 'demo', seed: 7 })
+    await service.ask('DELETE', '/accounts/default/requests')
+    const { requests, violations } = await verdictOf(service)
+    expect(violations).toEqual(before.violations)
+    expect(requests).toBe(2 + 20 * 101)
+    // The journal has lost it, the account has another state, and everything about it can still be read.
+    const { status, data } = await service.ask('GET', `/explain/${violations.first[0]?.request_id}`)
+    expect(status).toBe(200)
+    expect(data.correction.curl).toBe(violations.first[0]?.correction)
+    expect(data.exchange.request.body).toBe('{"domain":["a.example"]}')
+  })
+
+  it('has a correction for each kind of violation', async () => {
+    const service = await startObserved({ fixture: 'demo' })
+    await service.get('/domain')
+    await service.send('DELETE', '/domaingroups')
+    await service.send('POST', '/domains', '{"domains": ["x.example",]}')
+    await service.send('POST', '/domaingroups', { name: '' })
+    await service.send('PUT', '/domains', { domains: ['y.example'] })
+    const { first } = (await verdictOf(service)).violations
+    expect(first.length).toBe(5)
+    for (const { correction, message, method, path } of first) {
+      expect(correction, `${method} ${path}`).toMatch(/^curl -sS /)
+      expect(message).toMatch(/[.?]$/)
+    }
+  })
+
   it('does not need a journal', async () => {
     const service = await startViolated({ journal: 0 })
     expect(await verdictOf(service)).toMatchObject(VIOLATED)
@@ -200,9 +235,27 @@ describe('the verdict', () => {
 
   it('is in the metrics', async () => {
     const service = await startViolated()
-    const { text } = await service.ask('GET', '/metrics')
-    expect(text).toContain('dmarc_understudy_verdict_violations{code="unknown_field"} 1')
-    expect(text).toContain('dmarc_understudy_verdict_passed 0')
+    await service.send('GET', '/domains', undefined, { prefer: 'code=internal_error' })
+    await service.send('GET', '/domains', undefined, { prefer: 'code=internal_error' })
+    const metrics = async () => {
+      const { text } = await service.ask('GET', '/metrics')
+      return text.split('\n').filter((line) => line.startsWith('dmarc_understudy_verdict'))
+    }
+    expect(await metrics()).toEqual([
+      'dmarc_understudy_verdict_violations{code="unknown_field"} 1',
+      'dmarc_understudy_verdict_requests 4',
+      'dmarc_understudy_verdict_judged 2',
+      'dmarc_understudy_verdict_injected 2',
+      'dmarc_understudy_verdict_impolite{kind="immediate-retry"} 1',
+      'dmarc_understudy_verdict_passed 0',
+    ])
+    await service.ask('DELETE', '/verdict')
+    expect(await metrics()).toEqual([
+      'dmarc_understudy_verdict_requests 0',
+      'dmarc_understudy_verdict_judged 0',
+      'dmarc_understudy_verdict_injected 0',
+      'dmarc_understudy_verdict_passed 0',
+    ])
   })
 })
 

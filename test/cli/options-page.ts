@@ -3,12 +3,12 @@ import {
   commandLineHelpOf,
   flagsOf,
   libraryHelpOf,
-  type Option,
   type Options,
   usageOf,
   variableFor,
 } from '../../src/start/option.ts'
 import { LIBRARY_OPTIONS } from '../../src/start/option-table.ts'
+import { TEST_OPTIONS } from '../../src/start/test-options.ts'
 
 const HEAD = `# Options
 
@@ -22,6 +22,13 @@ const LIBRARY = `
 ## startUnderstudy
 
 The fields of the object that \`startUnderstudy\` takes; each may be left out.
+
+`
+
+const TESTS = `
+## createTest and shareUnderstudy
+
+What \`createTest\` of \`dmarc-understudy/vitest\` and \`shareUnderstudy\` of \`dmarc-understudy/node-test\` take besides.
 
 `
 
@@ -39,12 +46,12 @@ export function writePage(
     ])
     return `\n## ${name}\n\n${summary}\n\n${table(['argument', 'environment', 'what it does'], rows)}`
   })
-  const fields = Object.entries<Option<unknown>>(LIBRARY_OPTIONS satisfies Options).map(([name, option]) => [
-    code(name),
-    code(option.kind.type),
-    libraryHelpOf(option),
-  ])
-  return `${HEAD}${sections.join('')}${LIBRARY}${table(['field', 'type', 'what it does'], fields)}`
+  const head = ['field', 'type', 'what it does']
+  return `${HEAD}${sections.join('')}${LIBRARY}${table(head, fieldsOf(LIBRARY_OPTIONS))}${TESTS}${table(head, fieldsOf(TEST_OPTIONS))}`
+}
+
+function fieldsOf(options: Options): string[][] {
+  return Object.entries(options).map(([name, option]) => [code(name), code(option.kind.type), libraryHelpOf(option)])
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -120,6 +120,11 @@ describe.concurrent('run', () => {
     [['--fail-on', 'idle,violation'], `${LAWFUL}; ${VIOLATING}`, 1],
     [[], "await ask('GET', '/dmarc'); await ask('GET', '/dmarc')", 0],
     [['--fail-on', 'violation,idle,impolite'], "await ask('GET', '/dmarc'); await ask('GET', '/dmarc')", 1],
+    [
+      ['--fail-on', 'impolite'],
+      "await ask('GET', '/dmarc'); await ask('GET', '/dmarc'); await control('DELETE', '/verdict')",
+      1,
+    ],
     [['--min-coverage', '2'], LAWFUL, 0],
     [['--min-coverage', '60'], LAWFUL, 1],
     [['--min-coverage', '0'], LAWFUL, 0],

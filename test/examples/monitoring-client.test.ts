@@ -95,7 +95,7 @@ describe('the figures', () => {
   })
 
   test('are what a test needs them to be', async ({ account }) => {
-    await account.pin('shop.fjordlight.example', { p: 'none', dmarc: 12.5, count: 90_000 })
+    await account.domains.pin('shop.fjordlight.example', { p: 'none', dmarc: 12.5, count: 90_000 })
     const rows = await new MonitoringClient(optionsFor(account)).dmarc()
     const suspects = rows.filter(({ policy, aligned, messages }) => policy === 'none' && aligned < 50 && messages > 0)
     expect(suspects.map(({ domain }) => domain)).toEqual(['shop.fjordlight.example'])

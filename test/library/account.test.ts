@@ -340,9 +340,9 @@ describe('its snapshots', () => {
 describe('its domains', () => {
   it('are in use and free again', async () => {
     const remove = async () => (await ask('DELETE', '/domains', { domains: ['one.example'] })).status
-    expect(await account.setFeatures('one.example', ['mta-sts'])).toMatchObject({ features: ['mta-sts'] })
+    expect(await account.domains.setFeatures('one.example', ['mta-sts'])).toMatchObject({ features: ['mta-sts'] })
     expect(await remove()).toBe(409)
-    await account.setFeatures('ONE.example', [])
+    await account.domains.setFeatures('ONE.example', [])
     expect(await remove()).toBe(200)
   })
 
@@ -350,12 +350,12 @@ describe('its domains', () => {
     const row = async () =>
       (await ask('GET', '/dmarc')).body.data.find(({ domain }: { domain: string }) => domain === 'one.example')
     const before = await row()
-    const pinned = await account.pin('one.example', { p: 'reject', count: 1200, dkim: 95.5 })
+    const pinned = await account.domains.pin('one.example', { p: 'reject', count: 1200, dkim: 95.5 })
     expect(pinned.record).toMatchObject({ p: 'reject', sp: 'reject', count: 1200, dkim: 95.5 })
     expect(await row()).toEqual(pinned.record)
-    await account.pin('one.example', { profile: 'parked' })
+    await account.domains.pin('one.example', { profile: 'parked' })
     expect(await row()).toMatchObject({ count: 0 })
-    await account.unpin('one.example')
+    await account.domains.unpin('one.example')
     expect(await row()).toEqual(before)
   })
 })
@@ -366,7 +366,7 @@ describe('its figures', () => {
     const [day, ...more] = await account.listDailyRecords({ from: today, to: today })
     expect(more).toEqual([])
     expect(day).toEqual({ date: today, records: (await ask('GET', '/dmarc')).body.data })
-    const domains = await account.listDomains()
+    const domains = await account.domains.list()
     expect(domains.map(({ domain }) => domain)).toEqual((await ask('GET', '/domains')).body.data.domains)
     for (const each of domains) expect(each).toMatchObject({ profile: expect.any(String), events: expect.any(Array) })
   })

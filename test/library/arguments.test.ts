@@ -9,6 +9,18 @@ afterAll(() => understudy.stop())
 const library: Anything = understudy
 const { account } = library
 
+/** The next event, if any comes at once. */
+async function firstOf(events: AsyncIterableIterator<unknown>): Promise<unknown> {
+  setImmediate(() => events.return?.())
+  return events.next()
+}
+
+/** What `call` returns, once a request of the account is in the journal. */
+async function afterRequest(call: () => Promise<unknown>): Promise<unknown> {
+  await fetch(`${account.baseUrl}/nothing`, { headers: understudy.account.headers })
+  return call()
+}
+
 /** Every verb that takes an argument, with the wrong one in each place. */
 const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unknown>)[]>> = {
   'requests.list': [(wrong) => library.requests.list(wrong), (wrong) => library.requests.list({ status: wrong })],
@@ -62,12 +74,36 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
     (wrong) => account.listDailyRecords(wrong),
     (wrong) => account.listDailyRecords({ from: wrong, to: wrong }),
   ],
-  'account.setFeatures': [
-    (wrong) => account.setFeatures(wrong, []),
-    (wrong) => account.setFeatures('a.example', wrong),
+  watchViolations: [
+    (wrong) => library.watchViolations(wrong).end(),
+    ...['account', 'name', 'seesOthers', 'permits'].map(
+      (name) => (wrong: unknown) => library.watchViolations({ [name]: wrong }).end(),
+    ),
   ],
-  'account.pin': [(wrong) => account.pin(wrong, {}), (wrong) => account.pin('a.example', wrong)],
-  'account.unpin': [(wrong) => account.unpin(wrong)],
+  events: [(wrong) => firstOf(library.events(wrong)), (wrong) => firstOf(library.events({ signal: wrong }))],
+  'account.events': [(wrong) => firstOf(account.events(wrong)), (wrong) => firstOf(account.events({ signal: wrong }))],
+  'account.requests.waitFor': [
+    (wrong) => account.requests.waitFor(wrong, { timeout: 0 }),
+    (wrong) => afterRequest(() => account.requests.waitFor({}, wrong)),
+    (wrong) => afterRequest(() => account.requests.waitFor({}, { timeout: wrong })),
+  ],
+  'account.domains.add': [(wrong) => account.domains.add(wrong), (wrong) => account.domains.add('x.example', wrong)],
+  'account.domains.remove': [(wrong) => account.domains.remove(wrong)],
+  'account.groups.create': [(wrong) => account.groups.create(wrong), (wrong) => account.groups.create({ name: wrong })],
+  'account.groups.update': [
+    (wrong) => account.groups.update(wrong, { name: 'x' }),
+    (wrong) => account.groups.update('nothing', wrong),
+  ],
+  'account.groups.delete': [(wrong) => account.groups.delete(wrong)],
+  'account.domains.setFeatures': [
+    (wrong) => account.domains.setFeatures(wrong, []),
+    (wrong) => account.domains.setFeatures('a.example', wrong),
+  ],
+  'account.domains.pin': [
+    (wrong) => account.domains.pin(wrong, {}),
+    (wrong) => account.domains.pin('a.example', wrong),
+  ],
+  'account.domains.unpin': [(wrong) => account.domains.unpin(wrong)],
   'account.explain': [(wrong) => account.explain(wrong)],
 }
 
@@ -77,7 +113,7 @@ const PLAIN = [
   ...['clock.now', 'clock.freeze', 'clock.unfreeze', 'faults.list', 'faults.clear', 'requests.clear', 'keys.list'].map(
     (name) => `account.${name}`,
   ),
-  ...['quotas.list', 'snapshots.list', 'read', 'export', 'listDomains', 'coverage', 'delete'].map(
+  ...['quotas.list', 'snapshots.list', 'read', 'export', 'domains.list', 'groups.list', 'coverage', 'delete'].map(
     (name) => `account.${name}`,
   ),
 ]

@@ -14,7 +14,7 @@ describe('a list of the library is whole, however many pages it has:', () => {
     expect(ids).toEqual(['default', ...Array.from({ length: pageLimit + 5 }, (_, index) => `account-${index + 1}`)])
     const domains = Array.from({ length: pageLimit + 5 }, (_, index) => `d${index}.example`)
     const account = await understudy.createAccount({ fixture: { domains } })
-    expect((await account.listDomains()).map(({ domain }) => domain)).toEqual(domains)
+    expect((await account.domains.list()).map(({ domain }) => domain)).toEqual(domains)
   })
 
   it('keys, faults and requests', async () => {

@@ -386,14 +386,16 @@ describe('a call that cannot be', () => {
     ['a key that there is not', (u) => u.account.keys.disable('x'), 'not_found', 'There is no key "x".'],
     [
       'a domain that there is not',
-      (u) => u.account.pin('x.example', { p: 'none' }),
+      (u) => u.account.domains.pin('x.example', { p: 'none' }),
       'not_found',
       'There is no domain "x.example".',
     ],
     [
       'a record that cannot be',
       (u) =>
-        u.createAccount({ fixture: { domains: ['a.example'] } }).then((a: Anything) => a.pin('a.example', { p: 'no' })),
+        u
+          .createAccount({ fixture: { domains: ['a.example'] } })
+          .then((a: Anything) => a.domains.pin('a.example', { p: 'no' })),
       'invalid_value',
       '`p` must be one of none, quarantine, reject, not "no".',
     ],

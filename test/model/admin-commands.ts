@@ -76,6 +76,7 @@ export async function carryOut(account: Account, deed: Deed, model: Model, real:
     data: expected.data,
   })
   real.reach(`${operation} ${answer.status} ${success ? '' : error.code}`.trim())
+  if (expected.turn !== undefined) real.reach(expected.turn)
   if (!success) return
   expected.learn?.(data)
   if (operation === 'resetAccount' || operation === 'importState') await learnGroups(account, model, real)

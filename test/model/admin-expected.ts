@@ -14,6 +14,8 @@ export interface AdminExpected {
   status: number
   code?: string
   data?: unknown
+  /** What is remarkable about it, for the statistics. */
+  turn?: string | undefined
   /** Takes note of what is the service's to choose. */
   // biome-ignore lint/suspicious/noExplicitAny: the data whose shape the document has just validated
   learn?(data: any): void

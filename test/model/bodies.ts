@@ -120,8 +120,8 @@ function padded(content: Buffer, length: number): Buffer {
   return Buffer.concat([content, Buffer.alloc(length - content.length, ' ')])
 }
 
-export const bodyOfAddition = bodyOf(fc.record({ domains: domainsWith(crowd, 3) }))
-export const bodyOfDeletion = bodyOf(fc.record({ domains: domainsWith(deletedCrowd, 6) }))
+export const bodyOfAddition = bodyOf(fc.record({ domains: domainsWith(crowd, 5) }))
+export const bodyOfDeletion = bodyOf(fc.record({ domains: domainsWith(deletedCrowd, 12) }))
 
 function domainsWith(many: Arbitrary<readonly string[]>, weight: number): Arbitrary<unknown> {
   return fc.oneof(

@@ -10,9 +10,19 @@ import {
   nextVersion,
   type Pin,
 } from './account.ts'
-import { type AdminExpected, type Deed, done, invalid, notFound, type Perform, taken } from './admin-expected.ts'
+import {
+  type AdminExpected,
+  type Deed,
+  done,
+  invalid,
+  notFound,
+  type Perform,
+  refused,
+  taken,
+} from './admin-expected.ts'
 import { canStrike, stateOf } from './faults.ts'
 import { isInGrace, limitOf, type Model, PATHS, quotaOf, windowOf } from './model.ts'
+import { operate } from './operations.ts'
 import { keptForm } from './pool.ts'
 import {
   clockOf,
@@ -67,6 +77,12 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
   },
   getQuotas: (account, _, model) => quotasOf(account, model),
   updateQuota,
+  addMonitoredDomains: asService('POST', '/domains'),
+  removeMonitoredDomains: asService('DELETE', '/domains'),
+  listGroups: (account) => page({ groups: account.groups.map((group) => ({ ...group })) }),
+  createGroup: asService('POST', '/domaingroups'),
+  updateGroup: asService('PATCH', '/domaingroups'),
+  deleteGroup: asService('DELETE', '/domaingroups'),
   setFeatures: (account, { parameters, body }) => {
     return changeDomain(account, parameters['domain'], (domain) => ({ ...domain, features: body.features }))
   },
@@ -107,6 +123,26 @@ const OPERATIONS: Readonly<Record<string, Perform>> = {
     account.contents.faults = faults.filter(({ id }) => id !== parameters['fault'])
     return account.contents.faults.length < faults.length ? done() : notFound
   },
+}
+
+/** "What the service does with the same body, by the same rules, but it costs no quota and meets no fault." */
+function asService(method: string, path: string): Perform {
+  return (account, { parameters, body }, model) => {
+    const operation = { method, path, id: parameters['group'], body: { value: body } }
+    const { code, data = {}, created, turn } = operate(account, operation, account.clock(model.now))
+    if (code !== undefined) return { ...refused(409, 'refused'), turn }
+    const status = method === 'POST' ? 201 : 200
+    if (created === undefined) {
+      const { message: _, ...answer } = data as { message?: unknown }
+      return { status, data: answer, turn }
+    }
+    return {
+      status,
+      turn,
+      data: { group: { ...created, id: expect.any(String) } },
+      learn: ({ group }) => account.nameGroup(created, group.id, model.groupIds),
+    }
+  }
 }
 
 /** The only page of a list, because the model never has more than a few items. */

@@ -1,6 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { type Account, idOf, instant } from './account.ts'
 import type { Deed } from './admin-expected.ts'
+import { bodyOfAddition, bodyOfChanges, bodyOfDeletion, bodyOfGroup, type SentBody } from './bodies.ts'
 import { ADVANCES } from './control.ts'
 import { BAD_FIXTURES, FIXTURES } from './fixtures.ts'
 import type { Model } from './model.ts'
@@ -15,7 +16,7 @@ const WEEK = 7 * DAY
 export interface PlannedDeed {
   operation: string
   parameters?: Readonly<Record<string, string>>
-  /** Which key, rule, snapshot or domain with fixed fields is meant; none that there is by default. */
+  /** Which key, rule, snapshot, group or domain with fixed fields is meant; none that there is by default. */
   index?: number
   body?: unknown
   /** In place of a body: the state that was exported last. */
@@ -112,6 +113,21 @@ const domainChange: Arbitrary<PlannedDeed> = fc
   )
   .chain((deed) => domainName.map((domain) => ({ ...deed, parameters: { domain } })))
 
+/** A body of the service that is a JSON object; the control plane refuses any other before the service could. */
+function objectOf(body: Arbitrary<SentBody>): Arbitrary<unknown> {
+  return body
+    .map(({ arrives }) => ('value' in arrives ? arrives.value : undefined))
+    .filter((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+}
+const groupIndex = fc.constantFrom(0, 0, 1, 2, undefined)
+const setUp: Arbitrary<PlannedDeed> = fc.oneof(
+  { arbitrary: objectOf(bodyOfAddition).map((body) => plan('addMonitoredDomains', body)), weight: 3 },
+  objectOf(bodyOfDeletion).map((body) => plan('removeMonitoredDomains', body)),
+  { arbitrary: objectOf(bodyOfGroup).map((body) => plan('createGroup', body)), weight: 2 },
+  fc.tuple(objectOf(bodyOfChanges), groupIndex).map(([body, index]) => plan('updateGroup', body, index)),
+  groupIndex.map((index) => plan('deleteGroup', undefined, index)),
+)
+
 const snapshotName = fc.constantFrom('one', 'two')
 const snapshotIndex = fc.constantFrom(0, 0, 0, 0, 0, 1, 1, 1, 1, undefined)
 const snapshotDeed: Arbitrary<PlannedDeed> = fc.oneof(
@@ -196,7 +212,16 @@ const planChange = fc
   .constantFrom('stone', 'stone', 'above-stone', 'above-stone', 'below-stone', 'gold')
   .map((name) => plan('updateAccount', { plan: name }))
 const look: Arbitrary<PlannedDeed> = fc
-  .constantFrom('getAccount', 'getClock', 'getQuotas', 'listKeys', 'listFaults', 'listSnapshots', 'exportState')
+  .constantFrom(
+    'getAccount',
+    'getClock',
+    'getQuotas',
+    'listKeys',
+    'listFaults',
+    'listSnapshots',
+    'listGroups',
+    'exportState',
+  )
   .map((operation) => plan(operation))
 
 /** Deeds of every kind. */
@@ -206,8 +231,9 @@ export const plannedDeed: Arbitrary<PlannedDeed> = fc.oneof(
   { arbitrary: keyChange, weight: 3 },
   { arbitrary: quotaChange, weight: 3 },
   { arbitrary: domainChange, weight: 6 },
+  { arbitrary: setUp, weight: 3 },
   { arbitrary: snapshotDeed, weight: 7 },
-  { arbitrary: beginning, weight: 1 },
+  { arbitrary: beginning, weight: 2 },
   { arbitrary: stateTransfer, weight: 3 },
   { arbitrary: badFixture, weight: 1 },
   { arbitrary: newFault, weight: 5 },
@@ -226,9 +252,10 @@ export function settleDeed(
   const fault = pick(account.contents.faults.map(({ id }) => id))
   const snapshot = pick([...account.snapshots.keys()])
   const pinned = [...account.domains].filter(([, domain]) => domain.pin !== undefined).map(([name]) => name)
+  const group = pick(account.groups.map(({ id }) => id))
   const domain = index !== undefined && pinned.length > 0 ? pick(pinned) : (parameters?.['domain'] ?? 'none')
   const settled = takesExport === true ? account.exported : settleBody(body, account.clock(model.now), key)
-  return { operation, parameters: { key, fault, snapshot, domain }, body: settled }
+  return { operation, parameters: { key, fault, snapshot, group, domain }, body: settled }
 }
 
 function settleBody(body: unknown, now: number, key: string): unknown {

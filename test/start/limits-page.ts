@@ -16,6 +16,9 @@ import { RECEPTION } from '../../src/http/reception.ts'
 import { KEPT } from '../../src/http/reply.ts'
 import { JOURNAL_LIMITS } from '../../src/journal/journal.ts'
 import { EXAMPLES } from '../../src/journal/verdict.ts'
+import { PATIENCE as WAIT } from '../../src/library/account-requests.ts'
+import { WAITING } from '../../src/library/request-feed.ts'
+import { DESCRIBED, FORMER } from '../../src/library/violations.ts'
 import { BOUNDS } from '../../src/reports/bounds.ts'
 import { ANNOTATIONS, LARGEST_SUMMARY } from '../../src/reports/github.ts'
 import { LONGEST_COMMENT } from '../../src/reports/markdown.ts'
@@ -176,6 +179,30 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'the slowest reader is cut off; it can resume with `Last-Event-ID`',
       ],
       ['events that wait for all readers', bytes(TOTAL), '', 'the slowest readers are cut off'],
+      [
+        'kinds of violations that a `ViolationError` of a test describes',
+        number(DESCRIBED),
+        '',
+        'the others are counted',
+      ],
+      [
+        'accounts of former tests that are remembered, so that late requests are not charged to other tests',
+        number(FORMER),
+        '',
+        'the oldest is forgotten; nobody knows then which test has sent the request',
+      ],
+      [
+        'requests that wait for a reader of `events()` of the library',
+        `${number(WAITING.requests)} or ${bytes(WAITING.bytes)}`,
+        '',
+        'those that come then are lost; the reader gets a `ControlError` of the code `lost`',
+      ],
+      [
+        'time for which `waitFor` of the library waits',
+        `${seconds(WAIT.usual)}, at most ${seconds(WAIT.longest)}`,
+        '`timeout` of the call',
+        'a `ControlError` of the code `timeout`, with the nearest requests',
+      ],
       ['time in which a reader of events takes nothing', seconds(HEARTBEAT * MISSED), '', 'it is cut off'],
     ],
   ],

@@ -1,0 +1,40 @@
+import type { GroupReport } from '../admin/reports.ts'
+import type { AccountScope } from './account-scope.ts'
+
+/** A group to create. */
+export interface NewGroup {
+  name: string
+  /** Its members, which must be monitored. None by default. */
+  domains?: readonly string[]
+}
+
+/** What changes of a group: at least one field. `domains` cannot be combined with the other two lists. */
+export interface GroupChange {
+  name?: string
+  /** All members from now on. */
+  domains?: readonly string[]
+  add_domains?: readonly string[]
+  remove_domains?: readonly string[]
+}
+
+export type AccountGroups = ReturnType<typeof openGroups>
+
+/**
+ * What a test sets up of an account's groups, by the rules of the service. None of it costs a quota, meets a fault or is
+ * in the journal. A `ControlError` with the code `refused` names the code with which the service refuses it.
+ */
+export function openGroups(scope: AccountScope) {
+  const askGroup = async (operation: string, request: Parameters<AccountScope['ask']>[1]): Promise<GroupReport> =>
+    (await scope.ask<{ group: GroupReport }>(operation, request)).group
+  return {
+    /** In the order of their creation. */
+    list: (): Promise<GroupReport[]> => scope.list('listGroups', 'groups', ({ id }: GroupReport) => id),
+    /** Creates a group by the rules of POST /domaingroups. */
+    create: (group: NewGroup): Promise<GroupReport> => askGroup('createGroup', { body: group }),
+    /** Changes the group with this id by the rules of PATCH /domaingroups. */
+    update: (group: string, change: GroupChange): Promise<GroupReport> =>
+      askGroup('updateGroup', { parameters: { group }, body: change }),
+    /** Deletes the group with this id. Its members stay monitored. */
+    delete: async (group: string): Promise<void> => void (await scope.ask('deleteGroup', { parameters: { group } })),
+  }
+}

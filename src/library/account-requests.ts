@@ -1,0 +1,110 @@
+import type { VerificationReport } from '../admin/reports.ts'
+import { show } from '../ground/show.ts'
+import type { RequestReport } from '../journal/description.ts'
+import type { Entry } from '../journal/entry.ts'
+import type { RequestMatch } from '../journal/match.ts'
+import type { AccountScope } from './account-scope.ts'
+import { copyArgument, readFields } from './arguments.ts'
+import { ControlError } from './control-error.ts'
+import { type RequestFilter, readRequests } from './lists.ts'
+import { WAITING } from './request-feed.ts'
+
+/** How long `waitFor` waits, in milliseconds of real time: by default, and at most. */
+export const PATIENCE = { usual: 1_000, longest: 600_000 }
+
+export type AccountRequests = ReturnType<typeof openRequests>
+
+/** The requests of the account's clients with their responses. */
+export function openRequests(scope: AccountScope) {
+  return {
+    /** From the oldest request in the journal to the newest. */
+    list: (filter: RequestFilter = {}): Promise<RequestReport[]> =>
+      readRequests(scope.client, 'listRequests', filter, { account: scope.id }),
+    /** Whether the expected number of requests match. Without a number, one or more are expected. */
+    verify: async (
+      match: RequestMatch,
+      times: { count?: number; at_least?: number; at_most?: number } = {},
+    ): Promise<VerificationReport> => scope.ask('verifyRequests', { body: { match, ...readFields(times) } }),
+    /**
+     * The first request that matches, as soon as it is answered; one that is already in the journal counts. Rejects with
+     * a `ControlError` of the code `timeout` when none has come after `timeout` milliseconds of real time, by default
+     * 1,000, and says what came instead.
+     */
+    waitFor: (match: RequestMatch, options: { timeout?: number } = {}): Promise<RequestReport> =>
+      waitFor(scope, match, options),
+    /** Removes them from the journal. */
+    clear: async (): Promise<void> => void (await scope.ask('clearRequests')),
+  }
+}
+
+async function waitFor(scope: AccountScope, match: RequestMatch, options: object): Promise<RequestReport> {
+  const timeout = readTimeout(options)
+  const wanted = copyArgument(match) as RequestMatch
+  const { client, feed } = scope
+  const arrived: Entry[] = []
+  let came = 0
+  /** Looks at a request as soon as it can be compared; until then, it waits. */
+  let look = (entry: Entry): void => {
+    if (arrived.length < WAITING.requests) arrived.push(entry)
+  }
+  const unsubscribe = feed.subscribe(scope.id, (entry) => {
+    came++
+    look(entry)
+  })
+  const leaving = new AbortController()
+  try {
+    // The control plane refuses conditions that no request can ever meet, and an account that is not there.
+    await scope.ask<VerificationReport>('verifyRequests', { body: { match: wanted } })
+    const matches = await client.matcher(wanted)
+    const found = await new Promise<Entry | undefined>((resolve) => {
+      look = (entry) => {
+        if (matches(entry)) resolve(entry)
+      }
+      // The stand-in may have been stopped already, and then nobody says so again.
+      if (client.stopping.aborted) resolve(undefined)
+      for (const entry of feed.recorded(scope.id)) look(entry)
+      for (const entry of arrived) look(entry)
+      const timer = setTimeout(resolve, timeout, undefined)
+      leaving.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+      client.stopping.addEventListener('abort', () => resolve(undefined), { signal: leaving.signal })
+    })
+    if (found !== undefined) return await feed.describe(found)
+    // A stop is why this call is refused, if it is.
+    const { near_misses } = await scope.ask<VerificationReport>('verifyRequests', { body: { match: wanted } })
+    throw new ControlError('timeout', sayWhatCame(wanted, timeout, came, near_misses), [])
+  } finally {
+    unsubscribe()
+    leaving.abort()
+  }
+}
+
+/** @throws ControlError for options that are none */
+function readTimeout(options: object): number {
+  const { timeout = PATIENCE.usual, ...others } = readFields(options) as { timeout?: unknown }
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw refusal(unknown, `\`${unknown}\` is no option of waitFor(); there is timeout.`)
+  if (typeof timeout === 'number' && timeout >= 0 && timeout <= PATIENCE.longest) return timeout
+  const range = `a number of milliseconds from 0 to ${PATIENCE.longest}`
+  throw refusal('timeout', `\`timeout\` must be ${range}, which ${show(timeout)} is not.`)
+}
+
+function sayWhatCame(
+  match: RequestMatch,
+  timeout: number,
+  came: number,
+  nearest: VerificationReport['near_misses'],
+): string {
+  const requests = came === 0 ? 'No request came' : came === 1 ? 'One request came' : `${came} requests came`
+  const lines = nearest.map(({ method, path, request_id, differences }) => {
+    const different = differences.map((each) => `${each.field} is ${show(each.received)}, not ${show(each.expected)}`)
+    return `  ${method} ${path} (${request_id}): ${different.join('; ')}.`
+  })
+  return [
+    `No request matched ${JSON.stringify(match)} within ${timeout} ms. ${requests} meanwhile.`,
+    ...(lines.length === 0 ? [] : ['The nearest in the journal:', ...lines]),
+  ].join('\n')
+}
+
+function refusal(field: string, message: string): ControlError {
+  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
+}

@@ -1,0 +1,279 @@
+import type { VerdictReport } from '../admin/reports.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
+import { isObject } from '../ground/json.ts'
+import { hashKey } from '../ground/secrets.ts'
+import { show } from '../ground/show.ts'
+import type { Entry } from '../journal/entry.ts'
+import type { ObservedViolation, Verdict } from '../journal/verdict.ts'
+import { readFields } from './arguments.ts'
+import { ControlError } from './control-error.ts'
+
+/** A request that violates the contract, with a request that would be accepted. */
+export type ViolationReport = VerdictReport['violations']['first'][number]
+
+/** How many kinds of violations an error describes. The others are counted. */
+export const DESCRIBED = 3
+/** How many accounts are remembered after the end of their watch, so that a late request is not charged to others. */
+export const FORMER = 1_000
+/** Passes of the event loop after which everything that has arrived at the server was looked at. */
+const PASSES = 10
+
+/** A client has violated the contract, whatever the account holds. `message` has a few lines. */
+export class ViolationError extends Error {
+  override name = 'ViolationError'
+  // Behind getters, because a test runner prints every field of an error below its message.
+  readonly #violations: readonly ViolationReport[]
+  readonly #count: number
+
+  constructor(message: string, violations: readonly ViolationReport[], count: number) {
+    super(message)
+    this.#violations = violations
+    this.#count = count
+    // No line of a program is the cause, so none is shown.
+    this.stack = `${this.name}: ${message}`
+  }
+
+  /** The first of each kind, of three kinds at most. */
+  get violations(): readonly ViolationReport[] {
+    return this.#violations
+  }
+
+  /** How many there were. */
+  get count(): number {
+    return this.#count
+  }
+}
+
+/** What a watch is for. */
+export interface WatchOptions {
+  /** Whose violations it sees. Without an account, it sees those that no other watch sees. */
+  account?: { readonly id: string; readonly apiKey: string | undefined } | undefined
+  /** What uses the account, such as the name of a test. */
+  name?: string | undefined
+  /**
+   * Whether it also sees the violations of nobody, as long as it is the only watch of an account: without a key, with the
+   * key of no account, or of an account without a watch. By default it does.
+   */
+  seesOthers?: boolean | undefined
+  /** Whether violations are permitted while it lasts. They are charged to nobody else. */
+  permits?: boolean | undefined
+}
+
+/** Sees the violations of a test. */
+export interface ViolationWatch {
+  /** Ends the watch. Rejects with a `ViolationError` if it has seen a violation that it does not permit. */
+  end(): Promise<void>
+}
+
+type Observed = ObservedViolation<ExplanationReport | undefined>
+
+/** Which watch sees which violation. */
+export class ViolationWatches {
+  readonly #verdict: Verdict<ExplanationReport | undefined>
+  readonly #ownerOf: (keyHash: string) => Promise<string | undefined>
+  readonly #open = new Set<Watch>()
+  /** The name of what has used an account before, by its id and by the hash of its key. The oldest are forgotten. */
+  readonly #former = new Map<string, string>()
+  #unsubscribe: (() => void) | undefined
+
+  /** `ownerOf` says whose key has this hash. */
+  constructor(
+    verdict: Verdict<ExplanationReport | undefined>,
+    ownerOf: (keyHash: string) => Promise<string | undefined>,
+  ) {
+    this.#verdict = verdict
+    this.#ownerOf = ownerOf
+  }
+
+  /** What is wrong with the options is told by `end`. */
+  open(options: unknown): ViolationWatch {
+    let watch: Watch
+    try {
+      watch = new Watch(readOptions(options))
+    } catch (error) {
+      return { end: () => Promise.reject(error) }
+    }
+    this.#open.add(watch)
+    this.#unsubscribe ??= this.#verdict.subscribe((violation) => this.#assign(violation))
+    let ended: Promise<void> | undefined
+    return { end: () => (ended ??= this.#end(watch)) }
+  }
+
+  async #end(watch: Watch): Promise<void> {
+    // A client that did not wait for its response may have sent more than the server has read.
+    for (let pass = 0; pass < PASSES; pass++) await new Promise((resolve) => setImmediate(resolve))
+    this.#open.delete(watch)
+    if (this.#open.size === 0) {
+      this.#unsubscribe?.()
+      this.#unsubscribe = undefined
+      this.#former.clear()
+    } else this.#remember(watch)
+    await watch.judge()
+  }
+
+  #remember({ account, name }: Watch): void {
+    for (const trace of account === undefined ? [] : [account.id, hashOf(account.apiKey)]) {
+      if (trace === undefined) continue
+      this.#former.delete(trace)
+      this.#former.set(trace, name ?? account?.id ?? '')
+    }
+    for (const [trace] of this.#former) {
+      if (this.#former.size <= 2 * FORMER) break
+      this.#former.delete(trace)
+    }
+  }
+
+  /** Charges a violation to a watch: at once, unless somebody has to be asked whose the key is. */
+  #assign(violation: Observed): void {
+    const { account: id, entry } = violation
+    const secret = id === undefined ? secretOf(entry) : undefined
+    const watches = [...this.#open]
+    const rest = watches.find(({ account }) => account === undefined)
+    const known = watches.find(({ account }) => {
+      return account !== undefined && (account.id === id || (secret !== undefined && account.apiKey === secret))
+    })
+    const former = this.#former.get(id ?? hashOf(secret) ?? '')
+    const [only, ...others] = watches.filter((watch) => watch !== rest)
+    const alone = others.length === 0 && only?.seesOthers === true ? only : rest
+    if (known !== undefined) known.charge(violation)
+    else if (former !== undefined) rest?.charge(violation, former)
+    else if (secret === undefined) alone?.charge(violation)
+    else {
+      // The key may have been created while its account was in use. Each watch waits for the answer.
+      const charged = this.#ownerOf(hashKey(secret)).then(
+        (owner) => (watches.find(({ account }) => account?.id === (owner ?? '')) ?? alone)?.charge(violation),
+        () => alone?.charge(violation),
+      )
+      for (const watch of watches) watch.waitFor(charged)
+    }
+  }
+}
+
+/** @throws ControlError for options that are none */
+function readOptions(options: unknown): WatchOptions {
+  const given = readFields(options)
+  for (const [name, value] of Object.entries(given)) {
+    const expected = Object.hasOwn(OPTIONS, name) ? OPTIONS[name as keyof WatchOptions] : undefined
+    if (expected === undefined) {
+      const names = Object.keys(OPTIONS).join(', ')
+      throw refusal(name, `\`${name}\` is no option of watchViolations(); there are ${names}.`)
+    }
+    if (value === undefined || expected.fits(value)) continue
+    throw refusal(name, `\`${name}\` must be ${expected.words}, which ${show(value)} is not.`)
+  }
+  return given
+}
+
+const isSwitch = { words: 'true or false', fits: (value: unknown) => typeof value === 'boolean' }
+const OPTIONS: Readonly<Record<keyof WatchOptions, { words: string; fits: (value: unknown) => boolean }>> = {
+  account: { words: 'an account', fits: isAccount },
+  name: { words: 'a text', fits: (value) => typeof value === 'string' },
+  seesOthers: isSwitch,
+  permits: isSwitch,
+}
+
+function isAccount(value: unknown): boolean {
+  try {
+    return isObject(value) && typeof value['id'] === 'string'
+  } catch {
+    // JavaScript can pass any object, also one with a field that throws.
+    return false
+  }
+}
+
+function refusal(field: string, message: string): ControlError {
+  return new ControlError('invalid_value', message, [{ code: 'invalid_value', field, message }])
+}
+
+/** Violations that are alike: how many, and the first of them. */
+interface Kind {
+  count: number
+  first: Promise<{ report: ViolationReport; former: string | undefined }>
+}
+
+class Watch {
+  readonly account: WatchOptions['account']
+  readonly name: string | undefined
+  readonly seesOthers: boolean
+  readonly #permits: boolean
+  #count = 0
+  readonly #kinds = new Map<string, Kind>()
+  readonly #pending = new Set<Promise<unknown>>()
+
+  constructor({ account, name, seesOthers = true, permits = false }: WatchOptions) {
+    this.account = account
+    this.name = name
+    this.seesOthers = seesOthers
+    this.#permits = permits
+  }
+
+  /** Takes note of a violation; `former` names what sent it when its own watch was over. */
+  charge(violation: Observed, former?: string): void {
+    if (this.#permits) return
+    this.#count++
+    const { entry } = violation
+    const { code, field } = entry.problems[0] ?? {}
+    const name = [entry.method, entry.path, code, field, former].join(' ')
+    const kind = this.#kinds.get(name)
+    if (kind !== undefined) kind.count++
+    // It is explained at once, because the account may be gone when somebody asks.
+    else if (this.#kinds.size < DESCRIBED) this.#kinds.set(name, { count: 1, first: describe(violation, former) })
+  }
+
+  /** The watch does not end before the promise is fulfilled. */
+  waitFor(promise: Promise<unknown>): void {
+    const settled: Promise<void> = promise.then(() => void this.#pending.delete(settled))
+    this.#pending.add(settled)
+  }
+
+  /** @throws ViolationError */
+  async judge(): Promise<void> {
+    await Promise.all(this.#pending)
+    const count = this.#count
+    if (count === 0) return
+    const kinds = [...this.#kinds.values()]
+    const firsts = await Promise.all(kinds.map(({ first }) => first))
+    const isOfNobody = this.account === undefined
+    const described = firsts.map(({ report, former }, index) =>
+      writeViolation(report, kinds[index]?.count ?? 1, isOfNobody ? (former ?? null) : undefined),
+    )
+    const more = kinds.reduce((left, kind) => left - kind.count, count)
+    const what = count === 1 ? '1 request violates' : `${count} requests violate`
+    const lines = [`${what} the contract.`, ...described, ...(more > 0 ? [`… and ${more} more.`] : [])]
+    const reports = firsts.map(({ report }) => report)
+    throw new ViolationError(lines.join('\n\n'), reports, count)
+  }
+}
+
+async function describe({ entry, explain }: Observed, former: string | undefined): Kind['first'] {
+  const explanation = await explain()
+  const { describeViolation } = await import('../admin/verdict.ts')
+  return { report: describeViolation(entry, explanation), former }
+}
+
+/**
+ * Violations of one kind in a few lines. `sender` is what sent the first too late, or null where nobody knows who has sent
+ * it.
+ */
+function writeViolation(report: ViolationReport, times: number, sender: string | null | undefined): string {
+  const { method, path, status, code, message, correction, operation, request_id } = report
+  const answer = [status, code].filter((each) => each !== null).join(' ')
+  const late = sender === null ? 'Nobody knows which test has sent it.' : `It came after the end of the test: ${sender}`
+  const place = operation === null ? 'the paths' : operation
+  return [
+    `${method} ${path}${answer === '' ? '' : ` → ${answer}`}${times === 1 ? '' : `, ${times} times`}: ${message}`,
+    ...(sender === undefined ? [] : [late]),
+    ...(correction === null ? [] : [`Correct: ${correction}`]),
+    `Read more: ${place} in dmarc-understudy/openapi.yaml, or understudy.explain('${request_id}') in the test.`,
+  ].join('\n')
+}
+
+function hashOf(secret: string | undefined): string | undefined {
+  return secret === undefined ? undefined : hashKey(secret)
+}
+
+/** What a request presents as its key. */
+function secretOf({ headers }: Entry): string | undefined {
+  const place = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization')
+  return place < 0 ? undefined : /^Bearer +(\S+)$/i.exec(headers[place + 1] ?? '')?.[1]
+}

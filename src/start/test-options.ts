@@ -1,0 +1,29 @@
+import { type Option, type Options, toggle } from './option.ts'
+import { OptionError } from './option-error.ts'
+import { LIBRARY_OPTIONS, refuseUnknownOptions } from './option-table.ts'
+import type { ServerOptions, TestOptions } from './options.ts'
+
+/** The options of the tests of vitest and node:test, beside those of the stand-in. `options.ts` is written from it. */
+export const TEST_OPTIONS = {
+  failOnViolation: {
+    kind: toggle,
+    help: 'Let a test fail that violates the contract: that sends a request which is refused whatever the account holds.',
+    default: false,
+  },
+} as const satisfies Options & {
+  readonly [Name in Exclude<keyof TestOptions, keyof ServerOptions>]-?: Option<NonNullable<TestOptions[Name]>>
+}
+
+/**
+ * The options of the stand-in, whose accounts are empty by default, apart from those of the tests.
+ * @throws OptionError for an option that does not exist, and for one of the tests that is refused.
+ */
+export function divideTestOptions(options: TestOptions): { server: ServerOptions; failOnViolation: boolean } {
+  refuseUnknownOptions(options, { ...LIBRARY_OPTIONS, ...TEST_OPTIONS })
+  const { failOnViolation = TEST_OPTIONS.failOnViolation.default, ...server } = options
+  const { kind } = TEST_OPTIONS.failOnViolation
+  if (!kind.fits(failOnViolation)) {
+    throw new OptionError('failOnViolation' as keyof ServerOptions, failOnViolation, kind.remedy)
+  }
+  return { server: { ...server, fixture: server.fixture ?? 'empty' }, failOnViolation }
+}

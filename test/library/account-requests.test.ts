@@ -1,0 +1,99 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { AccountWithKey, ServerOptions, Understudy } from '../../src/index.ts'
+import { send, start } from './stand-in.ts'
+
+let understudy: Understudy
+let account: AccountWithKey
+
+async function restart(options: ServerOptions = {}): Promise<void> {
+  understudy = await start(options)
+  account = await understudy.createAccount()
+}
+beforeEach(() => restart())
+
+const ask = (method: string, path: string, body?: unknown) => send(understudy, account, method, path, body)
+const add = (domain: string) => ask('POST', '/domains', { domains: [domain] })
+
+describe('waiting for a request', () => {
+  it('ends with the first one that matches, as lists have it', async () => {
+    const waiting = account.requests.waitFor({ operation: 'addDomains', body: { domains: ['two.example'] } })
+    await ask('GET', '/domains')
+    await add('one.example')
+    await add('two.example')
+    await add('two.example')
+    const request = await waiting
+    expect(request).toEqual((await account.requests.list())[2])
+    expect(request).toMatchObject({ operation: 'addDomains', status: 200, account: account.id })
+  })
+
+  it('ends at once where one is in the journal already, with the oldest', async () => {
+    await add('one.example')
+    await add('one.example')
+    expect(await account.requests.waitFor({ operation: 'addDomains' }, { timeout: 0 })).toMatchObject({ status: 200 })
+    expect(await account.requests.waitFor({ status: 400 }, { timeout: 0 })).toMatchObject({ code: 'invalid_domain' })
+  })
+
+  it('needs no journal for a request to come', async () => {
+    await restart({ journal: 0 })
+    const waiting = account.requests.waitFor({ operation: 'addDomains' })
+    await add('one.example')
+    expect(await waiting).toMatchObject({ operation: 'addDomains' })
+  })
+
+  it('takes no note of the requests of other accounts', async () => {
+    await send(understudy, await understudy.createAccount(), 'GET', '/domains')
+    await expect(account.requests.waitFor({ method: 'GET' }, { timeout: 1 })).rejects.toMatchObject({ code: 'timeout' })
+  })
+
+  it('gives up after the timeout and says in a few lines what came instead', async () => {
+    const waiting = account.requests.waitFor(
+      { operation: 'addDomains', body: { domains: ['b.example'] } },
+      { timeout: 300 },
+    )
+    const { headers } = await add('a.example')
+    const error = await waiting.catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ name: 'ControlError', code: 'timeout', problems: [] })
+    expect((error as Error).message.split('\n')).toEqual([
+      'No request matched {"operation":"addDomains","body":{"domains":["b.example"]}} within 300 ms. One request came meanwhile.',
+      'The nearest in the journal:',
+      `  POST /api/v1/domains (${headers['x-request-id']}): body is {"domains":["a.example"]}, not {"domains":["b.example"]}.`,
+    ])
+  })
+
+  it('gives up in one line where nothing came', async () => {
+    await expect(account.requests.waitFor({ operation: 'listDmarc' }, { timeout: 0 })).rejects.toThrow(
+      /^No request matched \{"operation":"listDmarc"\} within 0 ms\. No request came meanwhile\.$/,
+    )
+  })
+
+  it.each<[what: string, wait: () => Promise<unknown>, message: RegExp]>([
+    [
+      'an operation',
+      () => account.requests.waitFor({ operation: 'addDomain' as 'addDomains' }),
+      /Did you mean addDomains\?/,
+    ],
+    ['an option', () => account.requests.waitFor({}, { timeOut: 5 } as object), /`timeOut` is no option of waitFor/],
+    [
+      'a timeout',
+      () => account.requests.waitFor({}, { timeout: -1 }),
+      /milliseconds from 0 to 600000, which -1 is not/,
+    ],
+  ])('refuses %s that is wrong at once', async (_, wait, message) => {
+    await expect(wait()).rejects.toThrow(message)
+  })
+
+  it('ends with the account and with the stand-in', async () => {
+    // One begins to wait before the stop, the other is still about to.
+    const early = account.requests.waitFor({ operation: 'listDmarc' }, { timeout: 600_000 })
+    early.catch(() => {})
+    await add('a.example')
+    const late = account.requests.waitFor({ operation: 'listDmarc' }, { timeout: 600_000 })
+    late.catch(() => {})
+    await understudy.stop()
+    await expect(early).rejects.toMatchObject({ code: 'stopped' })
+    await expect(late).rejects.toMatchObject({ code: 'stopped' })
+    await restart()
+    await account.delete()
+    await expect(account.requests.waitFor({ operation: 'listDmarc' })).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
