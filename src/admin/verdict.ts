@@ -1,15 +1,18 @@
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Entry } from '../journal/entry.ts'
-import { hasPassed, type VerdictCounts } from '../journal/verdict.ts'
+import { hasPassed, type Reckoning, type VerdictCounts } from '../journal/verdict.ts'
 import { done, type Handler } from './handler.ts'
 import type { VerdictReport } from './reports.ts'
 
-export const getVerdict: Handler = async ({ verdict }) => {
+export const getVerdict: Handler = async ({ verdict }) => done(await reportVerdict(verdict))
+
+/** The verdict as JSON. */
+export async function reportVerdict(verdict: Reckoning<ExplanationReport | undefined>): Promise<VerdictReport> {
   // Read before the examples are awaited, so that all numbers are of the same moment.
   const counts = verdict.counts
   const { requests, judged, injected, violations, byCode, politeness } = counts
   const first = (await verdict.examples()).flatMap((explanation) => explanation ?? []).map(describeExample)
-  const report: VerdictReport = {
+  return {
     passed: hasPassed(counts),
     message: summarise(counts, first[0]),
     requests,
@@ -18,7 +21,6 @@ export const getVerdict: Handler = async ({ verdict }) => {
     violations: { count: violations, by_code: { ...byCode }, first },
     politeness: [...politeness],
   }
-  return done(report)
 }
 
 export const clearVerdict: Handler = ({ verdict }) => {

@@ -15,6 +15,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'Answer as the service would, until the program is told to stop.',
     load: async () => (await import('./serve.ts')).serve,
   },
+  run: {
+    usage: 'run [options] -- COMMAND',
+    summary:
+      'Run a command, such as the tests of a client, against a server of its own, and say whether the client kept the contract.',
+    load: async () => (await import('./run.ts')).run,
+  },
   fixture: {
     usage: 'fixture [options]',
     summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',

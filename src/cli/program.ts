@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { shorten } from '../ground/show.ts'
+import type { CommandError } from '../trials/command.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
 import { describeOptions, refuseUnknownVariables, suggest } from './options.ts'
@@ -68,7 +69,8 @@ dmarc-understudy COMMAND --help lists the options of a command.`
 
 function explain(error: unknown): { message: string; exitCode: number } {
   const { name, message, stack } = error as Error
-  const exitCode = EXIT_CODES[name]
+  // What a shell says of a command that it cannot start depends on why.
+  const exitCode = name === 'CommandError' ? (error as CommandError).exitCode : EXIT_CODES[name]
   // A value that a person gave may contain line breaks; the message is one line all the same.
   if (exitCode !== undefined) return { message: message.replaceAll(/\s*\n\s*/g, ' '), exitCode }
   return { message: stack ?? String(error), exitCode: 3 }

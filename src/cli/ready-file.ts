@@ -1,15 +1,21 @@
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { isObject } from '../ground/json.ts'
+import type { Understudy } from '../start/server.ts'
 import { UsageError } from './errors.ts'
 
 /** What a ready file says of a server that answers. */
-export interface ReadyFacts {
+interface ReadyFacts {
   base_url: string
   admin_url: string | null
   api_key: string | null
   pid: number
   /** New at each start; `/__admin/health` has the same. */
   instance: string
+}
+
+/** What the file says of this server. */
+export function readyFactsOf({ baseUrl, adminUrl, apiKey, instance }: Understudy): ReadyFacts {
+  return { base_url: baseUrl, admin_url: adminUrl ?? null, api_key: apiKey ?? null, pid: process.pid, instance }
 }
 
 /** Tells other programs that a server is ready, and where. The file exists only while the server runs. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { LineOf } from '../contract/lines.ts'
 import { shorten } from '../ground/show.ts'
 import type { Redact } from '../reports/bounds.ts'
 import { FORMAT_NAMES } from '../reports/formats.ts'
@@ -57,14 +58,8 @@ export async function deliverReport(
   terminal: Terminal,
   redact?: Redact,
 ): Promise<number> {
-  // Loaded at the end of the work, so that it does not wait for them.
-  const [{ boundReport }, { summarise }, { writeReports }, { readLines }] = await Promise.all([
-    import('../reports/bounds.ts'),
-    import('../reports/summary.ts'),
-    import('../reports/targets.ts'),
-    import('../contract/lines.ts'),
-  ])
-  const surroundings = { version: await readVersion(), lineOf: await readLines() }
+  const [{ boundReport }, { summarise }, { writeReports }] = await loadReporting()
+  const surroundings = { version: await readVersion(), lineOf: await readLinesFor(report) }
   const bounded = boundReport(report, redact)
   const summary = summarise(bounded, surroundings.lineOf, terminal.screen)
   if (terminal.environment['GITHUB_ACTIONS'] === 'true') await deliverToGitHub(bounded, summary, surroundings, terminal)
@@ -72,6 +67,18 @@ export async function deliverReport(
   const failures = await writeReports(bounded, targets, surroundings)
   for (const failure of failures) terminal.printError(`dmarc-understudy: ${spell(failure)}`)
   return failures.length === 0 ? report.exitCode : NOT_WRITTEN
+}
+
+/** What a delivery needs. Who has time before it loads that then; the work itself never waits for it. */
+export function loadReporting() {
+  return Promise.all([import('../reports/bounds.ts'), import('../reports/summary.ts'), import('../reports/targets.ts')])
+}
+
+/** To find the lines takes longer than all the rest, so it is not done where no finding has one. */
+async function readLinesFor({ findings }: Report): Promise<LineOf> {
+  if (findings.every(({ pointer }) => pointer === undefined)) return () => 1
+  const { readLines } = await import('../contract/lines.ts')
+  return readLines()
 }
 
 /** The runner takes what it knows out of the log. What cannot be written there is only a comfort, so nothing fails. */

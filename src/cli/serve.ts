@@ -4,11 +4,8 @@ import { COMMAND_LINE_OPTIONS, opensSandboxes } from '../start/option-table.ts'
 import type { Understudy } from '../start/server.ts'
 import type { Command } from './command.ts'
 import { readOptions, refuseOperands } from './options.ts'
-import { ReadyFile } from './ready-file.ts'
-import { startForCommand } from './start.ts'
-
-/** Options that say what a new account is like. */
-const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
+import { ReadyFile, readyFactsOf } from './ready-file.ts'
+import { describeStart, startForCommand } from './start.ts'
 
 /** What is lost when the program is ended while it saves. */
 const UNSAVED =
@@ -19,7 +16,7 @@ export const serve: Command = {
 
   async run(args, terminal) {
     const reading = readOptions(COMMAND_LINE_OPTIONS, args, terminal.environment)
-    const { values, given, sources } = reading
+    const { values, sources } = reading
     refuseOperands('serve', reading.positionals)
     const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
     // Before the start, which takes a while in which the parent may end.
@@ -28,21 +25,9 @@ export const serve: Command = {
     const service = await startForCommand(reading, log)
     // Before anybody reads that it is ready, and may stop the program at once.
     const stopped = Promise.race([terminal.untilStopped(), ...orphaned])
-    for (const name of NEW_ACCOUNT_OPTIONS) {
-      if (!service.kept || !given.has(name)) continue
-      terminal.printError(
-        `${sources[name]}: applies to new accounts only; the account in ${values.data} stays as it is`,
-      )
-    }
-    for (const reason of service.skipped) terminal.printError(`${sources.skipDamaged}: leaves out ${reason}`)
+    for (const line of describeStart(service, reading)) terminal.printError(line)
     try {
-      readyFile?.write({
-        base_url: service.baseUrl,
-        admin_url: service.adminUrl ?? null,
-        api_key: service.apiKey ?? null,
-        pid: process.pid,
-        instance: service.instance,
-      })
+      readyFile?.write(readyFactsOf(service))
     } catch (error) {
       // A server that keeps running would keep the program from ending with the error.
       await service.stop()

@@ -14,8 +14,39 @@ export async function startForCommand(
   { values, sources }: Pick<Reading<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'>,
   log: Log,
 ): Promise<Understudy> {
+  return withNamedOptions(sources, () => startUnderstudy({ ...pickServerOptions(values), log }))
+}
+
+/** Options that say what a new account is like. */
+const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
+
+/** What a person must hear of a server that has started: what of the options did not apply. */
+export function describeStart(
+  { kept, skipped }: Understudy,
+  {
+    values,
+    given,
+    sources,
+  }: Pick<Reading<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'> & {
+    given: ReadonlySet<string>
+  },
+): string[] {
+  const unused = kept ? NEW_ACCOUNT_OPTIONS.filter((name) => given.has(name)) : []
+  return [
+    ...unused.map(
+      (name) => `${sources[name]}: applies to new accounts only; the account in ${values.data} stays as it is`,
+    ),
+    ...skipped.map((reason) => `${sources.skipDamaged}: leaves out ${reason}`),
+  ]
+}
+
+/** What `start` resolves to. An error about an option of a server names the option as it was given. */
+export async function withNamedOptions<Started>(
+  sources: Readonly<Record<string, string>>,
+  start: () => Promise<Started>,
+): Promise<Started> {
   try {
-    return await startUnderstudy({ ...pickServerOptions(values), log })
+    return await start()
   } catch (error) {
     throw nameOption(error, sources) ?? error
   }

@@ -3,6 +3,9 @@ import type { Screen } from '../reports/summary.ts'
 import { type LogFormat, type LogLevel, openLog } from './log.ts'
 import { untilParentEnded } from './parent.ts'
 
+/** The signals by which a person, a terminal or a system tells a program to stop. */
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
+
 /** What a command uses of the process that runs it; a test gives it a terminal of its own in the place of the process. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
@@ -12,12 +15,19 @@ export interface Terminal {
   print(line: string): void
   /** Writes a line to standard error. */
   printError(line: string): void
+  /** Writes a text to standard error as it is. */
+  writeError(text: string): void
   /** What standard error is shown on, as it is now: a person may change the size of a window. */
   readonly screen: Screen
   /** Opens a log on standard error. `close` resolves once it is written, or nobody reads it. */
   openLog(level: LogLevel, format?: LogFormat): Promise<{ log: Log; close(): Promise<void> }>
   /** Resolves when the program is told to stop. */
   untilStopped(): Promise<void>
+  /**
+   * From now on, a signal to stop is passed to the listener and does nothing else, until the function is called that is
+   * returned.
+   */
+  onSignal(listener: (signal: StopSignal) => void): () => void
   /** From now on, the next signal to stop ends the program at once, after it has said this on standard error. */
   endAtNextSignal(say: string): void
   /** Resolves when the program that started this one has ended. */
@@ -37,11 +47,13 @@ export function openProcessTerminal(): Terminal {
     write: (text) => void process.stdout.write(text),
     print: (line) => console.log(line),
     printError: (line) => console.error(line),
+    writeError,
     get screen() {
       return openScreen(process.stderr)
     },
     openLog,
     untilStopped: untilSignal,
+    onSignal: listenToSignals,
     endAtNextSignal,
     untilParentEnded,
   }
@@ -56,6 +68,29 @@ export function openScreen(stream: NodeJS.WriteStream): Screen {
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
+
+/** Any number may listen; the process has one listener for all, because it takes many for a leak. */
+const listeners = new Set<(signal: StopSignal) => void>()
+
+function listenToSignals(listener: (signal: StopSignal) => void): () => void {
+  if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, tellListeners)
+  listeners.add(listener)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.off(signal, tellListeners)
+  }
+}
+
+function tellListeners(signal: NodeJS.Signals): void {
+  for (const listener of [...listeners]) listener(signal as StopSignal)
+}
+
+/** When the terminal was closed, nobody reads it any more, and the program goes on all the same. */
+function writeError(text: string): void {
+  process.stderr.write(text, () => {})
+  if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => {})
+}
 
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once, as it would without us. */
 function untilSignal(): Promise<void> {

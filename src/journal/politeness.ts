@@ -50,6 +50,11 @@ interface SentRequest {
   ended: number
 }
 
+interface Noted {
+  count: number
+  requestIds: string[]
+}
+
 /** How many request ids of each kind are kept. */
 const SHOWN = 10
 /** Bodies of more bytes are not compared, because they would have to be kept. */
@@ -61,7 +66,9 @@ const PATIENCE = 1_000
 export class Politeness {
   readonly #refresh: string
   readonly #habits = new WeakMap<ApiKey, Habits>()
-  readonly #noted = new Map<Kind, { count: number; requestIds: string[] }>()
+  readonly #noted = new Map<Kind, Noted>()
+  /** What was noted before it was cleared. */
+  readonly #cleared = new Map<Kind, Noted>()
 
   /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
   constructor(refresh: string) {
@@ -92,19 +99,23 @@ export class Politeness {
   }
 
   report(): Impoliteness[] {
-    return [...this.#noted].map(([kind, { count, requestIds }]) => ({
-      kind,
-      message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),
-      request_ids: requestIds,
-    }))
+    return describe(this.#noted)
   }
 
   /** How often each kind was noted. */
   get counts(): Readonly<Record<string, number>> {
-    return Object.fromEntries([...this.#noted].map(([kind, { count }]) => [kind, count]))
+    return countsOf(this.#noted)
+  }
+
+  /** Both as if it had never been cleared. */
+  get whole(): { report: Impoliteness[]; counts: Readonly<Record<string, number>> } {
+    const whole = new Map(this.#cleared)
+    addTo(whole, this.#noted)
+    return { report: describe(whole), counts: countsOf(whole) }
   }
 
   clear(): void {
+    addTo(this.#cleared, this.#noted)
     this.#noted.clear()
   }
 
@@ -134,6 +145,25 @@ export class Politeness {
     if (noted.requestIds.length < SHOWN) noted.requestIds.push(requestId)
     this.#noted.set(kind, noted)
   }
+}
+
+function addTo(noted: Map<Kind, Noted>, more: ReadonlyMap<Kind, Noted>): void {
+  for (const [kind, { count, requestIds }] of more) {
+    const { count: before, requestIds: first } = noted.get(kind) ?? { count: 0, requestIds: [] }
+    noted.set(kind, { count: before + count, requestIds: [...first, ...requestIds].slice(0, SHOWN) })
+  }
+}
+
+function countsOf(noted: ReadonlyMap<Kind, Noted>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...noted].map(([kind, { count }]) => [kind, count]))
+}
+
+function describe(noted: ReadonlyMap<Kind, Noted>): Impoliteness[] {
+  return [...noted].map(([kind, { count, requestIds }]) => ({
+    kind,
+    message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),
+    request_ids: [...requestIds],
+  }))
 }
 
 /** The request without the memory of a long body; `undefined` if it cannot be compared without that. */

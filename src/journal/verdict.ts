@@ -35,19 +35,41 @@ export interface ObservedViolation<Explanation> {
 /** How many violations are kept whole. */
 export const EXAMPLES = 10
 
+/** What was counted from some moment on. */
+class Tally<Explanation> {
+  requests = 0
+  judged = 0
+  injected = 0
+  violations = 0
+  readonly byCode = new Map<string, number>()
+  readonly examples: Promise<Explanation>[] = []
+
+  add(other: Tally<Explanation>): void {
+    this.requests += other.requests
+    this.judged += other.judged
+    this.injected += other.injected
+    this.violations += other.violations
+    for (const [code, count] of other.byCode) this.byCode.set(code, (this.byCode.get(code) ?? 0) + count)
+    this.examples.push(...other.examples.slice(0, EXAMPLES - this.examples.length))
+  }
+}
+
+/** The counts, and the first violations, explained. */
+export interface Reckoning<Explanation> {
+  counts: VerdictCounts
+  examples(): Promise<Explanation[]>
+}
+
 /**
  * Whether the clients of this process have kept the contract since it started. The verdict does not depend on the
  * journal: it survives the reset and the deletion of accounts, and a journal that is cleared, full or switched off.
  */
-export class Verdict<Explanation> {
+export class Verdict<Explanation> implements Reckoning<Explanation> {
   readonly #explain: (entry: Entry, account: AccountState | undefined) => Promise<Explanation>
   readonly #politeness: Politeness
-  #requests = 0
-  #judged = 0
-  #injected = 0
-  #violations = 0
-  #byCode = new Map<string, number>()
-  #examples: Promise<Explanation>[] = []
+  #tally = new Tally<Explanation>()
+  /** What was counted before somebody cleared it. */
+  readonly #cleared = new Tally<Explanation>()
   readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
   /**
@@ -64,28 +86,32 @@ export class Verdict<Explanation> {
 
   note(entry: Entry, exchange: Judged): void {
     const { judged, principal } = exchange
-    this.#requests++
-    if (judged) this.#judged++
-    if (entry.injected) this.#injected++
+    this.#tally.requests++
+    if (judged) this.#tally.judged++
+    if (entry.injected) this.#tally.injected++
     if (entry.violatesContract) this.#addViolation(entry, principal?.account)
     if (principal !== undefined) this.#politeness.note(entry, principal.key, exchange)
   }
 
   get counts(): VerdictCounts {
-    return {
-      requests: this.#requests,
-      judged: this.#judged,
-      injected: this.#injected,
-      violations: this.#violations,
-      byCode: Object.fromEntries(this.#byCode),
-      politeness: this.#politeness.report(),
-      impolite: this.#politeness.counts,
-    }
+    return countsOf(this.#tally, this.#politeness.report(), this.#politeness.counts)
   }
 
   /** The first violations, explained. */
   examples(): Promise<Explanation[]> {
-    return Promise.all(this.#examples)
+    return Promise.all(this.#tally.examples)
+  }
+
+  /** All since the start, as if nobody had cleared it. */
+  get whole(): Reckoning<Explanation> {
+    const whole = new Tally<Explanation>()
+    whole.add(this.#cleared)
+    whole.add(this.#tally)
+    const { report, counts } = this.#politeness.whole
+    return {
+      counts: countsOf(whole, report, counts),
+      examples: () => Promise.all(whole.examples),
+    }
   }
 
   /** Calls `listener` with every violation until the function that it returns is called. */
@@ -95,26 +121,31 @@ export class Verdict<Explanation> {
   }
 
   clear(): void {
-    this.#requests = 0
-    this.#judged = 0
-    this.#injected = 0
-    this.#violations = 0
-    this.#byCode = new Map()
-    this.#examples = []
+    this.#cleared.add(this.#tally)
+    this.#tally = new Tally()
     this.#politeness.clear()
   }
 
   #addViolation(entry: Entry, account: AccountState | undefined): void {
-    this.#violations++
+    const { byCode, examples } = this.#tally
+    this.#tally.violations++
     // If a fault changed the response, the service's own code is what the client violated.
     const code = (entry.decided ?? entry).code ?? entry.problems[0]?.code ?? ''
-    this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
+    byCode.set(code, (byCode.get(code) ?? 0) + 1)
     let explanation: Promise<Explanation> | undefined
     const explain = () => (explanation ??= this.#explain(entry, account))
-    if (this.#examples.length < EXAMPLES) this.#examples.push(explain())
+    if (examples.length < EXAMPLES) examples.push(explain())
     const owner = account?.id ?? entry.account
     for (const listener of this.#listeners) listener({ entry, account: owner, explain })
   }
+}
+
+function countsOf(
+  { requests, judged, injected, violations, byCode }: Tally<unknown>,
+  politeness: readonly Impoliteness[],
+  impolite: Readonly<Record<string, number>>,
+): VerdictCounts {
+  return { requests, judged, injected, violations, byCode: Object.fromEntries(byCode), politeness, impolite }
 }
 
 /** Whether the clients kept the contract. Without a request that was held to it, nobody knows. */

@@ -107,6 +107,18 @@ export function oneOf<const Choice extends string>(choices: readonly Choice[]): 
   }
 }
 
+/** One or several of the choices; a person separates them by commas. */
+export function someOf<const Choice extends string>(choices: readonly Choice[]): Kind<readonly Choice[]> {
+  return {
+    type: `readonly (${choices.map((choice) => `'${choice}'`).join(' | ')})[]`,
+    remedy: `must be one or several of ${choices.join(', ')}, separated by commas`,
+    placeholder: choices.join(','),
+    fits: (value): value is readonly Choice[] =>
+      Array.isArray(value) && value.length > 0 && value.every((each) => choices.some((choice) => choice === each)),
+    read: (written) => written.split(','),
+  }
+}
+
 /** On the command line it takes no value; in the environment it is `true`, `1`, `false`, `0` or empty. */
 export const toggle: Kind<boolean> = {
   type: 'boolean',
@@ -189,6 +201,13 @@ export const duration: Kind<string> = {
   placeholder: 'DURATION',
   fits: (value): value is string => typeof value === 'string' && DURATION.test(value),
   read: asWritten,
+}
+
+/** A duration that takes time. */
+export const timeLimit: Kind<string> = {
+  ...duration,
+  remedy: 'must be a duration such as 90s, 30m, 1h or 2d, and longer than 0',
+  fits: (value): value is string => duration.fits(value) && readDuration(value) > 0,
 }
 
 /** A duration that fits, in milliseconds. */

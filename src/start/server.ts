@@ -15,6 +15,7 @@ import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
+import type { FaultRule } from '../domain/faults.ts'
 import { addKey } from '../domain/keys.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { deriveKey, hasDerivedKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
@@ -24,7 +25,7 @@ import { createMalformedReply } from '../http/engine/malformed.ts'
 import { createHostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
-import { Journal } from '../journal/journal.ts'
+import { Journal, type JournalLimits } from '../journal/journal.ts'
 import { nameInLog } from '../journal/key-shapes.ts'
 import { redactDeeply, redactLog } from '../journal/redacted-log.ts'
 import { Secrets } from '../journal/secrets.ts'
@@ -67,6 +68,27 @@ export interface Understudy extends Library, AsyncDisposable {
   stop(): Promise<void>
 }
 
+/** What a program that runs a server for a purpose of its own may ask for beside the options. */
+export interface Inside {
+  /** In place of the contract that the option `overlays` makes. */
+  contract?: Contract | undefined
+  /** Fault rules of every new account, which come before those of the option `faults`. They must have been checked. */
+  faults?: readonly FaultRule[] | undefined
+  /** Limits of the journal, in place of the usual ones. */
+  journal?: Partial<JournalLimits> | undefined
+  /** Is called with parts of the server before it listens. */
+  open?(parts: ServerParts): void
+}
+
+/** Parts of a server that neither its clients nor the users of the library see. */
+export interface ServerParts {
+  contract: ServiceContract
+  store: Store
+  journal: Journal
+  worlds: Worlds
+  verdict: Verdict<ExplanationReport | undefined>
+}
+
 /** A stand-in whose key is known: nothing was kept from before, or the key was given. */
 export type UnderstudyWithKey = Understudy & { readonly apiKey: string; readonly account: AccountWithKey }
 
@@ -87,11 +109,12 @@ export function startUnderstudy(options: ServerOptions = {}): Promise<Understudy
 export async function startServer(
   given: ServerOptions,
   behaviours: Readonly<Record<string, OperationBehaviour>>,
+  inside: Inside = {},
 ): Promise<Understudy> {
   const options = completeOptions(given)
   const { signal, log } = options
   signal?.throwIfAborted()
-  const understudy = await composeServer(given, options, behaviours)
+  const understudy = await composeServer(given, options, behaviours, inside)
   return signal === undefined ? understudy : stopWith(signal, understudy, log)
 }
 
@@ -117,6 +140,7 @@ async function composeServer(
   given: ServerOptions,
   options: CompleteOptions,
   behaviours: Readonly<Record<string, OperationBehaviour>>,
+  inside: Inside,
 ): Promise<Understudy> {
   const { host, clock, admin, adminToken, plan, simulator } = options
   const secrets = new Secrets(adminToken === undefined ? [] : [adminToken])
@@ -125,8 +149,8 @@ async function composeServer(
     const remedy = 'others can reach this address, so give'
     throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
   }
-  const overlays = await Promise.all(options.overlays.map(readOverlay))
-  const contract = bindBehaviours(await loadContract({ overlays }), { behaviours, simulator })
+  const loaded = inside.contract ?? (await loadWithOverlays(options.overlays))
+  const contract = bindBehaviours(loaded, { behaviours, simulator })
   checkPlan(plan, contract.settings)
   const fixture = await loadFixture(options.fixture)
   const faultSets = await readFaultSets(options.faults, contract)
@@ -139,9 +163,10 @@ async function composeServer(
   setMaxListeners(0, stopping.signal)
   try {
     const { now, frozen } = options
-    const faults = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
+    const ofSets = faultSets.flatMap(({ name, rules }) => rules.map((rule) => ({ set: name, rule })))
+    const faults = [...(inside.faults ?? []).map((rule) => ({ rule })), ...ofSets]
     const full = 'The journal is full: from now on, it forgets old requests of the accounts that have most.'
-    const limits = { entries: options.journal, total: memory.journal }
+    const limits = { entries: options.journal, total: memory.journal, ...inside.journal }
     const journal = new Journal(limits, () => log.warn({}, full), secrets)
     const worlds = new Worlds({
       contract,
@@ -179,6 +204,7 @@ async function composeServer(
       faultSets,
       urls: () => urls,
     })
+    inside.open?.({ contract, store, journal, worlds, verdict })
     const namesUs = createHostCheck(host, allowedOrigins(options, contract))
     const service = createPipeline({
       contract,
@@ -309,6 +335,10 @@ function isAdminTarget(url: string): boolean {
   return (
     url.startsWith(ADMIN_PATH) && (url.length === ADMIN_PATH.length || '/?'.includes(url.charAt(ADMIN_PATH.length)))
   )
+}
+
+async function loadWithOverlays(paths: readonly string[]): Promise<Contract> {
+  return loadContract({ overlays: await Promise.all(paths.map(readOverlay)) })
 }
 
 async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {

@@ -48,6 +48,8 @@ function samplesOf(option: Option<unknown>): string[] {
     'http://one.example',
     'one',
     'other',
+    'API_URL={baseUrl}',
+    'json=report.json',
     ...choices,
   ]
   return samples.filter((sample) => {

@@ -10,6 +10,8 @@ interface DocumentedCommand {
   text: string
   /** The error code after `# refused: `. */
   refused?: string
+  /** The exit code after `# exits with `, if it is not 0. */
+  exits?: number
   /** The content of the fenced block after that of the command: what the document says it prints. */
   prints?: string
 }
@@ -59,5 +61,6 @@ function commandsOf(blocks: readonly Block[]): DocumentedCommand[] {
 function readCommand(line: string): DocumentedCommand {
   const [, text = line, comment = ''] = /^(.*?)(?:\s+# (.*))?$/.exec(line) ?? []
   const refused = /^refused: (\w+)$/.exec(comment)?.[1]
-  return { text, ...(refused !== undefined && { refused }) }
+  const exits = /^exits with (\d+)$/.exec(comment)?.[1]
+  return { text, ...(refused !== undefined && { refused }), ...(exits !== undefined && { exits: Number(exits) }) }
 }

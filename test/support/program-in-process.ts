@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
 import { runProgram } from '../../src/cli/program.ts'
+import type { StopSignal, Terminal } from '../../src/cli/terminal.ts'
 import { SILENT } from '../../src/http/log.ts'
 import { endOf, environmentWith, Output, type Result, type RunningProgram, type RunOptions } from './running-program.ts'
 
@@ -19,14 +20,25 @@ export function startInProcess(
   const stopped = new Promise<void>((resolve) => {
     stop = resolve
   })
-  const terminal = {
+  const listeners = new Set<(signal: StopSignal) => void>()
+  function listenTo(listener: (signal: StopSignal) => void): () => void {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }
+  function tellToStop(signal: NodeJS.Signals = 'SIGTERM'): void {
+    stop()
+    for (const listener of listeners) listener(signal as StopSignal)
+  }
+  const terminal: Terminal = {
     environment: environmentWith(environment),
     write: (text: string) => output.add('stdout', text),
     print: (line: string) => output.add('stdout', `${line}\n`),
     printError: (line: string) => output.add('stderr', `${line}\n`),
+    writeError: (text: string) => output.add('stderr', text),
     screen: { size: undefined, colours: false },
     openLog: async () => ({ log: SILENT, close: async () => {} }),
     untilStopped: () => stopped,
+    onSignal: listenTo,
     endAtNextSignal: () => {},
     untilParentEnded: () => new Promise<void>(() => {}),
   }
@@ -50,7 +62,7 @@ export function startInProcess(
     return { code, stdout: output.stdout, stderr: output.stderr }
   }
 
-  return { stdout: () => output.stdout, stderr: () => output.stderr, prints, stop: () => stop(), ended: run() }
+  return { stdout: () => output.stdout, stderr: () => output.stderr, prints, stop: tellToStop, ended: run() }
 }
 
 export function runInProcess(args: readonly string[], options?: RunOptions): Promise<Result> {

@@ -1,0 +1,73 @@
+import { isObject } from '../ground/json.ts'
+import { shorten } from '../ground/show.ts'
+import { type Kind, type Options, timeLimit, type Values, wholeNumber } from '../start/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import { PLACEHOLDERS, type Variable } from '../trials/environment.ts'
+import { UsageError } from './errors.ts'
+
+const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
+
+const variables: Kind<readonly Variable[]> = {
+  type: 'readonly Variable[]',
+  remedy: `must be NAME=TEMPLATE, where the template may have ${PLACEHOLDERS.map((name) => `{${name}}`).join(', ')}`,
+  placeholder: 'NAME=TEMPLATE',
+  repeatable: true,
+  fits: (value): value is readonly Variable[] => Array.isArray(value) && value.every(isVariable),
+  read(written) {
+    const [, name, template] = VARIABLE.exec(written) ?? []
+    return { name, template }
+  },
+}
+
+function isVariable(value: unknown): boolean {
+  if (!isObject(value) || typeof value['template'] !== 'string') return false
+  const named = [...value['template'].matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+  return named.every((name) => PLACEHOLDERS.some((known) => known === name))
+}
+
+/** The options of every command that runs a command of the user's: those of a server, and how the command is run. */
+export const TRIAL_OPTIONS = {
+  ...COMMAND_LINE_OPTIONS,
+  port: { ...COMMAND_LINE_OPTIONS.port, help: 'Port of the service; 0 takes any free port.', commandLineDefault: 0 },
+  logLevel: { ...COMMAND_LINE_OPTIONS.logLevel, default: 'silent' },
+  setEnv: {
+    kind: variables,
+    help: 'Variable of the environment of the command, beside UNDERSTUDY_BASE_URL, UNDERSTUDY_API_KEY and UNDERSTUDY_ADMIN_URL.',
+    default: [],
+  },
+  timeout: { kind: timeLimit, help: 'How long the command may run.', defaultText: 'as long as it likes' },
+} as const satisfies Options
+
+/** The options of a command that runs many trials. */
+export const PARALLEL_OPTIONS = {
+  jobs: {
+    kind: wholeNumber(1, 1_000),
+    help: 'How many trials run at the same time. Test commands often share files and ports, so it is one at a time.',
+    default: 1,
+  },
+} as const satisfies Options
+
+export type TrialValues = Values<typeof TRIAL_OPTIONS>
+
+/**
+ * Divides the arguments of `name [options] -- COMMAND` into both parts. @throws UsageError where there is no command
+ */
+export function splitCommand(
+  name: string,
+  args: readonly string[],
+): { options: readonly string[]; command: readonly string[] } {
+  const end = args.indexOf('--')
+  const command = end < 0 ? [] : args.slice(end + 1)
+  if (command[0] === undefined || command[0] === '') {
+    throw new UsageError(`${name}: needs a command after --, such as dmarc-understudy ${name} -- npm test`)
+  }
+  return { options: args.slice(0, end), command }
+}
+
+/** @throws UsageError for an argument that stands before the `--`. */
+export function refuseEarlyOperands(name: string, [first]: readonly string[]): void {
+  if (first === undefined) return
+  throw new UsageError(
+    `${name}: ${shorten(first)} is no option; the command comes after --: ${name} [options] -- COMMAND`,
+  )
+}

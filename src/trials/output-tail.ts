@@ -1,0 +1,29 @@
+/** The end of what a command has written. It takes the same memory however much that is. */
+export class OutputTail {
+  readonly #bytes: Buffer
+  #written = 0
+
+  /** `size` in bytes. */
+  constructor(size: number) {
+    this.#bytes = Buffer.alloc(size)
+  }
+
+  add(all: Buffer): void {
+    const size = this.#bytes.length
+    const kept = all.subarray(Math.max(0, all.length - size))
+    const place = (this.#written + all.length - kept.length) % size
+    const copied = kept.copy(this.#bytes, place)
+    kept.copy(this.#bytes, 0, copied)
+    this.#written += all.length
+  }
+
+  toString(): string {
+    const size = this.#bytes.length
+    if (this.#written <= size) return this.#bytes.toString('utf8', 0, this.#written)
+    const place = this.#written % size
+    const all = Buffer.concat([this.#bytes.subarray(place), this.#bytes.subarray(0, place)])
+    // What is left of a character at the beginning is no character.
+    const first = all.findIndex((byte) => (byte & 0xc0) !== 0x80)
+    return all.toString('utf8', Math.max(0, first))
+  }
+}

@@ -1,0 +1,236 @@
+import type { VerdictReport } from '../admin/reports.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { CoverageReport } from '../coverage/report.ts'
+import { pointTo } from '../ground/json.ts'
+import type { Block, Check, Fact, Finding, Level, Report, Rule } from '../reports/report.ts'
+import { exitCodeOf } from './command.ts'
+import type { TrialResult } from './trial.ts'
+
+/** What may make a run fail although the command succeeds. */
+export const FAILURES = ['violation', 'idle', 'impolite'] as const
+type Failure = (typeof FAILURES)[number]
+
+interface Run {
+  command: readonly string[]
+  /** RFC 3339. */
+  startedAt: string
+  result: TrialResult
+  failOn: readonly Failure[]
+  /** Per cent of the responses. */
+  minCoverage: number | undefined
+}
+
+/** What a person and other programs are told of a run. */
+export function describeRun(run: Run): Report {
+  const { command, startedAt, result } = run
+  const { end, verdict, coverage } = result
+  const own = exitCodeOf(end)
+  const violations = describeViolations(run)
+  const others = [...describeEnd(run), ...describeIdleness(run), ...describeCoverage(run)]
+  const impoliteness = describeImpoliteness(run)
+  const findings = [...others, ...violations, ...impoliteness]
+  const failed = findings.some(({ level }) => level === 'error')
+  const exitCode = own === 0 && failed ? 1 : own
+  return {
+    tool: 'run',
+    title: command.join(' '),
+    summary: [describeExit(run), describeVerdict(verdict)].join(' '),
+    passed: exitCode === 0,
+    exitCode,
+    startedAt,
+    seconds: end.seconds,
+    command,
+    facts: describeFacts(verdict, coverage),
+    findings,
+    checks: [
+      check(
+        'command',
+        'The command succeeds',
+        others.filter(({ rule }) => rule === FAILED),
+      ),
+      check(
+        'requests',
+        'Requests are held to the contract',
+        others.filter(({ rule }) => rule === IDLE),
+      ),
+      ...(run.minCoverage === undefined
+        ? []
+        : [
+            check(
+              'coverage',
+              `At least ${run.minCoverage} % are covered`,
+              others.filter(({ rule }) => rule === SCANTY),
+            ),
+          ]),
+      check('politeness', 'The client is polite', impoliteness),
+      ...checkOperations(coverage, violations),
+    ],
+    sections: [{ title: 'Coverage', blocks: [coverageTable(coverage)] }],
+    json: { command, exit_code: exitCode, seconds: end.seconds, verdict, coverage },
+  }
+}
+
+const FAILED: Rule = {
+  id: 'command/failed',
+  name: 'The command failed',
+  description: 'The command ended with an exit code other than 0, was ended by a signal, or took too long.',
+}
+const IDLE: Rule = {
+  id: 'idle',
+  name: 'Nothing was checked',
+  description: 'No request of the command was held to the contract, so nobody knows whether the client keeps it.',
+}
+const SCANTY: Rule = {
+  id: 'coverage/too-little',
+  name: 'Too little was covered',
+  description: 'The command saw less of the responses that a client can bring about than --min-coverage asks for.',
+}
+
+function describeEnd(run: Run): Finding[] {
+  if (exitCodeOf(run.result.end) === 0) return []
+  return [{ rule: FAILED, level: 'error', message: describeExit(run) }]
+}
+
+function describeExit({ result: { end } }: Run): string {
+  if (end.timedOut) return 'The command took too long.'
+  if (end.exitCode === 0) return 'The command succeeded.'
+  return end.exitCode === undefined
+    ? `The command was ended by ${end.signal}.`
+    : `The command failed with exit code ${end.exitCode}.`
+}
+
+function describeVerdict({ requests, judged, violations }: VerdictReport): string {
+  if (requests === 0) return 'It sent no request.'
+  const what = `${violations.count === 0 ? 'none' : violations.count} of them ${violations.count > 1 ? 'violate' : 'violates'} the contract`
+  const some = judged === 0 ? 'none of them was held to the contract' : what
+  return `It sent ${requests === 1 ? '1 request' : `${requests} requests`}; ${some}.`
+}
+
+/** Each of the first violations, with the request that would have been right. */
+function describeViolations({ result: { verdict, contract }, failOn }: Run): Finding[] {
+  const level = levelOf('violation', failOn)
+  return verdict.violations.first.map((example) => {
+    const { request_id, account, operation, method, path, status, code, message, correction } = example
+    return {
+      rule: violationRule(code),
+      level,
+      message,
+      pointer: pointerTo(operation, contract),
+      request: {
+        method,
+        path,
+        requestId: request_id,
+        account: account ?? undefined,
+        operation: operation ?? undefined,
+        status: status ?? undefined,
+        code: code ?? undefined,
+      },
+      ...(correction !== null && { remedy: { text: 'This request is accepted:', command: correction } }),
+    }
+  })
+}
+
+function violationRule(code: string | null): Rule {
+  const refused =
+    code === null ? 'cannot be read as one of the service' : `is refused with ${code}, whatever the account holds`
+  return {
+    id: code === null ? 'violation' : `violation/${code}`,
+    name: 'The contract forbids the request',
+    description: `openapi.yaml does not permit the request, which ${refused}.`,
+  }
+}
+
+/** Where openapi.yaml describes the operation; without one, where it begins to list the paths. */
+function pointerTo(id: string | null, { operations }: Contract): string {
+  const operation = operations.find((each) => each.id === id)
+  return operation === undefined ? '/paths' : pointTo(pointTo('/paths', operation.path), operation.method.toLowerCase())
+}
+
+function describeIdleness({ result: { verdict }, failOn }: Run): Finding[] {
+  if (verdict.judged > 0) return []
+  const hint =
+    verdict.requests === 0
+      ? 'The command was told where the service is by UNDERSTUDY_BASE_URL, UNDERSTUDY_API_KEY and UNDERSTUDY_ADMIN_URL.'
+      : 'Does the client send the key in UNDERSTUDY_API_KEY, as `Authorization: Bearer`?'
+  const text = `${hint} A client that reads other variables gets them by --set-env, such as --set-env API_URL={baseUrl} --set-env API_KEY={apiKey}.`
+  return [{ rule: IDLE, level: levelOf('idle', failOn), message: verdict.message, remedy: { text } }]
+}
+
+function describeCoverage({ result: { coverage }, minCoverage = 0 }: Run): Finding[] {
+  const { seen, total, percent } = coverage.summary.responses
+  if (percent >= minCoverage) return []
+  const message = `The command saw ${percent} % of the responses (${seen} of ${total}), which is less than ${minCoverage} %.`
+  return [{ rule: SCANTY, level: 'error', message }]
+}
+
+function describeImpoliteness({ result: { verdict }, failOn }: Run): Finding[] {
+  const level = levelOf('impolite', failOn)
+  return verdict.politeness.map(({ kind, message, request_ids }) => ({
+    rule: {
+      id: `impolite/${kind}`,
+      name: 'The client was impolite',
+      description: 'The service asks its clients not to do this. It does not violate the contract.',
+    },
+    level,
+    message,
+    details: [{ kind: 'list', items: request_ids.map((id) => `request ${id}`) }],
+  }))
+}
+
+function levelOf(failure: Failure, failOn: readonly Failure[]): Level {
+  return failOn.includes(failure) ? 'error' : 'warning'
+}
+
+/** How many operations are named. */
+const NAMED = 4
+
+function describeFacts({ requests, judged, injected, violations }: VerdictReport, coverage: CoverageReport): Fact[] {
+  const { operations, responses } = coverage.summary
+  const parts = [
+    `${requests}`,
+    `${judged} held to the contract`,
+    ...(injected > 0 ? [`${injected} answered by a fault`] : []),
+  ]
+  const codes = Object.entries(violations.by_code).map(([code, count]) => `${count} ${code}`)
+  const never = coverage.operations.filter((each) => !isCalled(each)).map(({ operation }) => operation)
+  const more = never.length > NAMED ? ` and ${never.length - NAMED} more` : ''
+  return [
+    { name: 'Requests', value: parts.join(', ') },
+    ...(violations.count > 0 ? [{ name: 'Violations', value: `${violations.count}: ${codes.join(', ')}` }] : []),
+    {
+      name: 'Covered',
+      value: `${responses.percent} % of the responses (${responses.seen} of ${responses.total}), ${operations.seen} of ${operations.total} operations`,
+    },
+    ...(never.length > 0 ? [{ name: 'Never called', value: `${never.slice(0, NAMED).join(', ')}${more}` }] : []),
+  ]
+}
+
+type OperationCoverage = CoverageReport['operations'][number]
+
+function isCalled({ responses }: OperationCoverage): boolean {
+  return responses.some(({ genuine, injected }) => genuine + injected > 0)
+}
+
+/** Each operation: right, violated, or never called. */
+function checkOperations({ operations }: CoverageReport, violations: readonly Finding[]): Check[] {
+  return operations.map((each) => {
+    const { operation } = each
+    const own = violations.filter(({ request }) => request?.operation === operation)
+    const checked = { ...check(`operation/${operation}`, operation, own), group: 'operations' }
+    return isCalled(each) ? checked : { ...checked, outcome: 'skipped', message: 'It was never called.' }
+  })
+}
+
+function check(id: string, name: string, findings: readonly Finding[]): Check {
+  const outcome = findings.some(({ level }) => level === 'error') ? 'failed' : 'passed'
+  return { id, name, outcome, findings }
+}
+
+function coverageTable({ operations }: CoverageReport): Block {
+  const rows = operations.map(({ operation, method, path, responses }) => {
+    const seen = responses.filter(({ genuine }) => genuine > 0)
+    const names = seen.map(({ status, code }) => [status, code].filter(Boolean).join(' '))
+    return [operation, `${method} ${path}`, `${seen.length} of ${responses.length}`, names.join(', ')]
+  })
+  return { kind: 'table', columns: ['Operation', 'Request', 'Responses', 'Seen'], rows }
+}
