@@ -123,7 +123,8 @@ export class Worlds {
     const { operation, status, code, injected, allowance, at } = entry
     if (history?.ended === true) {
       // A later account of this id must not have the request in its journal.
-      return this.journal.record({ ...entry, account: undefined, key: undefined })
+      const orphan = { account: undefined, key: undefined, before: undefined, after: undefined }
+      return this.journal.record({ ...entry, ...orphan })
     }
     const recorded = this.journal.record(entry)
     if (entry.injection?.source === 'rule') this.#faultHits++

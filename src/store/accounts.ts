@@ -1,6 +1,7 @@
 import type { AccountState } from '../domain/account.ts'
 import { countersFor } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { type Clock, elapsed, systemClock } from '../ground/clock.ts'
 import { EvictionQueue } from './eviction-queue.ts'
@@ -68,7 +69,7 @@ export class Accounts implements Store {
   /** Adds an account that is stored already. It is not evicted before `queueLoaded`. */
   load(data: AccountData): void {
     const { quotas, tallies } = countersFor(data, [data.state])
-    this.#add({ ...data, quotas: new Map(quotas), tallies: new Map(tallies) }, data.state)
+    this.#add({ ...data, quotas: PersistentMap.of(quotas), tallies: PersistentMap.of(tallies) }, data.state)
   }
 
   /** Puts all accounts that were loaded in the order of their last use. */
@@ -128,7 +129,7 @@ export class Accounts implements Store {
     }
     const use = capacity.evictable && { usedAt: this.#clock(), changed: false }
     const account = this.#add(
-      { state, quotas: new Map(), tallies: new Map(), requests: 0, ...(use && { use }) },
+      { state, quotas: PersistentMap.of(), tallies: PersistentMap.of(), requests: 0, ...(use && { use }) },
       undefined,
       evicted?.share?.weight,
     )
@@ -173,8 +174,8 @@ export class Accounts implements Store {
     this.#claimKeys(account, state)
     const data = account.mutableData
     const { quotas, tallies } = countersFor(counters, [state])
-    data.quotas = new Map(quotas)
-    data.tallies = new Map(tallies)
+    data.quotas = PersistentMap.of(quotas)
+    data.tallies = PersistentMap.of(tallies)
     data.requests = counters.requests ?? data.requests
     this.#noteChange(account)
     await account.accept(state)
@@ -196,7 +197,7 @@ export class Accounts implements Store {
 
   async counters(accountId: string): Promise<Counters> {
     const { quotas, tallies } = this.#find(accountId).data
-    return { quotas: new Map(quotas), tallies: new Map(tallies) }
+    return { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
   }
 
   enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Value | undefined {

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Low, LowSync } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import { type Counting, countersFor } from '../domain/counting.ts'
+import type { PersistentMap } from '../domain/persistent-map.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Share } from './memory-budget.ts'
 
@@ -164,8 +165,8 @@ export class StoredAccount {
     if (former === undefined || (former.keys === written.keys && former.faults === written.faults)) return
     const { data } = this.#database
     const { quotas, tallies } = countersFor(data, [written, data.state])
-    if (quotas.length < data.quotas.size) data.quotas = new Map(quotas)
-    if (tallies.length < data.tallies.size) data.tallies = new Map(tallies)
+    if (quotas.length < data.quotas.size) data.quotas = onlyThose(data.quotas, quotas)
+    if (tallies.length < data.tallies.size) data.tallies = onlyThose(data.tallies, tallies)
   }
 
   async #writeAfter(database: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
@@ -195,4 +196,13 @@ export class StoredAccount {
       this.#onWritten(this)
     }
   }
+}
+
+/** The map without the other entries. It shares the rest with what the journal keeps of the map. */
+function onlyThose<Value>(
+  map: PersistentMap<string, Value>,
+  kept: readonly (readonly [string, Value])[],
+): PersistentMap<string, Value> {
+  const names = new Set(kept.map(([name]) => name))
+  return map.without([...map.keys()].filter((name) => !names.has(name)))
 }

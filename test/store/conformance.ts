@@ -3,7 +3,7 @@ import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import type { Clock } from '../../src/ground/clock.ts'
 import { encodeAccount } from '../../src/store/record.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Visitor } from '../../src/store/store.ts'
 import type { StoreError } from '../../src/store/store-error.ts'
 import { hit, nextRequest, trigger } from './counting.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
@@ -499,7 +499,11 @@ export function describeStore(
     it('has what was recounted before it answers', async () => {
       await store.create(exampleAccount('acme', ['k1']))
       const hits = { startedAt: HOUR, used: 7 }
-      expect(await store.recount('acme', (_, { quotas }) => quotas.set('k1 /dmarc', hits).size)).toBe(1)
+      const recount: Visitor<number> = (_, counting) => {
+        counting.quotas = counting.quotas.set('k1 /dmarc', hits)
+        return counting.quotas.size
+      }
+      expect(await store.recount('acme', recount)).toBe(1)
       const later = (await opened.reopen?.()) ?? store
       expect([...(await later.counters('acme')).quotas]).toEqual([['k1 /dmarc', hits]])
       await later.close()
@@ -629,7 +633,9 @@ export function describeStore(
       const counters = await store.counters('acme')
       await hit(store, 'acme', 'dmarc', charge, 0)
       expect(counters.quotas.size).toBe(0)
-      await store.count('acme', (_, { quotas }) => quotas.set('dmarc', { startedAt: 0, used: 20 }))
+      await store.count('acme', (_, counting) => {
+        counting.quotas = counting.quotas.set('dmarc', { startedAt: 0, used: 20 })
+      })
       expect(await hit(store, 'acme', 'dmarc', charge, 0)).toMatchObject({ allowed: false, remaining: 0 })
     })
 

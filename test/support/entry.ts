@@ -27,6 +27,8 @@ export function entry(chosen: Partial<NewEntry>): NewEntry {
     injected: false,
     keyEvidence: NO_KEY,
     group: undefined,
+    before: undefined,
+    after: undefined,
     duration: 0,
     failure: undefined,
     ...chosen,
