@@ -61,6 +61,8 @@ export interface History {
   readonly incarnation: number
   /** Whether the account is deleted; then nothing is recorded under its id any more. */
   ended: boolean
+  /** How many bytes older states of the account hold, or held, which it no longer holds itself. */
+  outdated: number
   /** Absent before the first request. */
   coverage: Coverage | undefined
 }
@@ -98,6 +100,7 @@ export class Worlds {
   constructor(deps: WorldsDeps) {
     this.#deps = deps
     this.journal = deps.journal
+    deps.store.listenOutdated((accountId, bytes) => this.#noteOutdated(accountId, bytes))
   }
 
   now({ clock }: AccountState): number {
@@ -113,7 +116,7 @@ export class Worlds {
     if (known?.incarnation === incarnation) return known
     // The former account of this id was deleted by another process.
     if (known !== undefined) this.#end(accountId)
-    const history: History = { incarnation, ended: false, coverage: undefined }
+    const history: History = { incarnation, ended: false, outdated: 0, coverage: undefined }
     this.#histories.set(accountId, history)
     return history
   }
@@ -126,7 +129,7 @@ export class Worlds {
       const orphan = { account: undefined, key: undefined, before: undefined, after: undefined }
       return this.journal.record({ ...entry, ...orphan })
     }
-    const recorded = this.journal.record(entry)
+    const recorded = this.journal.record(entry, history?.outdated)
     if (entry.injection?.source === 'rule') this.#faultHits++
     if (status === undefined) return recorded
     this.#coverageOf(history ?? this.#anonymousHistory()).observe({
@@ -174,8 +177,16 @@ export class Worlds {
     return mergeCoverage(all, this.#deps.contract)
   }
 
+  /** Lets the journal weigh what its entries keep of older states. Before its first request, an account has none. */
+  #noteOutdated(accountId: string, bytes: number): void {
+    const history = this.#histories.get(accountId)
+    if (history === undefined || bytes === 0) return
+    history.outdated += bytes
+    this.journal.noteOutdated(accountId, history.outdated)
+  }
+
   #anonymousHistory(): History {
-    const history = this.#histories.get(undefined) ?? { incarnation: 0, ended: false, coverage: undefined }
+    const history = this.#histories.get(undefined) ?? { incarnation: 0, ended: false, outdated: 0, coverage: undefined }
     this.#histories.set(undefined, history)
     return history
   }

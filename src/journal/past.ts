@@ -14,4 +14,6 @@ export interface Past extends Readonly<Counting> {
   bucket: string | undefined
   /** What was used of that bucket; absent where nothing was. */
   hits: Hits | undefined
+  /** How many bytes the account had left behind in older states by then. What came later, this one keeps in memory. */
+  mark: number
 }

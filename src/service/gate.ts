@@ -121,8 +121,9 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
       if (decision === UNKNOWN_KEY) return admitNobody(routed)
       countRequest(counting, decision, account.faults, now, longestWindow)
       const { bucket, formerHits: hits } = decision
-      const before = { account, bucket, hits, quotas, tallies, requests }
-      return { decision, history: worlds.historyOf(account.id, incarnation), before }
+      const history = worlds.historyOf(account.id, incarnation)
+      const before = { account, bucket, hits, quotas, tallies, requests, mark: history.outdated }
+      return { decision, history, before }
     }
   }
 

@@ -36,6 +36,8 @@ export interface StoredAccountOptions {
   share: Share | undefined
   /** Called after each write, failed or not, before those who wait for the write continue. */
   onWritten(account: StoredAccount): void
+  /** Called when so many counts of keys and fault rules that the account has given up are forgotten. */
+  onForgotten(counts: number): void
 }
 
 /**
@@ -52,6 +54,7 @@ export class StoredAccount {
   readonly keyHashes = new Set<string>()
   readonly #database: AccountDatabase
   readonly #onWritten: StoredAccountOptions['onWritten']
+  readonly #onForgotten: StoredAccountOptions['onForgotten']
   /** The state that was last written, to which a failed write goes back; absent until the first write. */
   #persisted: AccountState | undefined
   #dirty = false
@@ -65,10 +68,14 @@ export class StoredAccount {
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
-  constructor(database: AccountDatabase, { persisted, incarnation, share, onWritten }: StoredAccountOptions) {
+  constructor(
+    database: AccountDatabase,
+    { persisted, incarnation, share, onWritten, onForgotten }: StoredAccountOptions,
+  ) {
     this.#database = database
     this.#persisted = persisted
     this.#onWritten = onWritten
+    this.#onForgotten = onForgotten
     this.incarnation = incarnation
     this.share = share
   }
@@ -165,6 +172,8 @@ export class StoredAccount {
     if (former === undefined || (former.keys === written.keys && former.faults === written.faults)) return
     const { data } = this.#database
     const { quotas, tallies } = countersFor(data, [written, data.state])
+    const forgotten = data.quotas.size - quotas.length + data.tallies.size - tallies.length
+    if (forgotten > 0) this.#onForgotten(forgotten)
     if (quotas.length < data.quotas.size) data.quotas = onlyThose(data.quotas, quotas)
     if (tallies.length < data.tallies.size) data.tallies = onlyThose(data.tallies, tallies)
   }
