@@ -1,14 +1,16 @@
 import type { Contract } from '../contract/contract.ts'
 import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
 import type { Observation } from '../coverage/observation.ts'
-import { type AccountState, keepAccount } from '../domain/account.ts'
+import { type AccountState, keepAccount, replicateAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
+import type { ApiKey } from '../domain/keys.ts'
 import type { Clock } from '../ground/clock.ts'
 import { deriveKey, drawKey, findPublicKey } from '../ground/secrets.ts'
-import { runInTurns } from '../ground/work.ts'
+import { runInTurns, type Work } from '../ground/work.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
+import type { Past } from '../journal/past.ts'
 import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -53,6 +55,8 @@ export interface Snapshot {
   takenAt: number
   state: AccountState
   counters: Counters
+  /** As `History.outdated` was. */
+  outdated: number
 }
 
 /** What the requests of an account have left behind in this process. */
@@ -287,7 +291,8 @@ export class Worlds {
     keepAccount(state)
     // Somebody wants to come back to this account, so it counts as changed.
     await store.count(accountId, () => {})
-    const snapshot = { name, takenAt: this.now(state), state, counters }
+    const outdated = this.#histories.get(accountId)?.outdated ?? 0
+    const snapshot = { name, takenAt: this.now(state), state, counters, outdated }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
     // A snapshot that replaces another one is the newest, so it goes to the end.
     all.delete(name)
@@ -302,9 +307,33 @@ export class Worlds {
     const { store, clock } = this.#deps
     const setting = clockAt(snapshot.takenAt, clock(), 'frozenAt' in snapshot.state.clock)
     const state = { ...snapshot.state, clock: setting }
-    await store.replace(accountId, state, { ...snapshot.counters, snapshot: name })
+    const outdatedSince = this.#outdatedSince(accountId, snapshot.outdated)
+    await store.replace(accountId, state, { ...snapshot.counters, snapshot: name, outdatedSince })
     await this.noteKeys(accountId)
     return state
+  }
+
+  /**
+   * The account as it was just before a request of it, including its clock, which may go back; `undefined` when that is
+   * not kept. As after `restore`, requests go on being counted.
+   */
+  async rewind(entry: Entry): Promise<AccountState | undefined> {
+    const { requestId, account: accountId, before, at } = entry
+    if (accountId === undefined || before === undefined) return undefined
+    const { state, counters } = await runInTurns(copyPast(before))
+    // Whoever has reset or deleted the account in the meantime has cleared its journal.
+    if (this.journal.find(requestId, accountId) !== entry) return undefined
+    const { store, clock } = this.#deps
+    const rewound = { ...state, clock: clockAt(at, clock(), 'frozenAt' in state.clock) }
+    const outdatedSince = this.#outdatedSince(accountId, before.mark)
+    await store.replace(accountId, rewound, { ...counters, outdatedSince })
+    await this.noteKeys(accountId)
+    return rewound
+  }
+
+  /** How many bytes an account has left behind in older states since its history had this figure. */
+  #outdatedSince(accountId: string, mark: number): number {
+    return Math.max(0, (this.#histories.get(accountId)?.outdated ?? 0) - mark)
   }
 
   deleteSnapshot(accountId: string, name: string): boolean {
@@ -368,9 +397,20 @@ export class Worlds {
     const recoverable = () => {
       const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
       const kept = this.snapshots(id).flatMap(({ state }) => state.keys)
-      return [origin.key, ...original, ...kept].flatMap(({ hash }) => hash ?? [])
+      return [origin.key, ...original, ...kept, ...this.#pastKeys(id)].flatMap(({ hash }) => hash ?? [])
     }
     this.journal.secrets.update(id, { held: keys.map(({ hash }) => hash), recoverable }, given)
+  }
+
+  /** The keys that a rewind may bring back. Most requests find the same list as the one before, or one key more. */
+  *#pastKeys(accountId: string): Generator<ApiKey, void, undefined> {
+    let last: readonly ApiKey[] = []
+    for (const { before } of this.journal.oldestFirst(accountId)) {
+      const keys = before?.account.keys ?? last
+      if (keys === last) continue
+      for (const [index, key] of keys.entries()) if (key !== last[index]) yield key
+      last = keys
+    }
   }
 
   /** Forgets everything about an account that is deleted. */
@@ -393,6 +433,16 @@ export class Worlds {
     }
     this.journal.clear(accountId)
   }
+}
+
+/** The state and the counters that a request found, in maps of their own. */
+function* copyPast({ account, quotas, tallies }: Past): Work<{ state: AccountState; counters: Counters }> {
+  const state = yield* replicateAccount(account)
+  const counters = {
+    quotas: new Map((yield* quotas.replicate()).entries()),
+    tallies: new Map((yield* tallies.replicate()).entries()),
+  }
+  return { state, counters }
 }
 
 function coveragesOf(histories: Iterable<History>): Coverage[] {

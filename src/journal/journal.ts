@@ -135,10 +135,10 @@ export class Journal {
     return walk(this.#ringsOf(account), after + 1, 1)
   }
 
-  /** The newest entry with this request id. An account that was reset uses its ids again. */
-  find(requestId: string): Entry | undefined {
+  /** The newest entry with this request id, of one account or of any. An account that was reset uses its ids again. */
+  find(requestId: string, account?: string): Entry | undefined {
     let found: Entry | undefined
-    for (const ring of this.#rings.values()) {
+    for (const ring of this.#ringsOf(account)) {
       const entry = ring.find(requestId)
       if (entry !== undefined && entry.ordinal > (found?.ordinal ?? 0)) found = entry
     }
