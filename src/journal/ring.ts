@@ -1,6 +1,9 @@
 import type { Entry } from './entry.ts'
 import { weightInherited, weightOf } from './weight.ts'
 
+/** The part of the memory for which requests are forgotten rather than the states before those that remain. */
+const OF_PASTS = 0.25
+
 /** The newest `limit` entries of one account. */
 export class Ring {
   readonly #slots: (Entry | undefined)[] = []
@@ -60,12 +63,12 @@ export class Ring {
   }
 
   /**
-   * Makes the entries weigh at most `weight`. The oldest ones give up their pasts first, as long as these are more than
-   * half of what remains; then the oldest entries are dropped, but `least` of them stay. Returns how many it dropped.
+   * Makes the entries weigh at most `weight`. The oldest ones give up their pasts first, until the pasts have no more than
+   * their part; then the oldest entries are dropped, but `least` of them stay. Returns how many it dropped.
    */
   thin(weight: number, least: number): number {
     const first = this.#first
-    while (this.weight > weight && this.#held > weight / 2) this.#forgetPast()
+    while (this.weight > weight && this.#held > weight * OF_PASTS) this.#forgetPast()
     while (this.weight > weight && this.#next - this.#first > least) this.#drop()
     while (this.weight > weight && this.#held > 0) this.#forgetPast()
     return this.#first - first

@@ -9,7 +9,7 @@ const FIELD = 32
 const PROBLEM = 300
 const FAILURE = 4_000
 /** What a request has found, and the versions of the counters that lead from there to the present. */
-const PAST = 250
+const PAST = 400
 /** Approximate bytes of a member of a group. */
 const MEMBER = 16
 

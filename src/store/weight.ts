@@ -22,7 +22,7 @@ const ORIGINAL_MEMBER = 50
 /** What a map keeps so that an older version of it can be read. */
 const VERSION = 120
 /** What older counters keep of a key or a fault rule whose count has changed since. */
-const COUNT = 250
+const COUNT = 400
 /** A place in the list of keys or of fault rules, which each change of them replaces. */
 const PLACE = 8
 /** The part of the weight of an account that is maps. */
