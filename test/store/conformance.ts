@@ -628,6 +628,45 @@ export function describeStore(
       })
     })
 
+    it('tells how much of each account only older states and counters still hold', async () => {
+      const outdated = new Map<string, number>()
+      store.listenOutdated((id, bytes) => outdated.set(id, (outdated.get(id) ?? 0) + bytes))
+      const told = () => {
+        const bytes = outdated.get('acme') ?? 0
+        outdated.clear()
+        return bytes
+      }
+      await store.create(exampleAccount('acme', ['k1']))
+      await store.create(exampleAccount('other', ['k2']))
+      await store.read('acme')
+      await hit(store, 'acme', 'k1 /dmarc', charge, 0)
+      expect(told()).toBe(0)
+      await applyUpdate(store, 'acme', watch('a.example'))
+      const small = told()
+      await applyUpdate(store, 'acme', (state) =>
+        accept({ ...state, domains: state.domains.delete('a.example') }, undefined),
+      )
+      expect(told()).toBeGreaterThan(small)
+      for (let index = 0; index < 20; index++) await applyUpdate(store, 'acme', watch(`d${index}.example`))
+      told()
+      const state = await store.read('acme')
+      const counters = { quotas: new Map(), tallies: new Map() }
+      await store.replace('acme', exampleAccount('acme', ['k1']), counters)
+      const whole = told()
+      expect(whole).toBeGreaterThan(20 * 100)
+      await store.replace('acme', state, counters)
+      told()
+      await store.replace('acme', state, { ...counters, outdatedSince: 0 })
+      expect(told()).toBeLessThan(whole)
+      await store.recount('acme', (_, counting) => {
+        for (let index = 0; index < 50; index++)
+          counting.quotas = counting.quotas.set(`${index}`, { startedAt: 0, used: 1 })
+      })
+      expect(told()).toBeGreaterThan(50 * 50)
+      await applyUpdate(store, 'other', watch('a.example'))
+      expect([...outdated.keys()]).toEqual(['other'])
+    })
+
     it('gives counters out in maps of their own', async () => {
       await store.create(exampleAccount('acme'))
       const counters = await store.counters('acme')
