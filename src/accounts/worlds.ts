@@ -318,11 +318,11 @@ export class Worlds {
    * not kept. As after `restore`, requests go on being counted.
    */
   async rewind(entry: Entry): Promise<AccountState | undefined> {
-    const { requestId, account: accountId, before, at } = entry
+    const { account: accountId, before, at } = entry
     if (accountId === undefined || before === undefined) return undefined
     const { state, counters } = await runInTurns(copyPast(before))
     // Whoever has reset or deleted the account in the meantime has cleared its journal.
-    if (this.journal.find(requestId, accountId) !== entry) return undefined
+    if (!this.journal.has(entry)) return undefined
     const { store, clock } = this.#deps
     const rewound = { ...state, clock: clockAt(at, clock(), 'frozenAt' in state.clock) }
     const outdatedSince = this.#outdatedSince(accountId, before.mark)

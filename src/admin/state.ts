@@ -37,17 +37,16 @@ export const rewindAccount: AccountHandler = async (call) => {
 /** The newest request of the account with this id, and what it found; or why there is no way back to it. */
 function findPast(
   { account, worlds: { journal } }: AccountCall,
-  given: string,
+  id: string,
 ): { ok: true; entry: Entry; before: Past } | AdminRefusal {
-  const id = given.toLowerCase()
   const entry = journal.find(id, account.id)
   if (entry?.before !== undefined) return { ok: true, entry, before: entry.before }
-  if (entry !== undefined) return notKept(given)
+  if (entry !== undefined) return notKept(id)
   const elsewhere = journal.find(id)
-  if (elsewhere === undefined) return notFound('request', given)
+  if (elsewhere === undefined) return notFound('request', id)
   const { account: holder } = elsewhere
-  if (holder === undefined) return refuse({ code: 'not_found', reason: 'nobody', value: given })
-  return refuse({ code: 'not_found', reason: 'elsewhere', value: given, about: { account: account.id, holder } })
+  if (holder === undefined) return refuse({ code: 'not_found', reason: 'nobody', value: id })
+  return refuse({ code: 'not_found', reason: 'elsewhere', value: id, about: { account: account.id, holder } })
 }
 
 function notKept(id: string): AdminRefusal {

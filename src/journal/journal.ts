@@ -135,8 +135,21 @@ export class Journal {
     return walk(this.#ringsOf(account), after + 1, 1)
   }
 
-  /** The newest entry with this request id, of one account or of any. An account that was reset uses its ids again. */
+  /**
+   * The newest entry with this request id, of one account or of any: an account that was reset uses its ids again. Those
+   * of the service have no capital letters, but those that a client chooses may have some.
+   */
   find(requestId: string, account?: string): Entry | undefined {
+    return this.#findExactly(requestId, account) ?? this.#findExactly(requestId.toLowerCase(), account)
+  }
+
+  /** Whether an entry is still here. */
+  has(entry: Entry): boolean {
+    const ring = this.#rings.get(entry.account)
+    return ring?.at(ring.numberOf(entry.ordinal)) === entry
+  }
+
+  #findExactly(requestId: string, account: string | undefined): Entry | undefined {
     let found: Entry | undefined
     for (const ring of this.#ringsOf(account)) {
       const entry = ring.find(requestId)

@@ -1,7 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { withKey } from '../support/account.ts'
+import { actionsFor } from '../support/alternatives.ts'
 import { budget } from '../support/budget.ts'
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts'
+import { writeOverlay } from '../support/overlay-file.ts'
+import { sendRequest } from '../support/request.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const PATH = '/accounts/default'
 const HOUR = 3_600_000
@@ -86,6 +91,17 @@ describe('a rewind', () => {
     expect(idOf(await ask(key, 'POST', '/domains', { domains: ['a.example'] }))).toBe(first)
     expect((await post(`${PATH}/rewind`, { request_id: first })).data.account.domains).toBe(2)
     expect((await get(`${PATH}/state?before=${first}`)).data.domains).toHaveLength(2)
+  })
+
+  it('goes back to the newer of two requests with the id that their client has chosen', async () => {
+    const overlay = writeOverlay(temporaryFolder(), actionsFor('client-request-ids-1'))
+    const { post, understudy } = await startControlPlane({ overlays: [overlay] })
+    const headers = { 'x-request-id': 'My-Own.Id', ...withKey(understudy.apiKey ?? '') }
+    for (const name of ['a', 'b', 'c']) {
+      await sendRequest('POST', `${understudy.baseUrl}/domains`, { domains: [`${name}.example`] }, headers)
+    }
+    expect((await post(`${PATH}/rewind`, { request_id: 'My-Own.Id' })).data.account.domains).toBe(2)
+    expect((await post(`${PATH}/rewind`, { request_id: 'my-own.id' })).status).toBe(404)
   })
 
   it('brings back a key with its secret, which the journal does not show, unless another account has the key now', async () => {
