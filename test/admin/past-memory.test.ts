@@ -5,7 +5,7 @@ import { askControl } from '../support/control-plane.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 /** In a quick run, only the largest burdens would be noticed if nobody weighed them. */
-const SCALE = budget({ quick: 1, full: 5 })
+const SCALE = budget({ quick: 1, full: 6 })
 const PATH = '/accounts/default'
 const MIB = 2 ** 20
 /** A quarter of it is for the journal. */
@@ -40,7 +40,7 @@ const BURDENS: Readonly<Record<string, Burden>> = {
   },
   'changes of one domain without any request': {
     prepare: (service) => setState(service, names(10)),
-    rounds: 16,
+    rounds: 8,
     async act(service, round) {
       const path = `${PATH}/domains/host-1.example/features`
       if (round > 0)
@@ -49,10 +49,10 @@ const BURDENS: Readonly<Record<string, Burden>> = {
   },
   'keys that come and go': {
     prepare: async (service) => {
-      const keys = Array.from({ length: 400 }, (_, index) => ({ key: `a-key-of-mine-${index}` }))
+      const keys = Array.from({ length: 900 }, (_, index) => ({ key: `a-key-of-mine-${index}` }))
       await askControl(service, 'PUT', `${PATH}/state`, { keys })
     },
-    rounds: 300,
+    rounds: 150,
     async act(service, round) {
       const { data } = await askControl(service, 'POST', `${PATH}/keys`, { key: `a-later-key-${round}` })
       await askControl(service, 'DELETE', `${PATH}/keys/${data.key.id}`)
