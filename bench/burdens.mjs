@@ -20,7 +20,7 @@ let pages = 0
 
 /**
  * Burden → the options of the server, what is done before (`prepare`), what is done meanwhile (`act`, over and over on
- * each of `clients` connections), and how many connections listen to events.
+ * each of `clients` connections, with the header of the answer before), and how many connections listen to events.
  */
 export const BURDENS = {
   'nothing is done': {},
@@ -47,6 +47,16 @@ export const BURDENS = {
   'bodies of 8 MiB are imported': {
     clients: 1,
     act: () => ({ bytes: IMPORT }),
+  },
+  'an account of 20,000 domains is rewound again and again': {
+    clients: 1,
+    prepare: (send) => send(controlRequest('POST', '/accounts', { id: 'wide', api_key: 'key-of-wide', fixture: WIDE })),
+    act(answered) {
+      const request_id = /^x-request-id: (.+)\r$/im.exec(answered)?.[1]
+      // Only the service names its responses.
+      if (request_id !== undefined) return controlRequest('POST', '/accounts/wide/rewind', { request_id })
+      return serviceRequest('DELETE', '/domains', { domains: WIDE.domains.slice(0, 50) }, 'key-of-wide')
+    },
   },
   'sandboxes are opened by four clients': {
     clients: 4,
@@ -75,6 +85,8 @@ const IMPORT = (() => {
   return controlRequest('PUT', '/accounts/default/state', { domains }).bytes
 })()
 
+const WIDE = { domains: Array.from({ length: 20_000 }, (_, index) => `host-${index}.example`) }
+
 let sandboxes = 0
 
 function newSandbox() {
@@ -90,16 +102,19 @@ function rawPost(body, apiKey) {
   return { bytes: Buffer.from(`${head}\r\n\r\n${body}`) }
 }
 
-/** Sends a request on a connection of its own and resolves when its answer has ended, whatever it is. */
+/** Sends a request on a connection of its own and resolves to the beginning of its answer when that has ended. */
 function exchange(port, { bytes }) {
   return new Promise((resolve) => {
     const head = bytes.subarray(0, 2_000).toString('latin1')
     const socket = connect(port, '127.0.0.1')
     socket.write(head.replace('\r\n', '\r\nConnection: close\r\n').slice(0, head.length + 19), 'latin1')
     socket.write(bytes.subarray(2_000))
-    socket.resume()
+    let answer = ''
+    socket.on('data', (bytes) => {
+      answer ||= bytes.toString('latin1')
+    })
     socket.on('error', () => {})
-    socket.once('close', resolve)
+    socket.once('close', () => resolve(answer))
   })
 }
 
@@ -119,8 +134,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { clients = 0, listeners = 0, act } = BURDENS[name]
   let acts = 0
   async function repeat() {
+    let answered = ''
     for (;;) {
-      await exchange(Number(port), act())
+      answered = await exchange(Number(port), act(answered))
       acts++
     }
   }

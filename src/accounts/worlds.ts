@@ -1,14 +1,16 @@
 import type { Contract } from '../contract/contract.ts'
 import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
 import type { Observation } from '../coverage/observation.ts'
-import { type AccountState, keepAccount } from '../domain/account.ts'
+import { type AccountState, keepAccount, replicateAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
+import type { ApiKey } from '../domain/keys.ts'
 import type { Clock } from '../ground/clock.ts'
 import { deriveKey, drawKey, findPublicKey } from '../ground/secrets.ts'
-import { runInTurns } from '../ground/work.ts'
+import { runInTurns, type Work } from '../ground/work.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
+import type { Past } from '../journal/past.ts'
 import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -53,6 +55,8 @@ export interface Snapshot {
   takenAt: number
   state: AccountState
   counters: Counters
+  /** As `History.outdated` was. */
+  outdated: number
 }
 
 /** What the requests of an account have left behind in this process. */
@@ -61,6 +65,8 @@ export interface History {
   readonly incarnation: number
   /** Whether the account is deleted; then nothing is recorded under its id any more. */
   ended: boolean
+  /** How many bytes older states of the account hold, or held, which it no longer holds itself. */
+  outdated: number
   /** Absent before the first request. */
   coverage: Coverage | undefined
 }
@@ -98,6 +104,7 @@ export class Worlds {
   constructor(deps: WorldsDeps) {
     this.#deps = deps
     this.journal = deps.journal
+    deps.store.listenOutdated((accountId, bytes) => this.#noteOutdated(accountId, bytes))
   }
 
   now({ clock }: AccountState): number {
@@ -113,7 +120,7 @@ export class Worlds {
     if (known?.incarnation === incarnation) return known
     // The former account of this id was deleted by another process.
     if (known !== undefined) this.#end(accountId)
-    const history: History = { incarnation, ended: false, coverage: undefined }
+    const history: History = { incarnation, ended: false, outdated: 0, coverage: undefined }
     this.#histories.set(accountId, history)
     return history
   }
@@ -123,9 +130,10 @@ export class Worlds {
     const { operation, status, code, injected, allowance, at } = entry
     if (history?.ended === true) {
       // A later account of this id must not have the request in its journal.
-      return this.journal.record({ ...entry, account: undefined, key: undefined })
+      const orphan = { account: undefined, key: undefined, before: undefined, after: undefined }
+      return this.journal.record({ ...entry, ...orphan })
     }
-    const recorded = this.journal.record(entry)
+    const recorded = this.journal.record(entry, history?.outdated)
     if (entry.injection?.source === 'rule') this.#faultHits++
     if (status === undefined) return recorded
     this.#coverageOf(history ?? this.#anonymousHistory()).observe({
@@ -173,8 +181,16 @@ export class Worlds {
     return mergeCoverage(all, this.#deps.contract)
   }
 
+  /** Lets the journal weigh what its entries keep of older states. Before its first request, an account has none. */
+  #noteOutdated(accountId: string, bytes: number): void {
+    const history = this.#histories.get(accountId)
+    if (history === undefined || bytes === 0) return
+    history.outdated += bytes
+    this.journal.noteOutdated(accountId, history.outdated)
+  }
+
   #anonymousHistory(): History {
-    const history = this.#histories.get(undefined) ?? { incarnation: 0, ended: false, coverage: undefined }
+    const history = this.#histories.get(undefined) ?? { incarnation: 0, ended: false, outdated: 0, coverage: undefined }
     this.#histories.set(undefined, history)
     return history
   }
@@ -275,7 +291,8 @@ export class Worlds {
     keepAccount(state)
     // Somebody wants to come back to this account, so it counts as changed.
     await store.count(accountId, () => {})
-    const snapshot = { name, takenAt: this.now(state), state, counters }
+    const outdated = this.#histories.get(accountId)?.outdated ?? 0
+    const snapshot = { name, takenAt: this.now(state), state, counters, outdated }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
     // A snapshot that replaces another one is the newest, so it goes to the end.
     all.delete(name)
@@ -290,9 +307,33 @@ export class Worlds {
     const { store, clock } = this.#deps
     const setting = clockAt(snapshot.takenAt, clock(), 'frozenAt' in snapshot.state.clock)
     const state = { ...snapshot.state, clock: setting }
-    await store.replace(accountId, state, { ...snapshot.counters, snapshot: name })
+    const outdatedSince = this.#outdatedSince(accountId, snapshot.outdated)
+    await store.replace(accountId, state, { ...snapshot.counters, snapshot: name, outdatedSince })
     await this.noteKeys(accountId)
     return state
+  }
+
+  /**
+   * The account as it was just before a request of it, including its clock, which may go back; `undefined` when that is
+   * not kept. As after `restore`, requests go on being counted.
+   */
+  async rewind(entry: Entry): Promise<AccountState | undefined> {
+    const { account: accountId, before, at } = entry
+    if (accountId === undefined || before === undefined) return undefined
+    const { state, counters } = await runInTurns(copyPast(before))
+    // Whoever has reset or deleted the account in the meantime has cleared its journal.
+    if (!this.journal.has(entry)) return undefined
+    const { store, clock } = this.#deps
+    const rewound = { ...state, clock: clockAt(at, clock(), 'frozenAt' in state.clock) }
+    const outdatedSince = this.#outdatedSince(accountId, before.mark)
+    await store.replace(accountId, rewound, { ...counters, outdatedSince })
+    await this.noteKeys(accountId)
+    return rewound
+  }
+
+  /** How many bytes an account has left behind in older states since its history had this figure. */
+  #outdatedSince(accountId: string, mark: number): number {
+    return Math.max(0, (this.#histories.get(accountId)?.outdated ?? 0) - mark)
   }
 
   deleteSnapshot(accountId: string, name: string): boolean {
@@ -356,9 +397,20 @@ export class Worlds {
     const recoverable = () => {
       const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
       const kept = this.snapshots(id).flatMap(({ state }) => state.keys)
-      return [origin.key, ...original, ...kept].flatMap(({ hash }) => hash ?? [])
+      return [origin.key, ...original, ...kept, ...this.#pastKeys(id)].flatMap(({ hash }) => hash ?? [])
     }
     this.journal.secrets.update(id, { held: keys.map(({ hash }) => hash), recoverable }, given)
+  }
+
+  /** The keys that a rewind may bring back. Most requests find the same list as the one before, or one key more. */
+  *#pastKeys(accountId: string): Generator<ApiKey, void, undefined> {
+    let last: readonly ApiKey[] = []
+    for (const { before } of this.journal.oldestFirst(accountId)) {
+      const keys = before?.account.keys ?? last
+      if (keys === last) continue
+      for (const [index, key] of keys.entries()) if (key !== last[index]) yield key
+      last = keys
+    }
   }
 
   /** Forgets everything about an account that is deleted. */
@@ -381,6 +433,16 @@ export class Worlds {
     }
     this.journal.clear(accountId)
   }
+}
+
+/** The state and the counters that a request found, in maps of their own. */
+function* copyPast({ account, quotas, tallies }: Past): Work<{ state: AccountState; counters: Counters }> {
+  const state = yield* replicateAccount(account)
+  const counters = {
+    quotas: new Map((yield* quotas.replicate()).entries()),
+    tallies: new Map((yield* tallies.replicate()).entries()),
+  }
+  return { state, counters }
 }
 
 function coveragesOf(histories: Iterable<History>): Coverage[] {

@@ -19,12 +19,11 @@ export const updateQuota: AccountHandler = async (call) => {
   const counted = quotasOf(call).filter((each) => each.name === bucket && (all || each.key.id === id))
   const lowest = Math.min(...counted.map(({ limit }) => limit))
   if (remaining > lowest) return invalid('/remaining', remaining, 'limit', { limit: lowest })
-  await store.recount(account.id, (_, { quotas }) => {
+  await store.recount(account.id, (_, counting) => {
     for (const { quota, limit, counter } of counted) {
-      const { startedAt } = currentHits(quotas.get(counter), windowOf(call, quota), now)
+      const { startedAt } = currentHits(counting.quotas.get(counter), windowOf(call, quota), now)
       // At the end, see `countRequest`.
-      quotas.delete(counter)
-      quotas.set(counter, { startedAt, used: limit - remaining })
+      counting.quotas = counting.quotas.delete(counter).set(counter, { startedAt, used: limit - remaining })
     }
   })
   return reportQuotas(call)

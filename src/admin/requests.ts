@@ -86,7 +86,7 @@ async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePat
 export const explainRequest: Handler = async (call) => {
   const { worlds, store, contract, parameters } = call
   const id = parameters['request-id'] ?? ''
-  const entry = worlds.journal.find(id.toLowerCase())
+  const entry = worlds.journal.find(id)
   if (entry === undefined) return explainExample(call, id)
   // If the account of the request is unknown, it is corrected for the default account.
   const accountId = entry.account ?? DEFAULT_ACCOUNT
@@ -99,7 +99,9 @@ export const explainRequest: Handler = async (call) => {
 
 /** A violation that the verdict keeps although the journal has lost it. */
 async function explainExample({ verdict }: ControlCall, id: string): Promise<ControlOutcome> {
-  const kept = (await verdict.examples()).findLast((example) => example?.request_id === id.toLowerCase())
+  const kept = (await verdict.examples()).findLast((example) =>
+    [id, id.toLowerCase()].includes(example?.request_id ?? ''),
+  )
   return kept === undefined ? notFound('request', id) : done(kept)
 }
 

@@ -2,20 +2,55 @@ import { type AccountParameters, accountCreation } from '../accounts/creation.ts
 import { fixtureExport } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
-import type { AccountState } from '../domain/account.ts'
+import { type AccountState, replicateAccount } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
-import { accept, type Decision } from '../domain/errors.ts'
+import { accept, type Decision, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { runInTurns } from '../ground/work.ts'
+import type { Entry } from '../journal/entry.ts'
+import type { Past } from '../journal/past.ts'
 import { reportAccount } from './accounts.ts'
-import type { AdminCode } from './codes.ts'
+import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
-import { taken, tooMany } from './refusals.ts'
+import { notFound, taken, tooMany } from './refusals.ts'
 
-export const exportState: AccountHandler = async ({ account, now, contract }) => {
-  return done(await runInTurns(fixtureExport(account, now, contract.settings.refresh)))
+export const exportState: AccountHandler = async (call) => {
+  const { query, account, now, contract } = call
+  const { refresh } = contract.settings
+  if (query['before'] === undefined) return done(await runInTurns(fixtureExport(account, now, refresh)))
+  const found = findPast(call, query['before'])
+  if (!found.ok) return found
+  const past = await runInTurns(replicateAccount(found.before.account))
+  return done(await runInTurns(fixtureExport(past, found.entry.at, refresh)))
+}
+
+export const rewindAccount: AccountHandler = async (call) => {
+  const id = String(call.body['request_id'])
+  const found = findPast(call, id)
+  if (!found.ok) return found
+  const account = await call.worlds.rewind(found.entry)
+  return account === undefined ? notKept(id) : done({ account: reportAccount(call, account) })
+}
+
+/** The newest request of the account with this id, and what it found; or why there is no way back to it. */
+function findPast(
+  { account, worlds: { journal } }: AccountCall,
+  id: string,
+): { ok: true; entry: Entry; before: Past } | AdminRefusal {
+  const entry = journal.find(id, account.id)
+  if (entry?.before !== undefined) return { ok: true, entry, before: entry.before }
+  if (entry !== undefined) return notKept(id)
+  const elsewhere = journal.find(id)
+  if (elsewhere === undefined) return notFound('request', id)
+  const { account: holder } = elsewhere
+  if (holder === undefined) return refuse({ code: 'not_found', reason: 'nobody', value: id })
+  return refuse({ code: 'not_found', reason: 'elsewhere', value: id, about: { account: account.id, holder } })
+}
+
+function notKept(id: string): AdminRefusal {
+  return refuse({ code: 'not_found', reason: 'not-kept', value: id })
 }
 
 /**

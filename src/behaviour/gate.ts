@@ -1,12 +1,20 @@
 import { answersWith, type Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
-import type { Counted, Counting } from '../domain/counting.ts'
+import type { Counted, CountersRead, Counting } from '../domain/counting.ts'
 import { type Refusal, refuse } from '../domain/errors.ts'
 import { type FaultTarget, type TriggeredFault, triggerFault } from '../domain/faults.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { includesApiAccess } from '../domain/plans.ts'
-import { type Allowance, chargeQuota, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
+import {
+  type Allowance,
+  chargeQuota,
+  currentHits,
+  type Hits,
+  limitOf,
+  type Quota,
+  whatIsLeft,
+} from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
 import { fraction, type Words, wordsOf } from '../ground/chance.ts'
 
@@ -54,6 +62,8 @@ export interface GateDecision extends Counted {
   /** What is left of a quota that it was not charged to, where its response tells that. */
   unspent: Allowance | undefined
   fault: TriggeredFault | undefined
+  /** What was used in the bucket before; absent where nothing was, and where it has no quota. */
+  formerHits: Hits | undefined
 }
 
 /** The decision about a request whose key belongs to nobody. */
@@ -64,6 +74,7 @@ export const UNKNOWN_KEY: GateDecision = {
   allowance: undefined,
   unspent: undefined,
   fault: undefined,
+  formerHits: undefined,
   ordinal: 0,
   bucket: undefined,
   hits: undefined,
@@ -77,7 +88,7 @@ export const UNKNOWN_KEY: GateDecision = {
 export function decideAdmission(
   request: GateRequest,
   account: AccountState,
-  counting: Readonly<Counting>,
+  counting: CountersRead,
   now: number,
   terms: GateTerms,
 ): GateDecision {
@@ -91,13 +102,15 @@ export function decideAdmission(
   const quota = operation?.quota
   let refusal: Refusal | undefined
   let bucket: string | undefined
+  let formerHits: Hits | undefined
   let charged: ReturnType<typeof chargeQuota> | undefined
   if (operation !== undefined) {
     for (const check of terms.settings.gateOrder) {
       if (check === 'plan') refusal = checkPlan(account, terms.settings)
       if (check === 'quota' && quota !== undefined) {
         bucket = terms.bucketOf(key, operation.path)
-        charged = chargeQuota(counting.quotas.get(bucket), chargeFor(quota, key, now, terms), now)
+        formerHits = counting.quotas.get(bucket)
+        charged = chargeQuota(formerHits, chargeFor(quota, key, now, terms), now)
         if (!charged.allowance.allowed) refusal = rateLimited(charged.allowance, operation.path)
       }
       if (refusal !== undefined) break
@@ -115,6 +128,7 @@ export function decideAdmission(
     allowance: charged?.allowance,
     unspent: charged === undefined ? unspentOf(request, key, counting, now, terms) : undefined,
     fault: faults?.triggered,
+    formerHits,
     ordinal: counting.requests + 1,
     bucket,
     hits: charged?.hits,
@@ -125,7 +139,7 @@ export function decideAdmission(
 function unspentOf(
   { operation, neighbour }: GateRequest,
   key: ApiKey,
-  { quotas }: Readonly<Counting>,
+  { quotas }: CountersRead,
   now: number,
   terms: GateTerms,
 ): Allowance | undefined {
@@ -155,7 +169,7 @@ export function refundQuota(
   const after = { ...hits, used: hits.used - 1 }
   const left = whatIsLeft(after, charged.limit, quota.window)
   if (left.resetAt !== charged.resetAt) return charged
-  counting.quotas.set(bucket, after)
+  counting.quotas = counting.quotas.set(bucket, after)
   return { allowed: true, ...left }
 }
 

@@ -87,6 +87,18 @@ export function keepAccount({ domains, formerDomains, groups, groupNames }: Acco
   for (const map of [domains, formerDomains, groups, groupNames]) map?.keep()
 }
 
+/** The same account in maps of its own, as work that can pause. An old state stays as it is, see `PersistentMap`. */
+export function* replicateAccount(state: AccountState): Generator<undefined, AccountState, undefined> {
+  const { domains, formerDomains, groups, groupNames } = state
+  return {
+    ...state,
+    domains: yield* domains.replicate(),
+    ...(formerDomains && { formerDomains: yield* formerDomains.replicate() }),
+    groups: yield* groups.replicate(),
+    groupNames: yield* groupNames.replicate(),
+  }
+}
+
 /**
  * The same account in maps of its own. For a copy from which many versions are made: the account does not have to share
  * its maps with them.

@@ -1,5 +1,6 @@
 import type { AccountState } from './account.ts'
 import type { Fault, FaultTally } from './faults.ts'
+import type { PersistentMap } from './persistent-map.ts'
 import { type Hits, keyHashOf } from './quotas.ts'
 
 /** What is counted beside the state of an account: the quotas by bucket, and the fault rules by id. */
@@ -8,11 +9,21 @@ export interface Counters {
   tallies: ReadonlyMap<string, FaultTally>
 }
 
-/** The same where it is counted: changed in place, because every request changes it. */
-export interface Counting extends Counters {
-  quotas: Map<string, Hits>
-  tallies: Map<string, FaultTally>
+/**
+ * The same where it is counted. The fields are changed in place, because every request changes them. The maps are
+ * immutable, so that the journal can keep what was counted before a request without a copy.
+ */
+export interface Counting {
+  quotas: PersistentMap<string, Hits>
+  tallies: PersistentMap<string, FaultTally>
   /** How many requests the account has received. */
+  requests: number
+}
+
+/** What a decision reads of the counters. */
+export interface CountersRead {
+  quotas: Pick<Counters['quotas'], 'get'>
+  tallies: Pick<Counters['tallies'], 'get'>
   requests: number
 }
 
@@ -42,41 +53,48 @@ export function countRequest(
   const { ordinal, bucket, hits, tallies } = counted
   if (ordinal > 0) counting.requests = ordinal
   if (bucket !== undefined && hits !== undefined) {
-    if (hits.used === 1) beginWindow(counting.quotas, bucket, hits, now, longest)
-    else counting.quotas.set(bucket, hits)
+    const { quotas } = counting
+    counting.quotas = hits.used === 1 ? beginWindow(quotas, bucket, hits, now, longest) : quotas.set(bucket, hits)
   }
-  if (tallies === undefined) return
-  for (const [id, tally] of tallies) counting.tallies.set(id, tally)
-  if (counting.tallies.size > faults.length) forgetRemoved(counting.tallies, faults)
+  if (tallies === undefined || tallies.length === 0) return
+  counting.tallies = counting.tallies.with(tallies)
+  if (counting.tallies.size > faults.length) counting.tallies = forgetRemoved(counting.tallies, faults)
 }
 
 /** The windows are in the order in which they began, so that each costs its own removal and nothing more. */
-function beginWindow(quotas: Map<string, Hits>, bucket: string, hits: Hits, now: number, longest: number): void {
-  quotas.delete(bucket)
-  for (const [name, { startedAt }] of quotas) {
+function beginWindow(
+  quotas: Counting['quotas'],
+  bucket: string,
+  hits: Hits,
+  now: number,
+  longest: number,
+): Counting['quotas'] {
+  const others = quotas.delete(bucket)
+  const over: string[] = []
+  for (const [name, { startedAt }] of others.entries()) {
     if (startedAt > now - longest && startedAt <= now) break
-    quotas.delete(name)
+    over.push(name)
   }
-  quotas.set(bucket, hits)
+  return others.without(over).add(bucket, hits)
 }
 
 /** What was counted for keys and fault rules that one of these states of the account has. */
 export function countersFor(
-  { quotas, tallies }: Counters,
+  { quotas, tallies }: Counters | Omit<Counting, 'requests'>,
   states: readonly Pick<AccountState, 'keys' | 'faults'>[],
 ): { quotas: [string, Hits][]; tallies: [string, FaultTally][] } {
   const hashes = new Set(states.flatMap(({ keys }) => keys.map(({ hash }) => hash)))
   const ids = new Set(states.flatMap(({ faults }) => faults.map(({ id }) => id)))
   return {
-    quotas: [...quotas].filter(([bucket]) => {
+    quotas: [...quotas.entries()].filter(([bucket]) => {
       const hash = keyHashOf(bucket)
       return hash === undefined || hashes.has(hash)
     }),
-    tallies: [...tallies].filter(([id]) => ids.has(id)),
+    tallies: [...tallies.entries()].filter(([id]) => ids.has(id)),
   }
 }
 
-function forgetRemoved(tallies: Map<string, FaultTally>, faults: readonly Fault[]): void {
+function forgetRemoved(tallies: Counting['tallies'], faults: readonly Fault[]): Counting['tallies'] {
   const ids = new Set(faults.map(({ id }) => id))
-  for (const id of tallies.keys()) if (!ids.has(id)) tallies.delete(id)
+  return tallies.without([...tallies.keys()].filter((id) => !ids.has(id)))
 }

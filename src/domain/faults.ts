@@ -85,7 +85,7 @@ export function isExpired({ createdAt, rule }: Fault, now: number): boolean {
  */
 export function triggerFault(
   faults: readonly Fault[],
-  tallies: ReadonlyMap<string, FaultTally>,
+  tallies: Pick<ReadonlyMap<string, FaultTally>, 'get'>,
   target: FaultTarget,
   now: number,
   draw: (fault: Fault, ordinal: number) => number,

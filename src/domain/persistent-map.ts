@@ -135,6 +135,31 @@ export class PersistentMap<Key, Value> {
     return new PersistentMap(new Cells(this.#own()), this.#next)
   }
 
+  /**
+   * The same as work with a pause after each few entries, during which later versions may be made. Unlike any other way
+   * to read an old version, it leaves that as it is: it does not keep a copy.
+   */
+  *replicate(): Generator<undefined, PersistentMap<Key, Value>, undefined> {
+    for (;;) {
+      const present = this.#find()
+      const cells: [Key, Cell<Value>][] = []
+      for (const entry of present) {
+        cells.push(entry)
+        if (cells.length % 200 === 0) yield
+      }
+      const own = new Map<Key, Cell<Value> | undefined>()
+      let version: PersistentMap<Key, Value> = this
+      for (let steps = 1; !(version.#at instanceof Cells); steps++) {
+        const key = version.#key as Key
+        if (!own.has(key)) own.set(key, version.#cell)
+        version = version.#at
+        if (steps % 1_000 === 0) yield
+      }
+      // In a pause, a version on the way may have got cells of its own. Then the others have more changes than those seen.
+      if (version.#at === present) return yield* this.#assemble(cells, own)
+    }
+  }
+
   /** Gives this version a copy of its own, unless it is the newest. */
   settle(): void {
     this.#own()
@@ -192,6 +217,37 @@ export class PersistentMap<Key, Value> {
       if (present !== cell) changes.push([key, cell?.value, present?.value])
     }
     return changes
+  }
+
+  /** The cells to which this version leads. */
+  #find(): Cells<Key, Value> {
+    let version: PersistentMap<Key, Value> = this
+    while (!(version.#at instanceof Cells)) version = version.#at
+    return version.#at
+  }
+
+  /** A map of these cells, except that those of the keys in `own` are others, or none. Both parts are in order of place. */
+  *#assemble(
+    present: readonly [Key, Cell<Value>][],
+    own: ReadonlyMap<Key, Cell<Value> | undefined>,
+  ): Generator<undefined, PersistentMap<Key, Value>, undefined> {
+    const others = [...own].filter((entry): entry is [Key, Cell<Value>] => entry[1] !== undefined)
+    others.sort(([, one], [, other]) => one.place - other.place)
+    const cells = new Cells<Key, Value>()
+    let next = 0
+    for (const [index, [key, cell]] of present.entries()) {
+      if (index % 200 === 199) yield
+      if (own.has(key)) continue
+      for (let other = others[next]; other !== undefined && other[1].place < cell.place; other = others[++next]) {
+        cells.set(...other)
+      }
+      cells.set(key, cell)
+    }
+    for (; next < others.length; next++) {
+      cells.set(...(others[next] as [Key, Cell<Value>]))
+      if (next % 200 === 0) yield
+    }
+    return new PersistentMap(cells, this.#next)
   }
 
   #isBefore(other: PersistentMap<Key, Value>): boolean {

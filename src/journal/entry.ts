@@ -1,12 +1,13 @@
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
-import type { DomainGroup } from '../domain/account.ts'
+import type { AccountState, DomainGroup } from '../domain/account.ts'
 import type { Problem } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import { isInGrace } from '../domain/keys.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { ViolationReport } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
+import type { Past } from './past.ts'
 
 /** What made the response other than that of the service. */
 interface InjectionRecord {
@@ -64,6 +65,10 @@ export interface Entry {
   keyEvidence: KeyEvidence
   /** The group that the query names, as it was before the request. */
   group: DomainGroup | undefined
+  /** What it found in its account; absent where it has none, and where that is no longer kept. */
+  before: Past | undefined
+  /** The account as the store keeps it because of the request; absent where it changed nothing or that is not kept. */
+  after: AccountState | undefined
   /** In milliseconds of real time. */
   duration: number
   /**

@@ -72,13 +72,24 @@ export class Journal {
     return this.#duration / 1000
   }
 
-  record(exchange: NewEntry): Entry {
+  /** `outdated` is how many bytes its account has left behind in older states so far. */
+  record(exchange: NewEntry, outdated = 0): Entry {
     const entry = exchange as Entry
     entry.ordinal = ++this.#ordinal
     this.#duration += entry.duration
-    if (this.limits.entries > 0) this.#keep(entry)
+    if (this.limits.entries > 0) this.#keep(entry, outdated)
     for (const listener of this.#listeners) listener(entry)
     return entry
+  }
+
+  /** An account has left behind so many bytes in older states so far, which its entries may keep in memory. */
+  noteOutdated(account: string, outdated: number): void {
+    const ring = this.#rings.get(account)
+    if (ring === undefined) return
+    const before = ring.weight
+    ring.noteOutdated(outdated)
+    this.#weight += ring.weight - before
+    if (this.#weight > this.limits.total) this.#thin(undefined)
   }
 
   /** The part of a body that is kept. It is copied if it would keep more memory in use than it needs. */
@@ -124,10 +135,23 @@ export class Journal {
     return walk(this.#ringsOf(account), after + 1, 1)
   }
 
-  /** The newest entry with this request id. An account that was reset uses its ids again. */
-  find(requestId: string): Entry | undefined {
+  /**
+   * The newest entry with this request id, of one account or of any: an account that was reset uses its ids again. Those
+   * of the service have no capital letters, but those that a client chooses may have some.
+   */
+  find(requestId: string, account?: string): Entry | undefined {
+    return this.#findExactly(requestId, account) ?? this.#findExactly(requestId.toLowerCase(), account)
+  }
+
+  /** Whether an entry is still here. */
+  has(entry: Entry): boolean {
+    const ring = this.#rings.get(entry.account)
+    return ring?.at(ring.numberOf(entry.ordinal)) === entry
+  }
+
+  #findExactly(requestId: string, account: string | undefined): Entry | undefined {
     let found: Entry | undefined
-    for (const ring of this.#rings.values()) {
+    for (const ring of this.#ringsOf(account)) {
       const entry = ring.find(requestId)
       if (entry !== undefined && entry.ordinal > (found?.ordinal ?? 0)) found = entry
     }
@@ -162,24 +186,24 @@ export class Journal {
     return kept
   }
 
-  #keep(entry: Entry): void {
+  #keep(entry: Entry, outdated: number): void {
     let ring = this.#rings.get(entry.account)
     if (ring === undefined) {
       ring = new Ring(this.limits.entries)
       this.#rings.set(entry.account, ring)
     }
     const before = ring.weight
-    ring.push(entry)
+    ring.push(entry, outdated)
     this.#weight += ring.weight - before
     if (this.#weight > this.limits.total) this.#thin(ring)
   }
 
   /**
-   * Forgets the oldest entries of the accounts whose entries are heaviest, so that an account with few requests loses
-   * none because of the requests of others. A quarter of the limit is free then, so that this happens rarely. The newest
-   * entry, which is in the ring `newest`, stays.
+   * Forgets older states and the oldest entries of the accounts whose entries are heaviest, so that an account with few
+   * requests loses none because of the requests of others. A quarter of the limit is free then, so that this happens
+   * rarely. A new entry, which is in the ring `newest`, stays.
    */
-  #thin(newest: Ring): void {
+  #thin(newest: Ring | undefined): void {
     const level = levelFor(
       [...this.#rings.values()].map(({ weight }) => weight),
       this.limits.total * KEPT,
@@ -191,7 +215,7 @@ export class Journal {
       this.#weight += ring.weight - before
       if (ring.weight === 0) this.#rings.delete(account)
     }
-    if (this.#forgotten === 0) this.#onForget?.()
+    if (this.#forgotten === 0 && forgotten > 0) this.#onForget?.()
     this.#forgotten += forgotten
   }
 }

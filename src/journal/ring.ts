@@ -1,6 +1,9 @@
 import type { Entry } from './entry.ts'
 import { weightInherited, weightOf } from './weight.ts'
 
+/** The part of the memory for which requests are forgotten rather than the states before those that remain. */
+const OF_PASTS = 0.25
+
 /** The newest `limit` entries of one account. */
 export class Ring {
   readonly #slots: (Entry | undefined)[] = []
@@ -8,7 +11,12 @@ export class Ring {
   /** The numbers of the oldest entry and of the next one, counted from the first entry of the ring. */
   #first = 0
   #next = 0
+  /** The number of the oldest entry that has a past; that of the next entry if none has. */
+  #oldestPast = 0
+  /** The weight of the entries without what their pasts share. */
   #weight = 0
+  /** How many bytes the account has left behind in older states so far. */
+  #outdated = 0
 
   constructor(limit: number) {
     this.#limit = limit
@@ -24,26 +32,45 @@ export class Ring {
     return this.#first
   }
 
-  /** The approximate bytes of all entries. */
+  /** The approximate bytes of all entries, with the older states that they keep. */
   get weight(): number {
-    return this.#weight
+    return this.#weight + this.#held
   }
 
-  /** When there are `limit` entries already, the oldest one makes room. */
-  push(entry: Entry): void {
+  /** A past keeps all that later changes have replaced, so the oldest one keeps what the others keep. */
+  get #held(): number {
+    const mark = this.at(this.#oldestPast)?.before?.mark
+    return mark === undefined ? 0 : Math.max(0, this.#outdated - mark)
+  }
+
+  /** The account has left behind so many bytes in older states so far. */
+  noteOutdated(outdated: number): void {
+    this.#outdated = Math.max(this.#outdated, outdated)
+  }
+
+  /** When there are `limit` entries already, the oldest one makes room. `outdated` as for `noteOutdated`. */
+  push(entry: Entry, outdated = 0): void {
     if (this.#next - this.#first >= this.#limit) this.#drop()
+    this.noteOutdated(outdated)
+    this.#lowerMarks(entry)
     const last = this.#next > this.#first ? this.#slots[(this.#next - 1) % this.#limit] : undefined
     if (last !== undefined) shareParts(entry, last)
     entry.weight = weightOf(entry, last)
     this.#weight += entry.weight
     this.#slots[this.#next % this.#limit] = entry
     this.#next++
+    this.#skipWithoutPast()
   }
 
-  /** Drops the oldest entries until the others weigh at most `weight`, or `least` are left. Returns how many it dropped. */
+  /**
+   * Makes the entries weigh at most `weight`. The oldest ones give up their pasts first, until the pasts have no more than
+   * their part; then the oldest entries are dropped, but `least` of them stay. Returns how many it dropped.
+   */
   thin(weight: number, least: number): number {
     const first = this.#first
-    while (this.#weight > weight && this.#next - this.#first > least) this.#drop()
+    while (this.weight > weight && this.#held > weight * OF_PASTS) this.#forgetPast()
+    while (this.weight > weight && this.#next - this.#first > least) this.#drop()
+    while (this.weight > weight && this.#held > 0) this.#forgetPast()
     return this.#first - first
   }
 
@@ -79,11 +106,36 @@ export class Ring {
     this.#first++
     if (dropped === undefined) return
     this.#weight -= dropped.weight
+    if (this.#oldestPast < this.#first) this.#oldestPast = this.#first
+    this.#skipWithoutPast()
     const oldest = this.#first < this.#next ? this.#slots[this.#first % this.#limit] : undefined
     if (oldest === undefined) return
     const weight = weightInherited(oldest, dropped)
     oldest.weight += weight
     this.#weight += weight
+  }
+
+  #forgetPast(): void {
+    const entry = this.at(this.#oldestPast)
+    if (entry !== undefined) {
+      entry.before = undefined
+      entry.after = undefined
+    }
+    this.#skipWithoutPast()
+  }
+
+  #skipWithoutPast(): void {
+    while (this.#oldestPast < this.#next && this.at(this.#oldestPast)?.before === undefined) this.#oldestPast++
+  }
+
+  /** A request that took long has an older past than those before it in the journal: they keep no less than it does. */
+  #lowerMarks({ before }: Entry): void {
+    if (before === undefined) return
+    for (let number = this.#next - 1; number >= this.#oldestPast; number--) {
+      const past = this.at(number)?.before
+      if (past !== undefined && past.mark <= before.mark) return
+      if (past !== undefined) past.mark = before.mark
+    }
   }
 }
 

@@ -8,6 +8,8 @@ const ENTRY = 1_000
 const FIELD = 32
 const PROBLEM = 300
 const FAILURE = 4_000
+/** What a request has found, and the versions of the counters that lead from there to the present. */
+const PAST = 400
 /** Approximate bytes of a member of a group. */
 const MEMBER = 16
 
@@ -16,12 +18,13 @@ const MEMBER = 16
  * which may have any number of members, it counts only what the entry before it does not keep in memory as well.
  */
 export function weightOf(entry: Entry, last: Entry | undefined): number {
-  const { body, responseBody, target, headers, problems, violations, failure, injection, group } = entry
+  const { body, responseBody, target, headers, problems, violations, failure, injection, group, before } = entry
   const bodies = weightOfBody(body) + weightOfBody(responseBody)
   let weight = ENTRY + bodies + target.length + weightOfHeader(headers)
   for (const { value } of problems) weight += PROBLEM + (typeof value === 'string' ? value.length : 0)
   if (violations.length > 0) weight += violations.length * PROBLEM
   if (failure !== undefined) weight += FAILURE
+  if (before !== undefined) weight += PAST
   const rule = injection?.rule
   if (rule !== undefined && rule !== last?.injection?.rule) weight += weighRule(rule)
   if (group !== undefined && group !== last?.group) weight += weightOfGroup(group)

@@ -84,8 +84,8 @@ export class Account {
   }
 
   /**
-   * The account's clock. Quotas, grace periods and the daily refresh follow it. Only a reset or a snapshot sets it
-   * back.
+   * The account's clock. Quotas, grace periods and the daily refresh follow it. Only a reset, a snapshot or a rewind
+   * sets it back.
    */
   readonly clock = {
     /** The time that it shows, in RFC 3339. */
@@ -183,9 +183,20 @@ export class Account {
     return this.#askAccount('resetAccount', { body: await withFixture(options) })
   }
 
-  /** The account as a fixture, without the secrets of its keys. */
-  export(): Promise<Fixture> {
-    return this.#scope.ask('exportState')
+  /**
+   * The account as a fixture, without the secrets of its keys; with `before`, as it was just before the request with
+   * this X-Request-Id.
+   */
+  async export(options: { before?: string } = {}): Promise<Fixture> {
+    return this.#scope.ask('exportState', { query: readParameters(options) })
+  }
+
+  /**
+   * Sets it back to just before the request with this X-Request-Id, with its clock, keys, quotas and faults. The journal
+   * stays; how far back it reaches is how far back this goes.
+   */
+  rewind(requestId: string): Promise<AccountReport> {
+    return this.#askAccount('rewindAccount', { body: { request_id: requestId } })
   }
 
   /** Replaces the account's state by a fixture. */

@@ -19,6 +19,7 @@ import type { Clock } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { hasKeyForm } from '../journal/key-shapes.ts'
+import type { Past } from '../journal/past.ts'
 import type { Store, Visitor } from '../store/store.ts'
 import type { Admitted, Routed } from './stages.ts'
 
@@ -47,10 +48,12 @@ export interface GateResult {
   decision: GateDecision
   /** Where the request is recorded; absent where its key belongs to no account. */
   history: History | undefined
+  /** What the request found in its account. */
+  before: Past | undefined
 }
 
 /** The result of a request whose key belongs to no account. */
-const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined }
+const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined }
 
 export interface Gate {
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
@@ -113,10 +116,14 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     return (account, counting, incarnation) => {
       if (presented.isPlain) worlds.meetKey(account, presented)
       const now = timeOn(account.clock, clock())
+      const { quotas, tallies, requests } = counting
       const decision = decideAdmission(request, account, counting, now, terms)
-      countRequest(counting, decision, account.faults, now, longestWindow)
       if (decision === UNKNOWN_KEY) return admitNobody(routed)
-      return { decision, history: worlds.historyOf(account.id, incarnation) }
+      countRequest(counting, decision, account.faults, now, longestWindow)
+      const { bucket, formerHits: hits } = decision
+      const history = worlds.historyOf(account.id, incarnation)
+      const before = { account, bucket, hits, quotas, tallies, requests, mark: history.outdated }
+      return { decision, history, before }
     }
   }
 

@@ -18,7 +18,7 @@ import { isHostMalformed } from '../http/host-field.ts'
 import type { HostCheck } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
 import { ClientGone } from '../http/reception.ts'
-import { Replier, type ResponseValidation } from '../http/reply.ts'
+import { Replier, type Reply, type ResponseValidation } from '../http/reply.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { createQueryReader, splitTarget } from '../http/target.ts'
@@ -111,7 +111,7 @@ export function createPipeline(
             // A domain in the body may ask for another response by its name; then nothing is decided.
             const simulated = simulate(conforming, conformity)
             if (simulated !== undefined) return simulated
-            return whenReady(decideAndKeep(entered, conformity), (decision) => answer(conforming, decision))
+            return decideAndKeep(conforming, conformity)
           })
         })
       })
@@ -173,7 +173,7 @@ export function createPipeline(
   /** What the gate's decision makes of the request. A request that the gate refuses meets no fault. */
   function enter(
     routed: Routed,
-    { decision, history }: GateResult,
+    { decision, history, before }: GateResult,
     refusal: Refusal<string> | undefined,
     preferred: Injection | undefined,
   ): Admitted | Refused {
@@ -191,6 +191,7 @@ export function createPipeline(
       principal,
       disabled,
       history,
+      before,
       allowance,
       unspent,
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
@@ -271,21 +272,35 @@ export function createPipeline(
   }
 
   /** What the service answers, once the change is stored. If another change came first, the store decides again. */
-  function decideAndKeep(
-    { principal: { account, now } }: Admitted,
-    request: ConformingRequest,
-  ): Awaitable<Decision<AccountState, Answer>> {
-    if (!changesAccount(request.operation)) return decide(request, account, contract, now)
-    return store.update(account.id, (state) => decide(request, state, contract, now))
+  function decideAndKeep(conforming: Conforming, request: ConformingRequest): Awaitable<Outcome> {
+    const { account, now } = conforming.admitted.principal
+    if (!changesAccount(request.operation)) {
+      return answer(conforming, decide(request, account, contract, now), account)
+    }
+    let present = account
+    const decided = store.update(account.id, (state) => {
+      present = state
+      return decide(request, state, contract, now)
+    })
+    return whenReady(decided, (decision) => answer(conforming, decision, present))
   }
 
-  function answer(conforming: Conforming, decision: Decision<AccountState, Answer>): Outcome {
+  /** `present` is the state on which was decided. */
+  function answer(conforming: Conforming, decision: Decision<AccountState, Answer>, present: AccountState): Outcome {
     const { admitted } = conforming
-    const { operation } = admitted
-    if (!decision.ok) return refuseWith(admitted, conforming, decision, false)
-    const { value } = decision
-    const reply = value.source === undefined ? replier.succeed(operation, value.data) : replier.read(operation, value)
-    return outcomeOf(admitted, conforming, reply)
+    const outcome = decision.ok
+      ? outcomeOf(admitted, conforming, replyTo(admitted, decision.value))
+      : refuseWith(admitted, conforming, decision, false)
+    // Nobody else has this outcome yet.
+    if (decision.ok && decision.state !== present) outcome.after = decision.state
+    if (outcome.before !== undefined && outcome.before.account !== present) {
+      outcome.before = { ...outcome.before, account: present }
+    }
+    return outcome
+  }
+
+  function replyTo({ operation }: Admitted, value: Answer): Reply {
+    return value.source === undefined ? replier.succeed(operation, value.data) : replier.read(operation, value)
   }
 
   function refuseWith(

@@ -72,9 +72,9 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
     )
   }
 
-  /** Nothing in it keeps the request, the response or the account in memory. */
+  /** Nothing in it keeps the request or the response in memory. */
   function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
-    const { gated, conforming, reply, problems, violatesContract, failure, allowance, decided } = outcome
+    const { gated, conforming, reply, problems, violatesContract, failure, before, after, allowance, decided } = outcome
     const { requestId, operation, principal, disabled, routed } = gated
     const { request, path } = routed
     const { journal } = worlds
@@ -105,6 +105,8 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
       injected: isInjected(outcome),
       keyEvidence: keyEvidenceOf(known, gracePeriod),
       group: conforming?.group,
+      before,
+      after,
       failure,
     }
   }
@@ -143,6 +145,8 @@ export function createMalformedRecorder({
       injected: false,
       keyEvidence: NO_KEY,
       group: undefined,
+      before: undefined,
+      after: undefined,
       failure: undefined,
     }
     verdict.note(worlds.record(entry, undefined, {}, undefined), {

@@ -3,7 +3,7 @@ import type { History } from '../accounts/worlds.ts'
 import type { Conformity } from '../behaviour/conformity.ts'
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
-import type { DomainGroup } from '../domain/account.ts'
+import type { AccountState, DomainGroup } from '../domain/account.ts'
 import type { Problem, Refusal } from '../domain/errors.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { Transmission } from '../faults/application.ts'
@@ -13,6 +13,7 @@ import type { Content } from '../http/content.ts'
 import type { Reply } from '../http/reply.ts'
 import type { Query } from '../http/target.ts'
 import type { Decided } from '../journal/entry.ts'
+import type { Past } from '../journal/past.ts'
 
 // What each stage of a request returns and the next one takes. Nobody changes a value that a stage has returned. All
 // values of a stage have all of its fields, because an engine is fast with objects of one shape.
@@ -46,6 +47,8 @@ interface Gated {
   disabled: Principal | undefined
   /** Where it is recorded, if its key belongs to an account. */
   history: History | undefined
+  /** What it found there. */
+  before: Past | undefined
   allowance: Allowance | undefined
   /** What is left of a quota that it was not charged to, where its response tells that. */
   unspent: Allowance | undefined
@@ -96,6 +99,9 @@ export interface Outcome {
   violatesContract: boolean
   /** What failed inside. */
   failure: unknown
+  /** What the request found in its account, and the account as it has made it. */
+  before: Past | undefined
+  after: AccountState | undefined
   allowance: Allowance | undefined
   injection: Injection | undefined
   /** What the injection has done, in sentences. */
@@ -121,7 +127,7 @@ export function outcomeOf(
   problems: readonly Problem<string>[] = NO_PROBLEMS,
   violatesContract = false,
 ): Outcome {
-  const { allowance, injection, effect } = gated
+  const { before, allowance, injection, effect } = gated
   return {
     gated,
     conforming,
@@ -129,6 +135,8 @@ export function outcomeOf(
     problems,
     violatesContract,
     failure: undefined,
+    before,
+    after: undefined,
     allowance,
     injection,
     effect,

@@ -99,6 +99,7 @@ export const SERVER_OPTIONS = {
       count: true,
       recount: true,
       counters: true,
+      listenOutdated: true,
       close: true,
     }),
     help: 'Store of your own, instead of the memory or the data folder. It is closed when the server stops.',

@@ -1,13 +1,15 @@
 import type { AccountState } from '../domain/account.ts'
 import { countersFor } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import { type Clock, elapsed, systemClock } from '../ground/clock.ts'
 import { EvictionQueue } from './eviction-queue.ts'
 import type { MemoryBudget } from './memory-budget.ts'
-import type { Capacity, Counters, Store, Visitor } from './store.ts'
+import type { Capacity, Counters, OutdatedListener, Replacement, Store, Visitor } from './store.ts'
 import { StoreError } from './store-error.ts'
 import { type AccountData, type AccountDatabase, StoredAccount } from './stored-account.ts'
+import { weighAccount, weighChange, weighCounts, weighReplaced } from './weight.ts'
 
 /** How many accounts are written at the same time at the end. */
 const FLUSHED = 128
@@ -58,6 +60,7 @@ export class Accounts implements Store {
   #incarnations = 0
   #newIds = 0
   #closing: Promise<void> | undefined
+  #onOutdated: OutdatedListener = () => {}
 
   constructor(driver: AccountsDriver, { clock = systemClock, budget }: AccountsOptions = {}) {
     this.#driver = driver
@@ -68,7 +71,7 @@ export class Accounts implements Store {
   /** Adds an account that is stored already. It is not evicted before `queueLoaded`. */
   load(data: AccountData): void {
     const { quotas, tallies } = countersFor(data, [data.state])
-    this.#add({ ...data, quotas: new Map(quotas), tallies: new Map(tallies) }, data.state)
+    this.#add({ ...data, quotas: PersistentMap.of(quotas), tallies: PersistentMap.of(tallies) }, data.state)
   }
 
   /** Puts all accounts that were loaded in the order of their last use. */
@@ -128,7 +131,7 @@ export class Accounts implements Store {
     }
     const use = capacity.evictable && { usedAt: this.#clock(), changed: false }
     const account = this.#add(
-      { state, quotas: new Map(), tallies: new Map(), requests: 0, ...(use && { use }) },
+      { state, quotas: PersistentMap.of(), tallies: PersistentMap.of(), requests: 0, ...(use && { use }) },
       undefined,
       evicted?.share?.weight,
     )
@@ -159,22 +162,30 @@ export class Accounts implements Store {
     if (decision.state.id !== accountId) throw new Error(`The account "${accountId}" cannot become another one`)
     const hasNewKeys = decision.state.keys !== account.state.keys
     if (hasNewKeys) this.#refuseTakenKeys(decision.state)
-    account.share?.change(decision.state)
+    if (decision.state !== account.state) {
+      const weighed = weighChange(account.state, decision.state)
+      account.share?.change(decision.state, weighed)
+      this.#onOutdated(accountId, weighed.outdated)
+      this.#noteChange(account)
+    }
     if (hasNewKeys) this.#claimKeys(account, decision.state)
-    if (decision.state !== account.state) this.#noteChange(account)
     const written = account.accept(decision.state)
     return written instanceof Promise ? written.then(() => decision) : decision
   }
 
-  async replace(accountId: string, state: AccountState, counters: Parameters<Store['replace']>[2]): Promise<void> {
+  async replace(accountId: string, state: AccountState, counters: Replacement): Promise<void> {
     const account = this.#find(accountId)
     this.#refuseTakenKeys(state)
+    const former = account.share?.ofState ?? weighAccount(account.state)
     account.share?.replace(state, counters.snapshot)
     this.#claimKeys(account, state)
     const data = account.mutableData
+    const present = account.share?.ofState ?? weighAccount(state)
+    const outdated = weighReplaced(former, present, counters.outdatedSince)
+    this.#onOutdated(accountId, outdated + weighCounts(data.quotas.size + data.tallies.size))
     const { quotas, tallies } = countersFor(counters, [state])
-    data.quotas = new Map(quotas)
-    data.tallies = new Map(tallies)
+    data.quotas = PersistentMap.of(quotas)
+    data.tallies = PersistentMap.of(tallies)
     data.requests = counters.requests ?? data.requests
     this.#noteChange(account)
     await account.accept(state)
@@ -189,14 +200,16 @@ export class Accounts implements Store {
   async recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
     const account = this.#find(accountId)
     this.#noteChange(account)
-    const value = visitAccount(account, visit)
+    const { quotas } = account.data
+    const value = this.#visit(account, visit)
+    this.#onOutdated(accountId, weighCounts(account.data.quotas.changesSince(quotas)?.length ?? quotas.size))
     await account.write()
     return value
   }
 
   async counters(accountId: string): Promise<Counters> {
     const { quotas, tallies } = this.#find(accountId).data
-    return { quotas: new Map(quotas), tallies: new Map(tallies) }
+    return { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
   }
 
   enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Value | undefined {
@@ -207,13 +220,17 @@ export class Accounts implements Store {
     // It is being deleted.
     if (account === undefined) return undefined
     if (account.use !== undefined) this.#queue.use(account, this.#clock())
-    return visitAccount(account, visit)
+    return this.#visit(account, visit)
   }
 
   async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
     const account = this.#find(accountId)
     this.#noteChange(account)
-    return visitAccount(account, visit)
+    return this.#visit(account, visit)
+  }
+
+  listenOutdated(listener: OutdatedListener): void {
+    this.#onOutdated = listener
   }
 
   close(): Promise<void> {
@@ -261,6 +278,16 @@ export class Accounts implements Store {
     if (this.#closing !== undefined) throw new StoreError('closed', 'The store is closed')
   }
 
+  #visit<Value>(account: StoredAccount, visit: Visitor<Value>): Value {
+    const data = account.mutableData
+    const { quotas } = data
+    const value = visit(data.state, data, account.incarnation)
+    // The one count that a request changes is part of the weight of its entry in the journal.
+    const forgotten = quotas.size - data.quotas.size
+    if (forgotten > 0) this.#onOutdated(data.state.id, weighCounts(forgotten))
+    return value
+  }
+
   #isTaken(accountId: string): boolean {
     return this.#accounts.has(accountId) || this.#deleting.has(accountId)
   }
@@ -288,6 +315,7 @@ export class Accounts implements Store {
       persisted,
       incarnation: ++this.#incarnations,
       onWritten: (written) => this.#settle(written),
+      onForgotten: (counts) => this.#onOutdated(id, weighCounts(counts)),
       share:
         persisted === undefined
           ? this.#budget?.open(data.state, isSandbox, freed)
@@ -389,9 +417,4 @@ function startDeletion(): Deletion {
     end = resolve
   })
   return { ended, end: () => end() }
-}
-
-function visitAccount<Value>(account: StoredAccount, visit: Visitor<Value>): Value {
-  const data = account.mutableData
-  return visit(data.state, data, account.incarnation)
 }

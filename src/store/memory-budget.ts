@@ -1,14 +1,12 @@
 import type { AccountState } from '../domain/account.ts'
 import { StoreError } from './store-error.ts'
-import { weighAccount, weighChange } from './weight.ts'
+import { OF_MAPS, type WeightChange, weighAccount } from './weight.ts'
 
 /** The part of the budget that all sandboxes together may have. Clients open them, and nobody asks them to. */
 export const OF_SANDBOXES = 0.5
 
 /** Approximate bytes of a snapshot with its counters, without what it shares with the account. */
 const SNAPSHOT = 4_000
-/** The part of the weight of an account that is maps. */
-const OF_MAPS = 0.25
 
 /** How the budget is used, in bytes. */
 export interface BudgetUse {
@@ -137,6 +135,11 @@ export class Share {
     return this.#ofState + this.#ofSnapshots
   }
 
+  /** The weight of the present state alone. */
+  get ofState(): number {
+    return this.#ofState
+  }
+
   /** States share what they have in common, so the snapshots hold no more than what has changed since the oldest. */
   get #ofSnapshots(): number {
     return SNAPSHOT * this.#snapshots.size + Math.min(this.#apart, this.#outdated)
@@ -149,10 +152,9 @@ export class Share {
     return weight
   }
 
-  /** The account changes. @throws StoreError `full`, and then nothing is counted. */
-  change(after: AccountState): void {
+  /** The account changes as `weighed`. @throws StoreError `full`, and then nothing is counted. */
+  change(after: AccountState, { growth, outdated }: WeightChange): void {
     if (this.#state === undefined || this.#state === after) return
-    const { growth, outdated } = weighChange(this.#state, after)
     if (growth > 0) this.#budget.admit(this, this.#snapshots.size === 0 ? growth : growth + outdated)
     this.#set(() => {
       this.#state = after

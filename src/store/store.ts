@@ -19,6 +19,24 @@ export interface Capacity {
 }
 
 /**
+ * Hears of what only older states and counters of an account still hold, in bytes, as soon as the account itself no
+ * longer holds it. Whoever keeps such states must count it.
+ */
+export type OutdatedListener = (accountId: string, bytes: number) => void
+
+/** Counters that take the place of others. */
+export interface Replacement extends Counters {
+  /** How many requests the account has received; without it, that count continues. */
+  requests?: number
+  /** The snapshot that the state comes from and shares its parts with, if it does. */
+  snapshot?: string
+  /**
+   * Where the state is a copy of an older one and shares its parts: how many bytes have become outdated since that.
+   */
+  outdatedSince?: number
+}
+
+/**
  * Looks at an account and counts in place. `incarnation` is a number that the store gives to each account at its
  * creation. The account keeps it through every change, `replace` included, and no other account of this store ever gets
  * the same number. It shows whether a request that takes long still belongs to the account that has the id now. It need
@@ -80,15 +98,8 @@ export interface Store {
     accountId: string,
     decide: (state: AccountState) => Decision<AccountState, Value, Code>,
   ): Awaitable<Decision<AccountState, Value, Code>>
-  /**
-   * Replaces state and counters of the account. Without `requests`, that count continues. `snapshot` names the snapshot
-   * that the state comes from and shares its parts with, if it does.
-   */
-  replace(
-    accountId: string,
-    state: AccountState,
-    counters: Counters & { requests?: number; snapshot?: string },
-  ): Promise<void>
+  /** Replaces state and counters of the account. */
+  replace(accountId: string, state: AccountState, counters: Replacement): Promise<void>
   /** Answers once the account and its keys are deleted for good. */
   delete(accountId: string): Promise<void>
   /**
@@ -110,6 +121,8 @@ export interface Store {
    * stored, and is not stored with that state.
    */
   counters(accountId: string): Promise<Counters>
+  /** There is one listener, who hears of every account. */
+  listenOutdated(listener: OutdatedListener): void
   /**
    * Writes what is not written yet and releases all resources, even when a write fails, and then rejects. From now on, the
    * methods above reject where they would read or change an account.

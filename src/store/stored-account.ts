@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Low, LowSync } from 'lowdb'
 import type { AccountState } from '../domain/account.ts'
 import { type Counting, countersFor } from '../domain/counting.ts'
+import type { PersistentMap } from '../domain/persistent-map.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Share } from './memory-budget.ts'
 
@@ -35,6 +36,8 @@ export interface StoredAccountOptions {
   share: Share | undefined
   /** Called after each write, failed or not, before those who wait for the write continue. */
   onWritten(account: StoredAccount): void
+  /** Called when so many counts of keys and fault rules that the account has given up are forgotten. */
+  onForgotten(counts: number): void
 }
 
 /**
@@ -51,6 +54,7 @@ export class StoredAccount {
   readonly keyHashes = new Set<string>()
   readonly #database: AccountDatabase
   readonly #onWritten: StoredAccountOptions['onWritten']
+  readonly #onForgotten: StoredAccountOptions['onForgotten']
   /** The state that was last written, to which a failed write goes back; absent until the first write. */
   #persisted: AccountState | undefined
   #dirty = false
@@ -64,10 +68,14 @@ export class StoredAccount {
   /** The write that has not begun yet. */
   #next: Promise<void> | undefined
 
-  constructor(database: AccountDatabase, { persisted, incarnation, share, onWritten }: StoredAccountOptions) {
+  constructor(
+    database: AccountDatabase,
+    { persisted, incarnation, share, onWritten, onForgotten }: StoredAccountOptions,
+  ) {
     this.#database = database
     this.#persisted = persisted
     this.#onWritten = onWritten
+    this.#onForgotten = onForgotten
     this.incarnation = incarnation
     this.share = share
   }
@@ -164,8 +172,10 @@ export class StoredAccount {
     if (former === undefined || (former.keys === written.keys && former.faults === written.faults)) return
     const { data } = this.#database
     const { quotas, tallies } = countersFor(data, [written, data.state])
-    if (quotas.length < data.quotas.size) data.quotas = new Map(quotas)
-    if (tallies.length < data.tallies.size) data.tallies = new Map(tallies)
+    const forgotten = data.quotas.size - quotas.length + data.tallies.size - tallies.length
+    if (forgotten > 0) this.#onForgotten(forgotten)
+    if (quotas.length < data.quotas.size) data.quotas = onlyThose(data.quotas, quotas)
+    if (tallies.length < data.tallies.size) data.tallies = onlyThose(data.tallies, tallies)
   }
 
   async #writeAfter(database: Low<AccountData>, previous: Promise<void> | undefined): Promise<void> {
@@ -195,4 +205,13 @@ export class StoredAccount {
       this.#onWritten(this)
     }
   }
+}
+
+/** The map without the other entries. It shares the rest with what the journal keeps of the map. */
+function onlyThose<Value>(
+  map: PersistentMap<string, Value>,
+  kept: readonly (readonly [string, Value])[],
+): PersistentMap<string, Value> {
+  const names = new Set(kept.map(([name]) => name))
+  return map.without([...map.keys()].filter((name) => !names.has(name)))
 }

@@ -21,6 +21,12 @@ const ORIGINAL = 150
 const ORIGINAL_MEMBER = 50
 /** What a map keeps so that an older version of it can be read. */
 const VERSION = 120
+/** What older counters keep of a key or a fault rule whose count has changed since. */
+const COUNT = 400
+/** A place in the list of keys or of fault rules, which each change of them replaces. */
+const PLACE = 8
+/** The part of the weight of an account that is maps. */
+export const OF_MAPS = 0.25
 
 /** The approximate bytes of an account. */
 export function weighAccount({ domains, formerDomains, groups, keys, faults, origin }: AccountState): number {
@@ -44,12 +50,37 @@ export function weighChange(before: AccountState, after: AccountState): WeightCh
   addDifference(change, before.domains, after.domains, weighDomain)
   addDifference(change, before.groups, after.groups, weighGroup)
   addDifference(change, before.formerDomains, after.formerDomains, weighNature)
-  if (before.keys !== after.keys) change.growth += (after.keys.length - before.keys.length) * KEY
-  if (before.faults !== after.faults) change.growth += weighFaults(after.faults) - weighFaults(before.faults)
+  if (before.keys !== after.keys) {
+    const added = (after.keys.length - before.keys.length) * KEY
+    change.growth += added
+    change.outdated += PLACE * before.keys.length + KEY + Math.max(0, -added)
+  }
+  if (before.faults !== after.faults) {
+    const added = weighFaults(after.faults) - weighFaults(before.faults)
+    change.growth += added
+    change.outdated += PLACE * before.faults.length + Math.max(0, -added)
+  }
   if (before.origin !== after.origin) {
     change.growth += weighOrigin(after.origin.fixture) - weighOrigin(before.origin.fixture)
   }
   return change
+}
+
+/**
+ * The weight of what only older states still hold after an account has become another one. `since` is what became
+ * outdated since the state from which the new one was copied; it shares its parts with that state, but not the maps of
+ * them. It is absent where the new state shares nothing with older ones.
+ */
+export function weighReplaced(former: number, present: number, since: number | undefined): number {
+  if (since === undefined) return former
+  // What is in the former state and not in the other one was added since then, in place of what is outdated.
+  const added = Math.max(0, former - present + since)
+  return Math.min(former, Math.ceil(OF_MAPS * former) + added)
+}
+
+/** The approximate bytes that older counters hold for so many counts that have changed since. */
+export function weighCounts(changed: number): number {
+  return COUNT * changed
 }
 
 /** The approximate bytes of a fault rule. Its text is about as long as what is in memory. */

@@ -1,7 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { withKey } from '../support/account.ts'
 import { IS_FULL_BUDGET } from '../support/budget.ts'
 import { askControl, type ControlResponse, controlApi } from '../support/control-plane.ts'
 import { spawnProgram } from '../support/program-process.ts'
+import { sendRequest } from '../support/request.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const RULE = { respond: { error: 'internal_error' } }
@@ -9,11 +11,13 @@ const RULE = { respond: { error: 'internal_error' } }
 /** Asks about one account, whose path stands for `ACCOUNT`. */
 type Ask = (method: string, path: string, body?: object) => Promise<ControlResponse>
 const ACCOUNT = '/accounts/{account}'
+/** Reads something from the service with the key. */
+type Read = (key: string) => Promise<unknown>
 
 /** A change, and what shows it. */
 interface Change {
   /** What has to be there before. */
-  prepare?: (ask: Ask) => Promise<unknown>
+  prepare?: (ask: Ask, read: Read) => Promise<unknown>
   make(ask: Ask): Promise<ControlResponse>
   /** What is shown after the change, and not before. */
   shown(ask: Ask): Promise<unknown>
@@ -48,6 +52,18 @@ const CHANGES: Readonly<Record<string, Change>> = {
       await addKey(ask)
     },
     make: (ask) => ask('POST', `${ACCOUNT}/snapshots/first/restore`),
+    shown: keys,
+  },
+  rewindAccount: {
+    prepare: async (ask, read) => {
+      await ask('POST', `${ACCOUNT}/keys`, { key: 'key-of-rewound' })
+      await read('key-of-rewound')
+      await addKey(ask)
+    },
+    make: async (ask) => {
+      const [{ request_id }] = (await ask('GET', `${ACCOUNT}/requests`)).data.requests
+      return ask('POST', `${ACCOUNT}/rewind`, { request_id })
+    },
     shown: keys,
   },
   createKey: { make: addKey, shown: keys },
@@ -106,7 +122,9 @@ const RUNS: [name: string, changes: [string, Change][]][] = IS_FULL_BUDGET
   : [['all operations', ALL]]
 
 /** Starts the program on the folder; `kill` ends it as the system would. */
-async function serve(folder: string): Promise<{ about: (account: string) => Ask; kill: () => Promise<unknown> }> {
+async function serve(
+  folder: string,
+): Promise<{ about: (account: string) => Ask; read: Read; kill: () => Promise<unknown> }> {
   const now = ['--now', '2026-01-15T09:30:00Z', '--frozen']
   const program = spawnProgram(['serve', '--port', '0', '--data', folder, '--fixture', 'empty', ...now])
   onTestFinished(() => program.stop('SIGKILL'))
@@ -114,6 +132,7 @@ async function serve(folder: string): Promise<{ about: (account: string) => Ask;
   return {
     about: (account) => (method, path, body) =>
       askControl({ baseUrl }, method, path.replace(ACCOUNT, `/accounts/${account}`), body),
+    read: (key) => sendRequest('GET', `${baseUrl}/domains`, undefined, withKey(key)),
     kill: () => {
       program.stop('SIGKILL')
       return program.ended
@@ -135,7 +154,7 @@ describe('What the control plane has answered is there after a kill:', () => {
       const ask = first.about(name)
       const fixture = { domains: ['a.example'] }
       expect((await ask('POST', '/accounts', { id: name, frozen: true, fixture })).status).toBe(201)
-      await prepare?.(ask)
+      await prepare?.(ask, first.read)
       prepared.set(name, await shown(ask))
     }
     // No account gets another write after its change, which would keep the change as well.

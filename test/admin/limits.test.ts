@@ -25,6 +25,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'listAllRequests?path': HEADER,
   'listAllRequests?code': HEADER,
   'explainRequest?request-id': HEADER,
+  'exportState?before': HEADER,
   'updateQuota/key': BODY,
   'updateQuota/bucket': BODY,
   addMonitoredDomains: OF_SERVICE,

@@ -204,7 +204,8 @@ export function callOf(
 
 /** The call as a command of the shell. */
 function writeCall({ plane, method, path, body, keeps }: Call, { filter, streams }: Step): string {
-  const json = body === undefined ? [] : ['--json', `'${writeJson(body)}'`]
+  // The shell puts in the value of a variable only outside of the quotes.
+  const json = body === undefined ? [] : ['--json', `'${writeJson(body).replace('$REQUEST_ID', "'$&'")}'`]
   const usual = body === undefined ? 'GET' : 'POST'
   const url = `${plane === 'admin' ? '$ADMIN' : '$API'}${path}`
   const words = [

@@ -77,6 +77,11 @@ export const STEPS: readonly Step[] = [
   { operation: 'deleteGroup', path: { group: GROUP_ID } },
   { operation: 'removeMonitoredDomains', body: { domains: ['spring.example', 'autumn.example'] } },
   { operation: 'listDailyRecords', query: 'from=2026-01-14&to=2026-01-15' },
+  {
+    operation: 'rewindAccount',
+    before: [{ ...service('DELETE', '/domains', { domains: ['mail.example'] }), keeps: 'REQUEST_ID' }],
+    body: { request_id: '$REQUEST_ID' },
+  },
   { operation: 'takeSnapshot', body: { name: 'clean' } },
   { operation: 'listSnapshots' },
   { operation: 'restoreSnapshot', path: { snapshot: 'clean' } },

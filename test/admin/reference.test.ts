@@ -20,7 +20,7 @@ class Reader {
     const { adminUrl, baseUrl } = this.#server
     const target = path.replace('$REQUEST_ID', this.#requestId)
     const url = (plane === 'admin' ? adminUrl : baseUrl) + target
-    const sent = body === undefined ? undefined : writeJson(body)
+    const sent = body === undefined ? undefined : writeJson(body).replace('$REQUEST_ID', this.#requestId)
     const received = await sendRequest(method, url, sent, plane === 'admin' ? {} : withKey(KEY))
     if (plane === 'admin') expectDocumented(method, target, received)
     if (keeps === undefined) expect(received.status, `${method} ${path} → ${received.text}`).toBeLessThan(400)

@@ -19,6 +19,7 @@ const action = fc.oneof(
   fc.record({ do: fc.constant('without' as const), version, keys: fc.array(key, { maxLength: 3 }) }),
   fc.record({ do: fc.constant('read' as const), version }),
   fc.record({ do: fc.constant('keep' as const), version }),
+  fc.record({ do: fc.constant('replicate' as const), version }),
   fc.record({ do: fc.constant('compare' as const), version, other: version }),
 )
 
@@ -29,6 +30,15 @@ function expectSame({ map, model }: Version): void {
   for (const name of names) {
     expect(map.has(name)).toBe(model.has(name))
     expect(map.get(name)).toBe(model.get(name))
+  }
+}
+
+/** Does all of the work; `meanwhile` is done in each of its pauses. */
+function finish<Result>(work: Generator<undefined, Result, undefined>, meanwhile: () => void = () => {}): Result {
+  for (;;) {
+    const step = work.next()
+    if (step.done) return step.value
+    meanwhile()
   }
 }
 
@@ -54,6 +64,7 @@ describe('a persistent map', () => {
           const chosen = pick(versions, step.version)
           if (step.do === 'read') expectSame(chosen)
           if (step.do === 'keep') chosen.map.keep()
+          if (step.do === 'replicate') versions.push({ ...chosen, map: finish(chosen.map.replicate()) })
           if (step.do === 'compare') expectChanges(chosen, pick(versions, step.other))
           if (step.do === 'with') {
             const model = new Map([...chosen.model, ...step.entries])
@@ -72,6 +83,64 @@ describe('a persistent map', () => {
       }),
       { seed, numRuns: budget({ quick: 300, full: 1000 }) },
     )
+  })
+
+  it(`is replicated as it is, whatever is changed and read in the pauses (seed ${seed})`, () => {
+    const size = 1_000
+    const step = fc.record({
+      key: fc.nat(size + 200),
+      act: fc.constantFrom('set', 'delete', 'move', 'read', 'settle', 'old'),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 300 }), fc.array(step, { maxLength: 300 }), (earlier, later) => {
+        let newest = PersistentMap.of(Array.from({ length: size }, (_, index) => [index, index] as const))
+        let older = newest
+        const act = ({ key, act }: { key: number; act: string }) => {
+          if (act === 'set') newest = newest.set(key, -key)
+          if (act === 'delete') newest = newest.delete(key)
+          if (act === 'move') newest = newest.delete(key).set(key, key)
+          // Gives an old version cells of its own.
+          if (act === 'read') older.get(key)
+          if (act === 'settle') newest.keep()
+          if (act === 'old') older = newest
+        }
+        for (const each of earlier) act(each)
+        const version = newest
+        const expected = [...version.entries()]
+        for (const each of later.slice(0, 100)) act(each)
+        const left = later.slice(100).values()
+        let pauses = 0
+        const copy = finish(version.replicate(), () => {
+          pauses++
+          for (let each = 0; each < 20; each++) {
+            const next = left.next()
+            if (next.done !== true) act(next.value)
+          }
+        })
+        expect([...copy.entries()]).toEqual(expected)
+        expect(pauses).toBeGreaterThan(2)
+        const replaced = copy.set(-1, 1).delete(size)
+        expect([...replaced.keys()].at(-1)).toBe(-1)
+        expect([...version.entries()]).toEqual(expected)
+      }),
+      { seed, numRuns: budget({ quick: 50, full: 500 }) },
+    )
+  })
+
+  it('stays an old version when it is replicated: it leads to the newest, and shares what that has', () => {
+    const old = PersistentMap.of([
+      ['a', 1],
+      ['b', 2],
+    ])
+    const newest = old.delete('a').set('c', 3)
+    expect([...finish(old.replicate()).entries()]).toEqual([
+      ['a', 1],
+      ['b', 2],
+    ])
+    expect(newest.changesSince(old)).toEqual([
+      ['a', 1, undefined],
+      ['c', undefined, 3],
+    ])
   })
 
   it('is empty when it is made of nothing', () => {

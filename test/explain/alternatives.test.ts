@@ -96,9 +96,9 @@ describe('What an alternative refuses is explained, and the correction is accept
       overlays: [writeOverlay(temporaryFolder(), actionsFor('client-request-ids-1'))],
     })
     for (const path of ['/dmarc', '/domains']) {
-      await service.send('GET', path, undefined, { 'x-request-id': 'trace/1.2:3@x=y+z_-' })
+      await service.send('GET', path, undefined, { 'x-request-id': 'Trace/1.2:3@x=y+z_-' })
     }
-    const explained = await service.explain(encodeURIComponent('trace/1.2:3@x=y+z_-'))
+    const explained = await service.explain(encodeURIComponent('Trace/1.2:3@x=y+z_-'))
     expect(explained).toMatchObject({ operation: 'listDomains', summary: 'listDomains succeeded.' })
   })
 

@@ -4,7 +4,7 @@ import type { DomainGroup } from '../../src/domain/account.ts'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import { Journal } from '../../src/journal/journal.ts'
 import { heapInUse } from '../load/memory.ts'
-import { entry } from '../support/entry.ts'
+import { entry, past } from '../support/entry.ts'
 
 const MIB = 2 ** 20
 
@@ -90,6 +90,71 @@ describe('A journal', () => {
     for (let index = 0; index < 9; index++) alone.record(entry({}))
     alone.record(entry({ group }))
     expect(journal.weight).toBe(alone.weight)
+  })
+})
+
+describe('The older states that entries keep', () => {
+  const pastsOf = (journal: Journal) => [...journal.oldestFirst()].map(({ before }) => before !== undefined)
+
+  it('weigh what the account has left behind since the oldest of them, whoever came late or has none (seed 7)', () => {
+    const step = fc.record({ mark: fc.nat(50), grown: fc.nat(30), isPast: fc.boolean(), isRequest: fc.boolean() })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10 }), fc.array(step, { maxLength: 60 }), (entries, steps) => {
+        const journal = new Journal({ entries })
+        const marks: (number | undefined)[] = []
+        let outdated = 0
+        for (const { mark, grown, isPast, isRequest } of steps) {
+          outdated += grown
+          if (isRequest) {
+            // A request that took long came in when the account had left behind less.
+            const found = isPast ? Math.max(0, outdated - mark) : undefined
+            journal.record(entry({ before: found === undefined ? undefined : past(found) }), outdated)
+            marks.push(found)
+          } else journal.noteOutdated('default', outdated)
+          const kept = marks.slice(-entries).flatMap((each) => each ?? [])
+          const own = [...journal.oldestFirst()].reduce((sum, { weight }) => sum + weight, 0)
+          const held = kept.length === 0 ? 0 : outdated - Math.min(...kept)
+          expect(journal.weight).toBe(own + held)
+        }
+      }),
+      { seed: 7 },
+    )
+  })
+
+  it('are given up before any request is forgotten, those of the oldest requests first', () => {
+    let notes = 0
+    const journal = new Journal({ total: 2 * MIB }, () => notes++)
+    for (let index = 0; index < 100; index++) {
+      journal.record(entry({ before: past(index * 100_000) }), (index + 1) * 100_000)
+    }
+    const kept = pastsOf(journal)
+    expect(kept).toHaveLength(100)
+    expect(kept.at(-1)).toBe(true)
+    expect(kept.indexOf(true)).toBeGreaterThan(80)
+    expect(kept.slice(kept.indexOf(true))).not.toContain(false)
+    expect([notes, journal.forgotten]).toEqual([0, 0])
+    expect(journal.weight).toBeLessThanOrEqual(2 * MIB)
+  })
+
+  it('are given up as soon as the account leaves behind more than fits, also by the newest request', () => {
+    const journal = new Journal({ total: MIB })
+    journal.record(entry({ before: past(0), after: past(0).account }), 0)
+    journal.record(entry({ account: 'other', before: past(0) }), 0)
+    journal.noteOutdated('default', 10 * MIB)
+    expect([...journal.oldestFirst('default')]).toMatchObject([{ before: undefined, after: undefined }])
+    expect([...journal.oldestFirst('other')]).toMatchObject([{ before: { mark: 0 } }])
+    expect(journal.weight).toBeLessThan(10_000)
+    journal.record(entry({ before: past(10 * MIB) }), 10 * MIB)
+    expect(pastsOf(journal)).toEqual([false, true, true])
+  })
+
+  it('leave their part of the memory to the requests when there are many of those', () => {
+    const journal = new Journal({ total: 200_000 })
+    for (let index = 0; index < 1_000; index++) journal.record(entry({ before: past(index * 100) }), index * 100)
+    const requests = new Journal({ total: 150_000 })
+    for (let index = 0; index < 1_000; index++) requests.record(entry({ before: past(0) }))
+    expect(journal.size()).toBeGreaterThan(0.7 * requests.size())
+    expect(pastsOf(journal).filter(Boolean).length).toBeGreaterThan(0.5 * journal.size())
   })
 })
 

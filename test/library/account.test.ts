@@ -74,6 +74,18 @@ describe('an account', () => {
     expect(await other.import('demo')).toMatchObject({ id: other.id, domains: expect.any(Number) })
   })
 
+  it('is rewound to any of its requests, and exported as it was before one', async () => {
+    const { headers } = await ask('DELETE', '/domains', { domains: ['two.example'] })
+    const request = String(headers['x-request-id'])
+    expect(await domains()).toEqual(['one.example'])
+    expect((await account.export({ before: request })).domains).toHaveLength(2)
+    expect(await domains()).toEqual(['one.example'])
+    expect(await account.rewind(request)).toMatchObject({ id: account.id, domains: 2 })
+    expect(await domains()).toEqual(['one.example', 'two.example'])
+    await expect(account.rewind('none')).rejects.toMatchObject({ code: 'not_found' })
+    await expect(account.export({ before: 'none' })).rejects.toMatchObject({ code: 'not_found' })
+  })
+
   it('reads a fixture file when it is made, reset and imported', async () => {
     const path = join(mkdtempSync(join(tmpdir(), 'understudy-')), 'mine.json')
     writeFileSync(path, JSON.stringify({ domains: ['mine.example'] }))

@@ -104,6 +104,8 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
     (wrong) => account.domains.pin('a.example', wrong),
   ],
   'account.domains.unpin': [(wrong) => account.domains.unpin(wrong)],
+  'account.export': [(wrong) => account.export(wrong), (wrong) => account.export({ before: wrong })],
+  'account.rewind': [(wrong) => account.rewind(wrong)],
   'account.explain': [(wrong) => account.explain(wrong)],
 }
 
@@ -113,7 +115,7 @@ const PLAIN = [
   ...['clock.now', 'clock.freeze', 'clock.unfreeze', 'faults.list', 'faults.clear', 'requests.clear', 'keys.list'].map(
     (name) => `account.${name}`,
   ),
-  ...['quotas.list', 'snapshots.list', 'read', 'export', 'domains.list', 'groups.list', 'coverage', 'delete'].map(
+  ...['quotas.list', 'snapshots.list', 'read', 'domains.list', 'groups.list', 'coverage', 'delete'].map(
     (name) => `account.${name}`,
   ),
 ]

@@ -166,7 +166,7 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'all entries of the journal',
         `${bytes(JOURNAL_LIMITS.total)}, at most ${percent(OF_JOURNAL)} of the memory`,
         '`--max-memory`',
-        'the accounts that have most lose their oldest entries; one line in the log, and a count in the metrics',
+        'the accounts that have most lose the states before their oldest requests, and then these requests; one line in the log, and a count in the metrics',
       ],
       ['body in the journal', bytes(JOURNAL_LIMITS.body), '', 'the rest is cut off; `truncated` says so'],
       ['problems of a request in the journal', number(JOURNAL_LIMITS.problems), '', 'the others are not listed'],

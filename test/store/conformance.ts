@@ -3,7 +3,7 @@ import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
 import type { Clock } from '../../src/ground/clock.ts'
 import { encodeAccount } from '../../src/store/record.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Visitor } from '../../src/store/store.ts'
 import type { StoreError } from '../../src/store/store-error.ts'
 import { hit, nextRequest, trigger } from './counting.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
@@ -499,7 +499,11 @@ export function describeStore(
     it('has what was recounted before it answers', async () => {
       await store.create(exampleAccount('acme', ['k1']))
       const hits = { startedAt: HOUR, used: 7 }
-      expect(await store.recount('acme', (_, { quotas }) => quotas.set('k1 /dmarc', hits).size)).toBe(1)
+      const recount: Visitor<number> = (_, counting) => {
+        counting.quotas = counting.quotas.set('k1 /dmarc', hits)
+        return counting.quotas.size
+      }
+      expect(await store.recount('acme', recount)).toBe(1)
       const later = (await opened.reopen?.()) ?? store
       expect([...(await later.counters('acme')).quotas]).toEqual([['k1 /dmarc', hits]])
       await later.close()
@@ -624,12 +628,53 @@ export function describeStore(
       })
     })
 
+    it('tells how much of each account only older states and counters still hold', async () => {
+      const outdated = new Map<string, number>()
+      store.listenOutdated((id, bytes) => outdated.set(id, (outdated.get(id) ?? 0) + bytes))
+      const told = () => {
+        const bytes = outdated.get('acme') ?? 0
+        outdated.clear()
+        return bytes
+      }
+      await store.create(exampleAccount('acme', ['k1']))
+      await store.create(exampleAccount('other', ['k2']))
+      await store.read('acme')
+      await hit(store, 'acme', 'k1 /dmarc', charge, 0)
+      expect(told()).toBe(0)
+      await applyUpdate(store, 'acme', watch('a.example'))
+      const small = told()
+      await applyUpdate(store, 'acme', (state) =>
+        accept({ ...state, domains: state.domains.delete('a.example') }, undefined),
+      )
+      expect(told()).toBeGreaterThan(small)
+      for (let index = 0; index < 20; index++) await applyUpdate(store, 'acme', watch(`d${index}.example`))
+      told()
+      const state = await store.read('acme')
+      const counters = { quotas: new Map(), tallies: new Map() }
+      await store.replace('acme', exampleAccount('acme', ['k1']), counters)
+      const whole = told()
+      expect(whole).toBeGreaterThan(20 * 100)
+      await store.replace('acme', state, counters)
+      told()
+      await store.replace('acme', state, { ...counters, outdatedSince: 0 })
+      expect(told()).toBeLessThan(whole)
+      await store.recount('acme', (_, counting) => {
+        for (let index = 0; index < 50; index++)
+          counting.quotas = counting.quotas.set(`${index}`, { startedAt: 0, used: 1 })
+      })
+      expect(told()).toBeGreaterThan(50 * 50)
+      await applyUpdate(store, 'other', watch('a.example'))
+      expect([...outdated.keys()]).toEqual(['other'])
+    })
+
     it('gives counters out in maps of their own', async () => {
       await store.create(exampleAccount('acme'))
       const counters = await store.counters('acme')
       await hit(store, 'acme', 'dmarc', charge, 0)
       expect(counters.quotas.size).toBe(0)
-      await store.count('acme', (_, { quotas }) => quotas.set('dmarc', { startedAt: 0, used: 20 }))
+      await store.count('acme', (_, counting) => {
+        counting.quotas = counting.quotas.set('dmarc', { startedAt: 0, used: 20 })
+      })
       expect(await hit(store, 'acme', 'dmarc', charge, 0)).toMatchObject({ allowed: false, remaining: 0 })
     })
 

@@ -1,5 +1,8 @@
+import { PersistentMap } from '../../src/domain/persistent-map.ts'
 import { NO_KEY } from '../../src/journal/entry.ts'
 import type { NewEntry } from '../../src/journal/journal.ts'
+import type { Past } from '../../src/journal/past.ts'
+import { exampleAccount } from '../store/example-account.ts'
 
 /** An exchange that went well, except for what is chosen. */
 export function entry(chosen: Partial<NewEntry>): NewEntry {
@@ -27,8 +30,20 @@ export function entry(chosen: Partial<NewEntry>): NewEntry {
     injected: false,
     keyEvidence: NO_KEY,
     group: undefined,
+    before: undefined,
+    after: undefined,
     duration: 0,
     failure: undefined,
     ...chosen,
   }
+}
+
+/** What a request found in an account that had left behind so many bytes in older states by then. */
+export function past(mark: number): Past {
+  const counters = {
+    quotas: PersistentMap.of<string, never>(),
+    tallies: PersistentMap.of<string, never>(),
+    requests: 0,
+  }
+  return { ...counters, account: exampleAccount('default'), bucket: undefined, hits: undefined, mark }
 }

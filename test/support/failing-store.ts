@@ -19,6 +19,7 @@ export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
     enter: (keyHash, visit) => memory.enter(keyHash, visit),
     recount: (accountId, visit) => memory.recount(accountId, visit),
     count: (accountId, visit) => memory.count(accountId, visit),
+    listenOutdated: (listener) => memory.listenOutdated(listener),
     close: () => memory.close(),
   }
   return { ...own, ...replace(memory) }

@@ -1,4 +1,5 @@
 import type { Adapter } from 'lowdb'
+import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Semaphore } from '../../ground/semaphore.ts'
 import { runInTurns } from '../../ground/work.ts'
@@ -49,8 +50,8 @@ export class AccountFile implements Adapter<AccountData> {
     const { account, quotas, tallies, requests, use } = await readAccountFile(this.#path, content)
     return {
       state: decodeAccount(account, this.#access.settings),
-      quotas: new Map(Object.entries(quotas)),
-      tallies: new Map(Object.entries(tallies)),
+      quotas: PersistentMap.of(Object.entries(quotas)),
+      tallies: PersistentMap.of(Object.entries(tallies)),
       requests,
       ...(use && { use }),
     }
