@@ -32,4 +32,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'List what the specification leaves open and what is chosen, or print the overlay that chooses alternative N (default: 1) of ID.',
     load: async () => (await import('./assumptions.ts')).assumptions,
   },
+  vary: {
+    usage: 'vary [options] -- COMMAND',
+    summary:
+      'Run a command against stand-ins that choose otherwise where the specification leaves a choice, and say on which choices it depends.',
+    load: async () => (await import('./vary.ts')).vary,
+  },
 }

@@ -15,13 +15,23 @@ export function differencesOf(one: Answer, other: Answer): string[] {
 
 function namesOfDifferent(some: Answer['headers'], others: Answer['headers']): string[] {
   if (some.length === others.length && some.every((each, index) => each === others[index])) return []
-  const [one, other] = [fieldsOf(some), fieldsOf(others)]
-  const names = [...new Set([...one.keys(), ...other.keys()])].filter((name) => one.get(name) !== other.get(name))
-  // The length tells no more than the body does. Names in another order are no difference of any one field.
-  const telling = names.filter((name) => name !== 'content-length')
-  return names.length === 0 ? ['headers'] : telling.map((name) => `header ${name}`)
+  // The length of a body tells no more than the body.
+  const names = differentFieldsOf(some, others).map(([name]) => `header ${name}`)
+  return names.length > 0 ? names : ['order of the headers']
 }
 
+/** The header fields that only one has, or both with other values: name, value of one, value of the other. */
+export function differentFieldsOf(
+  some: Answer['headers'],
+  others: Answer['headers'],
+): [name: string, one: string | undefined, other: string | undefined][] {
+  const [one, other] = [fieldsOf(some), fieldsOf(others)]
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .filter((name) => one.get(name) !== other.get(name) && name !== 'content-length')
+    .map((name) => [name, one.get(name), other.get(name)])
+}
+
+/** By lower-case name. */
 function fieldsOf(headers: Answer['headers']): Map<string, string> {
   const fields = new Map<string, string>()
   for (let index = 0; index < headers.length; index += 2) {
