@@ -72,9 +72,15 @@ const OWN_OPTIONS = {
   },
   bundles: {
     kind: toggle,
+    flag: 'no-bundles',
     help: 'Try several alternatives in one trial, where they change different parts of the responses.',
     default: true,
     flagHelp: 'Try each alternative in a trial of its own.',
+  },
+  exhaustive: {
+    kind: toggle,
+    help: 'Try all alternatives, each in a trial of its own, also those that cannot change what the command is answered.',
+    default: false,
   },
   ...REPORT_OPTIONS,
 } as const satisfies Options
@@ -121,6 +127,7 @@ export const vary: Command = {
         maxTime: milliseconds(values.maxTime),
         bail: values.bail,
         bundles: values.bundles,
+        exhaustive: values.exhaustive,
         accepts,
         since,
         signal: ending.signal,

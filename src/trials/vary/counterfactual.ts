@@ -3,10 +3,10 @@ import type { Contract } from '../../contract/contract.ts'
 import type { AccountState } from '../../domain/account.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { type Alternative, type Choices, nameOf } from './alternatives.ts'
+import { type Answer, areSameBodies, areSameStates, differencesOf } from './answer.ts'
 import type { OtherWorld } from './recorded-store.ts'
 import type { RecordedRequest, Recording } from './recording.ts'
-import { type Answer, replay } from './replay.ts'
-import { areSameBodies, areSameStates, differencesOf } from './sameness.ts'
+import { replay } from './replay.ts'
 
 /** What is otherwise about one request: parts of its response, such as `status`, `body` or `header date`, or the `state`. */
 interface Change {

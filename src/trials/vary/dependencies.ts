@@ -51,7 +51,7 @@ export interface AlternativeReport {
 }
 
 /** How the command ran without any alternative. */
-export interface BaselineReport {
+interface BaselineReport {
   exit_code: number
   seconds: number
   requests: number

@@ -4,10 +4,10 @@ import type { Entry } from '../../journal/entry.ts'
 import { type Redact, redactorFor } from '../../journal/redaction.ts'
 import type { Secrets } from '../../journal/secrets.ts'
 import type { ServerOptions } from '../../start/options.ts'
+import { type Answer, areSameBodies, differentFieldsOf } from './answer.ts'
 import type { FirstDifference, ShownResponse } from './dependencies.ts'
 import type { Recording } from './recording.ts'
-import { type Answer, replay } from './replay.ts'
-import { areSameBodies, differentFieldsOf } from './sameness.ts'
+import { replay } from './replay.ts'
 
 /** How many characters of a body are shown, and how many of them before the first difference. */
 const SHOWN = 400

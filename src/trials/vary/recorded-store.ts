@@ -5,8 +5,8 @@ import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Past } from '../../journal/past.ts'
 import type { Counters, Store, Visitor } from '../../store/store.ts'
 import { StoreError } from '../../store/store-error.ts'
+import { areSameStates } from './answer.ts'
 import { findOwner, type RecordedRequest } from './recording.ts'
-import { areSameStates } from './sameness.ts'
 
 /** An account that has begun otherwise than it was recorded. */
 export interface OtherWorld {

@@ -3,24 +3,13 @@ import { connect, type Socket } from 'node:net'
 import { OPERATIONS } from '../../behaviour/operations/operations.ts'
 import type { Contract } from '../../contract/contract.ts'
 import type { AccountState } from '../../domain/account.ts'
-import type { Content } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import { startServer } from '../../start/server.ts'
+import type { Answer } from './answer.ts'
 import { type OtherWorld, RecordedStore } from './recorded-store.ts'
 import type { RecordedRequest } from './recording.ts'
 import { bytesOfRequest, type SentRequest } from './request-bytes.ts'
-
-/** What a request is answered, and what it makes of its account. */
-export interface Answer {
-  /** Absent where no response is sent. */
-  status: number | undefined
-  /** Names and values alternate. */
-  headers: readonly (string | number)[]
-  body: Content | undefined
-  /** The account as the request has made it; absent where it accepts no change. */
-  after: AccountState | undefined
-}
 
 export interface ReplayOptions {
   /** The options of the server that has recorded the requests. */

@@ -9,7 +9,7 @@ import { runTrial, type TrialResult } from '../trial.ts'
 import { type Alternative, type Choices, nameOf } from './alternatives.ts'
 import { compareBaselines, sendTheSame } from './baselines.ts'
 import { bundle } from './bundles.ts'
-import { findReached, type Reach } from './counterfactual.ts'
+import { type Counterfactual, findReached, type Reach } from './counterfactual.ts'
 import type { AlternativeReport, Dependencies, VaryVerdict } from './dependencies.ts'
 import { findKnown } from './dependencies-file.ts'
 import { describeEnd, describeFailure } from './failure.ts'
@@ -35,6 +35,8 @@ export interface VaryOptions {
   bail: boolean
   /** Whether one trial may try several alternatives. */
   bundles: boolean
+  /** Whether each alternative is tried, alone, also where it cannot have changed anything. */
+  exhaustive: boolean
   accepts(alternative: Alternative): boolean
   /** What an earlier run has found out. */
   since?: Dependencies | undefined
@@ -115,12 +117,13 @@ class VaryRun {
       reports.set(alternative, { ...describe(alternative, 'inconclusive'), reason })
     }
     const fingerprints = new Map(found.reached.map((reach) => [reach.alternative, fingerprintOf(reach, recording)]))
-    const open = found.reached.filter(({ alternative }) => {
+    const tried = this.#options.exhaustive ? addUnreached(choices, found) : found.reached
+    const open = tried.filter(({ alternative }) => {
       const known = since && findKnown(since, alternative, fingerprints.get(alternative))
       if (known !== undefined) reports.set(alternative, known)
       return known === undefined
     })
-    const canBundle = this.#options.bundles && isSteady && found.unanswerable === 0
+    const canBundle = this.#options.bundles && !this.#options.exhaustive && isSteady && found.unanswerable === 0
     const bundles = canBundle ? bundle(open) : open.map((reach) => [reach])
     const judged = await Promise.all(bundles.map((members) => this.#judge(members, first, isSteady, open.length)))
     this.#signal.throwIfAborted()
@@ -300,6 +303,20 @@ const NO_REQUEST =
 const OUT_OF_TIME = 'The time of --max-time was over.'
 const CUT = 'The command sends more requests than are recorded, so every alternative counts as reached.'
 const UNFIT = new Set(['FixtureError', 'OptionError', 'FaultSetError', 'ContractError'])
+
+/** All alternatives that can be tried, also those that have not been reached. */
+function addUnreached({ alternatives }: Choices, { reached, unfit }: Counterfactual): Reach[] {
+  return alternatives
+    .filter((alternative) => !unfit.some((each) => each.alternative === alternative))
+    .map(
+      (alternative) =>
+        reached.find((reach) => reach.alternative === alternative) ?? {
+          alternative,
+          changes: [],
+          changesCreation: false,
+        },
+    )
+}
 
 function describeUnanswerable(count: number): string {
   const [requests, which] = count === 1 ? ['One request', 'it'] : [`${count} requests`, 'them']

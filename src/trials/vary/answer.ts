@@ -2,7 +2,17 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AccountState } from '../../domain/account.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import { bytesOf, type Content } from '../../http/content.ts'
-import type { Answer } from './replay.ts'
+
+/** What a request is answered, and what it makes of its account. */
+export interface Answer {
+  /** Absent where no response is sent. */
+  status: number | undefined
+  /** Names and values alternate. */
+  headers: readonly (string | number)[]
+  body: Content | undefined
+  /** The account as the request has made it; absent where it accepts no change. */
+  after: AccountState | undefined
+}
 
 /** In what two answers differ: `status`, `header` and its name, `body`, `state`. */
 export function differencesOf(one: Answer, other: Answer): string[] {
