@@ -1,5 +1,6 @@
 import type { Contract } from '../../contract/contract.ts'
 import { elapsed, systemClock } from '../../ground/clock.ts'
+import { Semaphore } from '../../ground/semaphore.ts'
 import { Secrets } from '../../journal/secrets.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import type { CommandEnd } from '../command.ts'
@@ -125,7 +126,11 @@ class VaryRun {
     })
     const canBundle = this.#options.bundles && !this.#options.exhaustive && isSteady && found.unanswerable === 0
     const bundles = canBundle ? bundle(open) : open.map((reach) => [reach])
-    const judged = await Promise.all(bundles.map((members) => this.#judge(members, first, isSteady, open.length)))
+    // One after the other, as far as there is room: what was begun is brought to its end before something else begins.
+    const room = new Semaphore(this.#options.jobs)
+    const judged = await Promise.all(
+      bundles.map((members) => room.run(() => this.#judge(members, first, isSteady, open.length))),
+    )
     this.#signal.throwIfAborted()
     for (const report of judged.flat()) {
       const alternative = choices.alternatives.find((each) => nameOf(each) === `${report.id}/${report.alternative}`)
