@@ -1,10 +1,9 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, constants } from 'node:os'
 import { readOverlay } from '../contract/overlay.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
 import {
-  duration,
   flagOf,
   type Option,
   type Options,
@@ -12,6 +11,7 @@ import {
   readDuration,
   text,
   texts,
+  timeLimit,
   toggle,
   wholeNumber,
 } from '../start/option.ts'
@@ -22,9 +22,12 @@ import { BaselineError, vary as runVary, type VaryResult } from '../trials/vary/
 import { describeVary } from '../trials/vary/vary-report.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
+import { Interrupted, Interruption } from './interruption.ts'
 import { readOptions } from './options.ts'
+
 import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { withNamedOptions } from './start.ts'
 import { PARALLEL_OPTIONS, refuseEarlyOperands, splitCommand, TRIAL_OPTIONS } from './trial-options.ts'
 
 /** Options of a server that make no sense where there is a new one for each trial, and why. */
@@ -33,7 +36,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   durability: 'nothing is kept, because each trial has an account of its own in memory',
   'skip-damaged': 'no account is kept, because each trial has an account of its own in memory',
   'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',
-  'exit-with-parent': 'the trials end with this program, which ends at a signal',
+  'exit-with-parent': 'a signal ends this program and its trials',
 }
 
 const {
@@ -66,7 +69,7 @@ const OWN_OPTIONS = {
   },
   bail: { kind: toggle, help: 'Stop at the first dependency that is not accepted.', default: false },
   maxTime: {
-    kind: duration,
+    kind: timeLimit,
     help: 'How long everything may take. What is not tried by then is not decided.',
     defaultText: 'as long as it takes',
   },
@@ -110,29 +113,31 @@ export const vary: Command = {
     const startedAt = new Date(systemClock()).toISOString()
     const began = elapsed()
     const progress = new Progress(terminal)
-    const ending = new AbortController()
-    const stopListening = terminal.onSignal((signal) => ending.abort(new Interrupted(signal)))
+    const interruption = new Interruption(terminal, { isOver: true })
     const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
     let result: VaryResult
     try {
-      result = await runVary({
-        command,
-        environment: terminal.environment,
-        variables: values.setEnv,
-        server: { ...pickServerOptions(values as never), overlays: [], log },
-        choices,
-        jobs: values.jobs,
-        repeats: values.repeats,
-        timeout: milliseconds(values.timeout),
-        maxTime: milliseconds(values.maxTime),
-        bail: values.bail,
-        bundles: values.bundles,
-        exhaustive: values.exhaustive,
-        accepts,
-        since,
-        signal: ending.signal,
-        onProgress: (said) => progress.show(`dmarc-understudy vary: ${said}`),
-      })
+      result = await withNamedOptions(sources, () =>
+        runVary({
+          command,
+          environment: terminal.environment,
+          variables: values.setEnv,
+          server: { ...pickServerOptions(values as never), overlays: [], log },
+          choices,
+          jobs: values.jobs,
+          repeats: values.repeats,
+          timeout: milliseconds(values.timeout),
+          maxTime: milliseconds(values.maxTime),
+          bail: values.bail,
+          bundles: values.bundles,
+          exhaustive: values.exhaustive,
+          accepts,
+          since,
+          signal: interruption.signal,
+          onSignal: interruption.onSignal,
+          onProgress: (said) => progress.show(`dmarc-understudy vary: ${said}`),
+        }),
+      )
     } catch (error) {
       progress.end()
       const exitCode = exitCodeFor(error)
@@ -140,7 +145,7 @@ export const vary: Command = {
       terminal.printError(`dmarc-understudy: vary: ${(error as Error).message.replaceAll(/\s*\n\s*/g, ' ')}`)
       return exitCode
     } finally {
-      stopListening()
+      interruption.release()
       progress.end()
       await close()
     }
@@ -157,22 +162,9 @@ export const vary: Command = {
   },
 }
 
-/** A signal has ended everything. */
-class Interrupted extends Error {
-  override name = 'Interrupted'
-  readonly exitCode: number
-
-  constructor(signal: keyof typeof SIGNAL_NUMBERS) {
-    super(`was ended by ${signal}; nothing is reported`)
-    this.exitCode = 128 + SIGNAL_NUMBERS[signal]
-  }
-}
-
-const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15 } as const
-
 function exitCodeFor(error: unknown): number | undefined {
   if (error instanceof BaselineError) return 1
-  return error instanceof Interrupted ? error.exitCode : undefined
+  return error instanceof Interrupted ? 128 + constants.signals[error.by] : undefined
 }
 
 function milliseconds(written: string | undefined): number | undefined {

@@ -152,6 +152,8 @@ export class RecordedStore implements Store {
     throw unchangeable()
   }
 
+  listenOutdated(): void {}
+
   async close(): Promise<void> {}
 }
 

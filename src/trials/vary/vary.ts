@@ -3,7 +3,7 @@ import { elapsed, systemClock } from '../../ground/clock.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
 import { Secrets } from '../../journal/secrets.ts'
 import type { ServerOptions } from '../../start/options.ts'
-import type { CommandEnd } from '../command.ts'
+import type { CommandEnd, CommandRun } from '../command.ts'
 import type { Variable } from '../environment.ts'
 import { Pool } from '../pool.ts'
 import { runTrial, type TrialResult } from '../trial.ts'
@@ -42,6 +42,8 @@ export interface VaryOptions {
   /** What an earlier run has found out. */
   since?: Dependencies | undefined
   signal?: AbortSignal | undefined
+  /** See `CommandRun`. */
+  onSignal?: CommandRun['onSignal']
   /** Says what is being done. */
   onProgress?(text: string): void
 }
@@ -246,7 +248,7 @@ class VaryRun {
     contract: Contract | (() => Promise<Contract>),
     limit: number | undefined,
   ): Promise<TrialResult | Untried> {
-    const { command, environment, variables, server } = this.#options
+    const { command, environment, variables, server, onSignal } = this.#options
     return this.#pool.run(async (signal) => {
       if (this.#isOver) return { untried: 'It was not tried, because of --bail.' }
       if (this.#left <= 0) return { untried: OUT_OF_TIME }
@@ -271,6 +273,7 @@ class VaryRun {
           timeout: Number.isFinite(timeout) ? timeout : undefined,
           inherits: false,
           signal,
+          onSignal,
         })
         signal.throwIfAborted()
         const isCut = result.end.timedOut && (limit === undefined || timeout < limit)
