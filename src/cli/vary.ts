@@ -88,7 +88,11 @@ const OWN_OPTIONS = {
   ...REPORT_OPTIONS,
 } as const satisfies Options
 
-const OPTIONS = { ...SHARED, ...OWN_OPTIONS } as const satisfies Options
+const OPTIONS = {
+  ...SHARED,
+  timeout: { ...SHARED.timeout, defaultText: 'ten times as long as it takes by itself, and at least 10s' },
+  ...OWN_OPTIONS,
+} as const satisfies Options
 
 export const vary: Command = {
   options: OPTIONS,
