@@ -1,5 +1,5 @@
 /** How many names are listed. */
-const LISTED = 10
+export const LISTED = 10
 /** How many characters of a name. */
 const LONGEST = 200
 

@@ -1,7 +1,7 @@
 import type { Reach } from './counterfactual.ts'
 
 /** How many alternatives one trial tries at most: the more there are, the more often one of them breaks it. */
-const LARGEST = 8
+export const LARGEST = 8
 
 /**
  * Divides alternatives into bundles that one trial can try together. When a trial passes, and the command has sent the

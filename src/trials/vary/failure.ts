@@ -5,8 +5,8 @@ import { findFailedTests } from '../failed-tests.ts'
 import type { AlternativeReport } from './dependencies.ts'
 
 /** How many lines, and characters, of what a command wrote last are told. */
-const LINES = 12
-const CHARACTERS = 2_000
+export const LINES = 12
+export const CHARACTERS = 2_000
 
 /** How a failing command ended, for a report. */
 export function describeEnd(end: CommandEnd, secrets: Secrets): Partial<AlternativeReport> {

@@ -10,7 +10,7 @@ import type { Recording } from './recording.ts'
 import { replay } from './replay.ts'
 
 /** How many characters of a body are shown, and how many of them before the first difference. */
-const SHOWN = 400
+export const SHOWN = 400
 const BEFORE = 100
 
 /**

@@ -30,7 +30,7 @@ export interface ReplayOptions {
 }
 
 /** How long a request may stay without an answer before it counts as one that cannot be asked again, in milliseconds. */
-const PATIENCE = 2_000
+export const PATIENCE = 2_000
 /** How many requests may wait on the connection for their answer. */
 const AHEAD = 32
 

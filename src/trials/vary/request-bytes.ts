@@ -2,7 +2,7 @@ import { bytesOf, isCut } from '../../http/content.ts'
 import type { Entry } from '../../journal/entry.ts'
 
 /** Of a body that was refused unread, only its size is known. No more than so many bytes are sent in its place. */
-const LONGEST_FILLER = 4 << 20
+export const LONGEST_FILLER = 4 << 20
 /** These decide what becomes of the connection, and nothing about the response that is compared. */
 const OF_CONNECTION = new Set(['connection', 'keep-alive', 'proxy-connection', 'upgrade'])
 

@@ -62,9 +62,9 @@ export class BaselineError extends Error {
 }
 
 /** The command gets so many times what it takes by itself, and at least so much, in milliseconds. */
-const PATIENCE = { factor: 10, least: 10_000 }
+export const PATIENCE = { factor: 10, least: 10_000 }
 /** A trial that took too long is repeated with so many times the limit. */
-const MORE_PATIENCE = 3
+export const MORE_PATIENCE = 3
 
 /**
  * Finds out which alternatives a command depends on.
