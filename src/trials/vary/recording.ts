@@ -35,16 +35,28 @@ export function recordingOf({
   }
   // An account that no request has entered is as the control plane has left it.
   const present = new Map([...accounts, ...firsts])
-  const origins = new Map([...accounts.values(), ...present.values()].map((state) => [kindOf(state), state]))
+  const origins = new Map(
+    [...accounts.values(), ...exchanges.flatMap(({ before }) => before?.account ?? [])].map((state) => [
+      kindOf(state),
+      state,
+    ]),
+  )
   let others: readonly AccountState[] = [...present.values()]
-  const requests = exchanges.map((entry): RecordedRequest => {
+  const lasts = new Map(exchanges.map(({ before }, index) => [before?.account.id, index]))
+  const requests = exchanges.map((entry, index): RecordedRequest => {
     const { before, after } = entry
     const request = { entry, past: before, others }
     if (before === undefined) return request
-    origins.set(kindOf(before.account), before.account)
+    const { id } = before.account
+    if (lasts.get(id) === index && !accounts.has(id)) {
+      // It was deleted at some time after its last request.
+      present.delete(id)
+      others = [...present.values()]
+      return request
+    }
     const state = after ?? before.account
-    if (present.get(before.account.id) !== state) {
-      present.set(before.account.id, state)
+    if (present.get(id) !== state) {
+      present.set(id, state)
       others = [...present.values()]
     }
     return request

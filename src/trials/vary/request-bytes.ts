@@ -16,7 +16,8 @@ export interface SentRequest {
 /** The bytes of a recorded request; `undefined` for one of which too little is known. */
 export function bytesOfRequest(entry: Entry): SentRequest | undefined {
   const { method, target, headers, problems } = entry
-  if (headers.length === 0) return bytesOfMalformed(problems[0]?.reason)
+  const reason = problems[0]?.reason
+  if (headers.length === 0 && isNoHttp(entry)) return bytesOfMalformed(reason)
   const body = bodyOf(entry)
   if (body === undefined) return undefined
   let head = ''
@@ -30,11 +31,17 @@ export function bytesOfRequest(entry: Entry): SentRequest | undefined {
     if (lower === 'transfer-encoding') isChunked = true
     head += `${name}: ${value}\r\n`
   }
-  // Only HTTP/1.0 does without a Host. The journal does not keep the version.
-  const start = Buffer.from(`${method} ${target} HTTP/1.${hasHost ? 1 : 0}\r\n${head}\r\n`, 'latin1')
+  // Only HTTP/1.0 does without a Host, or else the request is refused for that. The journal does not keep the version.
+  const version = hasHost || reason === 'malformed' ? '1.1' : '1.0'
+  const start = Buffer.from(`${method} ${target} HTTP/${version}\r\n${head}\r\n`, 'latin1')
   const sent = isChunked ? chunk(body) : body
   const isLast = !hasHost || entry.injection !== undefined || (entry.body !== undefined && isCut(entry.body))
   return { bytes: Buffer.concat([start, sent]), isLast }
+}
+
+/** Whether it was answered before it was a request: by a response that closes the connection, or by none. */
+function isNoHttp({ status, responseHeaders, problems }: Entry): boolean {
+  return problems[0]?.reason === 'timeout' || status === undefined || responseHeaders.includes('Connection')
 }
 
 function bodyOf({ body, headers }: Entry): Buffer | undefined {
