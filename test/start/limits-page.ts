@@ -32,9 +32,10 @@ import { LISTED } from '../../src/trials/failed-tests.ts'
 import { LARGEST } from '../../src/trials/vary/bundles.ts'
 import { CHARACTERS, LINES } from '../../src/trials/vary/failure.ts'
 import { SHOWN } from '../../src/trials/vary/first-difference.ts'
+import { MORE_PATIENCE } from '../../src/trials/vary/judge.ts'
 import { PATIENCE as UNANSWERED } from '../../src/trials/vary/replay.ts'
 import { LONGEST_FILLER } from '../../src/trials/vary/request-bytes.ts'
-import { MORE_PATIENCE, PATIENCE as PATIENCE_OF_VARY } from '../../src/trials/vary/vary.ts'
+import { PATIENCE as PATIENCE_OF_VARY } from '../../src/trials/vary/vary.ts'
 
 const HEAD = `# Limits
 
