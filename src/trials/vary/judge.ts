@@ -9,7 +9,7 @@ import { recordingOf } from './recording.ts'
 import { hasPassed, type TrialRunner, type Untried } from './trial-runner.ts'
 
 export interface JudgeOptions {
-  runner: TrialRunner
+  runner: Pick<TrialRunner, 'try'>
   choices: Choices
   server: ServerOptions
   secrets: Secrets

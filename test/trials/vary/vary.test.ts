@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { it } from '../../support/program.ts'
 import { client, only, reportOf, script, varyCommand, verdictsIn } from './varied-client.ts'
@@ -85,47 +83,6 @@ describe('vary', () => {
     expect(verdictsIn(result)).toEqual({ 'add-domains-status/1': 'tolerates' })
     expect(result.dependencies).toMatchObject({ runs: 5, baseline: { steady: false } })
   })
-
-  it('calls flaky what fails once and passes once', async ({ folder }) => {
-    const file = join(folder, 'runs')
-    writeFileSync(file, '')
-    const command = script(`
-      const { appendFileSync, readFileSync } = await import('node:fs')
-      const [status] = await send('POST', '/domains', { domains: ['a.example'] })
-      if (status === 200) process.exit(0)
-      appendFileSync(${JSON.stringify(file)}, 'x')
-      if (readFileSync(${JSON.stringify(file)}).length === 1) throw new Error('only this time')
-    `)
-    const result = await varyCommand(command, { choices: only('add-domains-status/1') })
-    expect(verdictsIn(result)).toEqual({ 'add-domains-status/1': 'flaky' })
-    expect(reportOf(result, 'add-domains-status/1')?.output).toContain('only this time')
-  })
-
-  it('believes a trial that takes too long only when it takes too long with a longer limit, too', async ({
-    folder,
-  }) => {
-    const file = join(folder, 'runs')
-    writeFileSync(file, '')
-    const wait = (when: string) =>
-      script(`
-        const { appendFileSync, readFileSync } = await import('node:fs')
-        const [status] = await send('POST', '/domains', { domains: ['a.example'] })
-        if (status !== 200) {
-          appendFileSync(${JSON.stringify(file)}, 'x')
-          if (${when}) setInterval(() => {}, 1000)
-        }
-      `)
-    const choices = only('add-domains-status/1')
-    const forever = await varyCommand(wait('true'), { choices, timeout: 1_500 })
-    expect(reportOf(forever, 'add-domains-status/1')).toMatchObject({ verdict: 'depends', timed_out: true })
-    writeFileSync(file, '')
-    const once = await varyCommand(wait(`readFileSync(${JSON.stringify(file)}).length === 1`), {
-      choices,
-      timeout: 1_500,
-    })
-    expect(verdictsIn(once)).toEqual({ 'add-domains-status/1': 'tolerates' })
-    expect(once.dependencies.runs).toBe(4)
-  }, 60_000)
 
   it('tries only what is new or has changed since an earlier run', async () => {
     const choices = only('domain-order', 'request-id-format')
