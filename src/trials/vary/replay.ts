@@ -30,7 +30,12 @@ export interface ReplayOptions {
 }
 
 /** How long a request may stay without an answer before it counts as one that cannot be asked again, in milliseconds. */
-export const PATIENCE = 2_000
+export const PATIENCE = 3_000
+/**
+ * In so many steps is waited. When the machine keeps the whole program waiting, that is one step, and the answer comes in
+ * the next.
+ */
+const STEPS = 6
 /** How many requests may wait on the connection for their answer. */
 const AHEAD = 32
 
@@ -108,6 +113,8 @@ class Conversation {
   #written = 0
   #socket: Socket | undefined
   #timer: NodeJS.Timeout | undefined
+  /** How many steps nothing has come. */
+  #waited = 0
   #end: () => void = () => {}
 
   constructor(baseUrl: string, requests: readonly RecordedRequest[], partner: Partner) {
@@ -125,7 +132,7 @@ class Conversation {
     })
     this.#partner.listen((entry) => this.#advance(entry))
     this.#partner.show(this.#requests[0])
-    this.#timer = setInterval(() => this.#loseHope(), PATIENCE)
+    this.#timer = setInterval(() => this.#wait(), PATIENCE / STEPS)
     this.#write()
     await ended
     clearInterval(this.#timer)
@@ -138,7 +145,7 @@ class Conversation {
 
   #advance(entry: Entry | undefined): void {
     const goesOn = this.#partner.take(this.#index, entry)
-    this.#timer?.refresh()
+    this.#waited = 0
     this.#index++
     if (!goesOn || this.#index >= this.#requests.length) {
       this.#partner.listen(() => {})
@@ -152,8 +159,8 @@ class Conversation {
     if (this.#written - this.#index < AHEAD / 2) setImmediate(() => this.#write())
   }
 
-  #loseHope(): void {
-    this.#advance(undefined)
+  #wait(): void {
+    if (++this.#waited >= STEPS) this.#advance(undefined)
   }
 
   /** Leaves the connection to whatever becomes of it. */
@@ -165,20 +172,24 @@ class Conversation {
     if (socket !== undefined) setImmediate(() => socket.destroy())
   }
 
+  /** Writes what may be written by now, all in one piece. */
   #write(): void {
+    const pieces: Buffer[] = []
     while (this.#written < this.#requests.length && this.#written - this.#index < AHEAD) {
       const sent = this.#sentAt(this.#written)
+      const isNext = this.#written === this.#index
       if (sent === undefined) {
         // It is passed over when it is its turn.
-        if (this.#written > this.#index) return
-        this.#advance(undefined)
-        return
+        if (isNext) this.#advance(undefined)
+        break
       }
-      if (this.#written > this.#index && this.#sentAt(this.#written - 1)?.isLast) return
-      this.#socket ??= this.#open()
+      if (!isNext && this.#sentAt(this.#written - 1)?.isLast) break
       this.#written++
-      this.#socket.write(sent.bytes)
+      pieces.push(sent.bytes)
     }
+    if (pieces.length === 0) return
+    this.#socket ??= this.#open()
+    this.#socket.write(Buffer.concat(pieces))
   }
 
   #open(): Socket {
