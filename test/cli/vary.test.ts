@@ -96,7 +96,9 @@ describe('vary', () => {
     const args = ['vary', '--fixture', 'empty', '--jobs=2', '--report', `json=${file}`]
     const { code, stdout, stderr } = await runInProcess([...args, '--', ...command])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain('The command fails if the real service answers GET /api/v1/domains with another body.')
+    expect(stderr).toContain(
+      'The command fails if the real service has "alphabetical" instead of "addition" as domain-order and so answers GET /api/v1/domains with another body. GET /domains returns all monitored domains of the account; their order is not shown.',
+    )
     expect(stderr).toContain(
       'dmarc-understudy assumptions overlay domain-order 1 > domain-order-1.yaml && ' +
         `dmarc-understudy run --fixture empty --overlay domain-order-1.yaml -- ${command.join(' ')}`,

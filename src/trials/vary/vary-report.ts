@@ -122,18 +122,28 @@ function messageOf(report: AlternativeReport): string {
   return `The command ${how} if the real service ${whatIsOtherwise(difference, report)}. ${spec}${which}`
 }
 
-function whatIsOtherwise(difference: FirstDifference | undefined, { value }: AlternativeReport): string {
-  if (difference === undefined) return `chooses ${JSON.stringify(value)}`
+/** `answers 201 instead of 200 to POST /domaingroups` */
+function whatIsOtherwise(difference: FirstDifference | undefined, report: AlternativeReport): string {
+  const choice = choiceIn(report)
+  if (difference === undefined) return choice ?? `chooses ${JSON.stringify(report.value)}`
   const { request, expected, received } = difference
   const to = `${request.method} ${request.path}`
-  if (expected.status !== received.status) {
-    return `answers ${received.status ?? 'nothing'} instead of ${expected.status ?? 'nothing'} to ${to}`
-  }
   const [name, field] = Object.entries(received.headers ?? {})[0] ?? []
-  if (received.body === undefined && expected.body === undefined && name !== undefined) {
-    return `sends ${name}: ${field} in the response to ${to}`
-  }
-  return `answers ${to} with another body`
+  const isSameBody = received.body === undefined && expected.body === undefined
+  const answer =
+    expected.status !== received.status
+      ? `answers ${received.status ?? 'nothing'} instead of ${expected.status ?? 'nothing'} to ${to}`
+      : isSameBody && name !== undefined
+        ? `sends ${name}: ${field} in the response to ${to}`
+        : `answers ${to} with another body`
+  return choice === undefined ? answer : `${choice} and so ${answer}`
+}
+
+/** What the service chooses, where that is a single value: `has "alphabetical" instead of "addition" as domain-order`. */
+function choiceIn({ id, chosen, value }: AlternativeReport): string | undefined {
+  const { value: other, ...more } = value
+  if (other === undefined || typeof other === 'object' || Object.keys(more).length > 0) return undefined
+  return `has ${JSON.stringify(other)} instead of ${JSON.stringify(chosen['value'])} as ${id}`
 }
 
 function detailsOf(report: AlternativeReport): Block[] {

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { type Choices, nameOf, readChoices } from '../../../src/trials/vary/alternatives.ts'
+import { textOf } from '../../../src/http/content.ts'
+import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/trials/vary/alternatives.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
+import type { Recording } from '../../../src/trials/vary/recording.ts'
 import { BEHAVIOURS } from '../../contract/behaviours.ts'
+import { budget } from '../../support/budget.ts'
 import { optionsOf, record } from './recorded-service.ts'
 
 const choices = await readChoices([])
 
-/** The same, of one assumption only. */
-function only(id: string): Choices {
-  return { ...choices, alternatives: choices.alternatives.filter((alternative) => alternative.id === id) }
+/** The same with few alternatives. */
+function only(isMeant: (alternative: Alternative, index: number) => boolean): Choices {
+  return { ...choices, alternatives: choices.alternatives.filter(isMeant) }
 }
 
 /** What shows of these cannot be asked again: a store that fails, which counts as reached by any alternative. */
@@ -16,16 +19,57 @@ const UNANSWERABLE = new Map([['internal-error', 1]])
 /** A client that is too slow is not asked again here, but see below. */
 const SHOWN = BEHAVIOURS.filter(({ id }) => id !== 'status-timeout')
 
+/** One in so many. */
+function every(step: number): typeof SHOWN {
+  return SHOWN.filter((_, index) => index % step === 0)
+}
+
 describe('the requests that show an assumption reach', () => {
-  it.each(SHOWN.map((behaviour) => [behaviour.id, behaviour] as const))(
+  it.each(every(budget({ quick: 3, full: 1 })).map((behaviour) => [behaviour.id, behaviour] as const))(
     'each alternative of %s',
     async (id, { options, observe }) => {
       const recording = await record(options, observe)
-      const found = await findReached({ server: optionsOf(options), choices: only(id), recordings: [recording] })
-      const expected = only(id).alternatives.map(nameOf)
+      const found = await findReached({
+        server: optionsOf(options),
+        choices: only((alternative) => alternative.id === id),
+        recordings: [recording],
+      })
+      const expected = only((alternative) => alternative.id === id).alternatives.map(nameOf)
       const names = [...found.reached, ...found.unfit].map(({ alternative }) => nameOf(alternative))
       const unanswerable = UNANSWERABLE.get(id) ?? 0
       expect({ names, unanswerable: found.unanswerable }).toEqual({ names: expected, unanswerable })
+    },
+  )
+})
+
+/** What a run was answered, without what is new each time. */
+function answersIn({ requests }: Recording): unknown[] {
+  return requests.map(({ entry: { method, target, status, responseHeaders, responseBody } }) => [
+    method,
+    target,
+    status,
+    responseHeaders.join('\n'),
+    responseBody && textOf(responseBody),
+  ])
+}
+
+// The other direction: that nothing is left out which would have changed something.
+describe('an alternative that is not reached changes nothing when the requests are sent under it, those that show', () => {
+  /** So many alternatives are tried with the requests of an assumption; which ones differs from assumption to assumption. */
+  const tried = budget({ quick: 2, full: 3 })
+
+  it.each(every(budget({ quick: 9, full: 1 })).map((behaviour, index) => [behaviour.id, behaviour, index] as const))(
+    '%s',
+    async (_, { options, observe }, offset) => {
+      const recording = await record(options, observe)
+      const stride = Math.floor(choices.alternatives.length / tried)
+      const some = only((_, index) => index % stride === offset % stride)
+      const found = await findReached({ server: optionsOf(options), choices: some, recordings: [recording] })
+      const touched = new Set([...found.reached, ...found.unfit].map(({ alternative }) => alternative))
+      for (const alternative of some.alternatives.filter((each) => !touched.has(each))) {
+        const otherwise = await record(options, observe, await choices.load([alternative]))
+        expect(answersIn(otherwise), nameOf(alternative)).toEqual(answersIn(recording))
+      }
     },
   )
 })

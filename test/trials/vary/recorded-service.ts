@@ -1,4 +1,5 @@
 import { OPERATIONS } from '../../../src/behaviour/operations/operations.ts'
+import type { Contract } from '../../../src/contract/contract.ts'
 import type { Entry } from '../../../src/journal/entry.ts'
 import type { ServerOptions } from '../../../src/start/options.ts'
 import { type Recording, recordingOf } from '../../../src/trials/vary/recording.ts'
@@ -9,13 +10,15 @@ export function optionsOf(options: ServerOptions = {}): ServerOptions {
   return { fixture: 'empty', apiKey: API_KEY, ...options }
 }
 
-/** What a service answers while somebody asks it. */
+/** What a service answers while somebody asks it, perhaps under another contract. */
 export async function record(
   options: ServerOptions | undefined,
   ask: (service: TestService) => Promise<unknown>,
+  contract?: Contract,
 ): Promise<Recording> {
   const exchanges: Entry[] = []
   const service = await openService(options, OPERATIONS, {
+    contract,
     journal: { body: 2 << 20 },
     open: ({ journal }) => void journal.subscribe((entry) => exchanges.push(entry)),
   })
