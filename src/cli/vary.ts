@@ -126,7 +126,7 @@ export const vary: Command = {
           command,
           environment: terminal.environment,
           variables: values.setEnv,
-          server: { ...pickServerOptions(values as never), overlays: [], log },
+          server: { ...pickServerOptions(values), overlays: [], log },
           choices,
           jobs: values.jobs,
           repeats: values.repeats,

@@ -27,6 +27,7 @@ export class RecordedStore implements Store {
   /** Whether the control plane has changed an account that has begun otherwise, so that nobody knows what it would be. */
   isLost = false
   #request: RecordedRequest | undefined
+  #hasEntered = false
   readonly #worlds: Map<string, OtherWorld>
   readonly #default: AccountState
   readonly #counting = new Map<string, Counting>()
@@ -51,6 +52,7 @@ export class RecordedStore implements Store {
   show(request: RecordedRequest | undefined): void {
     this.#keepChange()
     this.#request = request
+    this.#hasEntered = false
     this.after = undefined
     const account = request?.past?.account
     const world = account && this.#worlds.get(account.id)
@@ -76,7 +78,10 @@ export class RecordedStore implements Store {
     const { past } = request
     const known = this.#counting.get(id)
     const own = past?.account.id === id ? past : undefined
-    if (known !== undefined && own === undefined) return known
+    // A request whose charge is taken back enters twice.
+    const isAgain = this.#hasEntered
+    this.#hasEntered = true
+    if (known !== undefined && (own === undefined || isAgain)) return known
     if (known !== undefined && own !== undefined) {
       // Where the control plane has changed the counters, they continue from there.
       if (this.#finds && isRecounted(known, own)) this.#recounted.add(request)

@@ -73,3 +73,35 @@ describe('an alternative that is not reached changes nothing when the requests a
     },
   )
 })
+
+describe('an alternative that does not fit', () => {
+  it('the overlays of the user is left out, with the reason', async () => {
+    const overlay = { name: 'user', actions: [{ target: '$.nothing', update: {} }] }
+    const some = only(({ id }) => id === 'cors')
+    const broken = { ...some, alternatives: some.alternatives.map((each) => ({ ...each, overlay })) }
+    const recording = await record(undefined, (service) => service.get('/domains'))
+    const { reached, unfit } = await findReached({ server: optionsOf(), choices: broken, recordings: [recording] })
+    expect(reached).toEqual([])
+    expect(unfit.map(({ reason }) => reason)).toEqual([expect.stringContaining('$.nothing selects nothing')])
+  })
+
+  it('to what is chosen already is that of another choice only', async () => {
+    const [first] = only(({ id }) => id === 'domain-order').alternatives
+    if (first === undefined) throw new Error('There is no such alternative.')
+    const chosen = await readChoices([first.overlay])
+    const order = chosen.alternatives.filter(({ id }) => id === 'domain-order')
+    expect(order.map(({ assumption }) => assumption.choice)).toEqual([
+      { value: 'alphabetical' },
+      { value: 'alphabetical' },
+    ])
+    const options = { fixture: { domains: ['b.example', 'a.example', 'c.example'] } }
+    const recording = await record(options, (service) => service.get('/domains'), chosen.contract)
+    const found = await findReached({
+      server: optionsOf(options),
+      choices: { ...chosen, alternatives: order },
+      recordings: [recording],
+    })
+    expect(found.reached.map(({ alternative }) => nameOf(alternative))).toEqual(['domain-order/2'])
+    expect(found.unanswerable).toBe(0)
+  })
+})

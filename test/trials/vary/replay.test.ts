@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { elapsed } from '../../../src/ground/clock.ts'
 import type { ServerOptions } from '../../../src/start/options.ts'
+import { readChoices } from '../../../src/trials/vary/alternatives.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
 import { askControl } from '../../support/control-plane.ts'
@@ -205,5 +206,15 @@ describe('what is counted', () => {
     expect((await reachedBy(one, undefined, 'quota-scope')).reached).toEqual([])
     const two = await record(undefined, twoKeys)
     expect((await reachedBy(two, undefined, 'quota-scope')).reached).toHaveLength(1)
+  })
+
+  it('is taken back again where refused requests cost nothing', async () => {
+    const [alternative] = only('charged-requests').alternatives
+    const chosen = await readChoices(alternative === undefined ? [] : [alternative.overlay])
+    const refused: Ask = (service) => service.send('POST', '/domains', {})
+    const recording = await record(undefined, inTurn(list, refused, list, refused, list), chosen.contract)
+    const choices = { ...chosen, alternatives: chosen.alternatives.filter(({ id }) => id === 'quota-scope') }
+    const found = await findReached({ server: optionsOf(), choices, recordings: [recording] })
+    expect(found).toMatchObject({ unanswerable: 0, reached: [] })
   })
 })
