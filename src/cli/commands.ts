@@ -21,6 +21,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'Run a command, such as the tests of a client, against a server of its own, and say whether the client kept the contract.',
     load: async () => (await import('./run.ts')).run,
   },
+  vary: {
+    usage: 'vary [options] -- COMMAND',
+    summary:
+      'Run a command against stand-ins that choose otherwise where the specification leaves a choice, and say on which choices it depends.',
+    load: async () => (await import('./vary.ts')).vary,
+  },
   fixture: {
     usage: 'fixture [options]',
     summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',

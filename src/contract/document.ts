@@ -18,6 +18,8 @@ import { parseYaml } from './yaml.ts'
 
 /** Path of the service's OpenAPI document. */
 export const OWN_DOCUMENT = join(import.meta.dirname, '../../openapi.yaml')
+/** How error messages call it. */
+const OWN_NAME = 'openapi.yaml'
 
 /** An OpenAPI document with our extensions, and with its references as they were written. */
 export interface DocumentText {
@@ -46,6 +48,8 @@ export interface ApiDocument extends DocumentText {
 export interface DocumentOptions {
   /** Path of an OpenAPI document; openapi.yaml of this package by default. */
   path?: string
+  /** The document as `readSource` has read it, with which it is not read again. */
+  source?: Json
   overlays?: readonly Overlay[]
   /** The codes that behaviour answers with; those of the service by default. */
   codes?: readonly string[]
@@ -53,21 +57,28 @@ export interface DocumentOptions {
   validated?: boolean
 }
 
+/** The document of this package as it is written, with overlays applied and nothing checked. @throws ContractError */
+export async function readSource(overlays: readonly Overlay[] = []): Promise<Json> {
+  let source = await parseSource(readText(OWN_DOCUMENT, OWN_NAME).toString(), OWN_NAME)
+  for (const overlay of overlays) source = await applyOverlay(source, overlay)
+  return source
+}
+
 /** Reads a document and checks all that can be checked without following references. @throws ContractError */
 export async function readDocument(options: DocumentOptions = {}): Promise<DocumentText> {
   const { path, overlays = [], codes = ERROR_CODES } = options
-  const file = path ?? 'openapi.yaml'
+  const file = path ?? OWN_NAME
   const validated = options.validated ?? (path === undefined && overlays.length === 0)
-  const text = readText(path ?? OWN_DOCUMENT, file)
-  const prepared = validated ? readPrepared(text) : undefined
-  let source = prepared?.source ?? (await parseSource(text.toString(), file))
+  const text = options.source === undefined ? readText(path ?? OWN_DOCUMENT, file) : undefined
+  const prepared = validated && text !== undefined ? readPrepared(text) : undefined
+  let source = options.source ?? prepared?.source ?? (await parseSource(String(text), file))
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
   // Found when they are first needed: a start with a prepared document needs none of them.
   let found: Extension[] | undefined
   const extensions = () => (found ??= extensionsOf(source))
   if (!validated) await checkExtensions(extensions(), file)
   const catalogue = Catalogue.read(source, codes, file)
-  if (prepared === undefined) {
+  if (prepared === undefined && !(validated && options.source !== undefined)) {
     checkCodes(extensions(), catalogue, file)
     checkReferences(source, file)
     checkIds(extensions(), file)

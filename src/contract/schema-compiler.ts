@@ -28,6 +28,39 @@ export const compilerFor: CompilerSource = async ({ prepared, validated }, forma
   }
 }
 
+/**
+ * A source for many variants of one document, which were all validated before. A schema that they share is compiled once
+ * for all, which takes longer than all else that loads a variant; its validator asks for the formats of whoever asks.
+ */
+export function createSharedSource(): CompilerSource {
+  const compiled = new Map<string, Validate>()
+  let present: Formats = {}
+  let ajv: Promise<Record<Detail, Ajv2020>> | undefined
+  function createOnce(formats: Formats): Promise<Record<Detail, Ajv2020>> {
+    const named = Object.entries(formats).map(([name, format]): [string, Format] => [
+      name,
+      typeof format === 'function' ? (text: string) => (present[name] as typeof format)(text) : format,
+    ])
+    return createAjv(Object.fromEntries(named), { validateSchema: false })
+  }
+  return async (_, formats) => {
+    ajv ??= createOnce(formats)
+    const compilers = await ajv
+    return (schema, detail) => {
+      const name = detail + JSON.stringify(schema)
+      const shared = compiled.get(name) ?? compilers[detail].compile(schema)
+      compiled.set(name, shared)
+      const validate: Validate = (value) => {
+        present = formats
+        const valid = shared(value)
+        validate.errors = shared.errors
+        return valid
+      }
+      return validate
+    }
+  }
+}
+
 /** Checks schemas for all documents of the process, because to compile the schema of schemas takes 25 ms. */
 let checking: Promise<Record<Detail, Ajv2020>> | undefined
 

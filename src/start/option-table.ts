@@ -293,7 +293,7 @@ function optionsOf<const Place extends 'library' | 'command line'>(place: Place)
 }
 
 /** What a server takes of what a command has read. */
-export function pickServerOptions(values: Values<typeof COMMAND_LINE_OPTIONS>): ServerOptions {
+export function pickServerOptions(values: Partial<Values<typeof COMMAND_LINE_OPTIONS>>): ServerOptions {
   return Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(LIBRARY_OPTIONS, name)))
 }
 

@@ -74,6 +74,8 @@ export interface Inside {
   contract?: Contract | undefined
   /** Fault rules of every new account, which come before those of the option `faults`. They must have been checked. */
   faults?: readonly FaultRule[] | undefined
+  /** Whether nothing waits: the delay of a fault passes at once, as when the server stops. */
+  hurries?: boolean | undefined
   /** Limits of the journal, in place of the usual ones. */
   journal?: Partial<JournalLimits> | undefined
   /** Is called with parts of the server before it listens. */
@@ -214,7 +216,7 @@ async function composeServer(
       verdict,
       seed,
       log,
-      stopping: stopping.signal,
+      stopping: inside.hurries ? AbortSignal.abort() : stopping.signal,
       prefer: options.prefer,
       simulator,
       enforceQuotas: options.enforceQuotas,

@@ -28,6 +28,14 @@ import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
 import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
 import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
+import { LISTED } from '../../src/trials/failed-tests.ts'
+import { LARGEST } from '../../src/trials/vary/bundles.ts'
+import { CHARACTERS, LINES } from '../../src/trials/vary/failure.ts'
+import { SHOWN } from '../../src/trials/vary/first-difference.ts'
+import { MORE_PATIENCE } from '../../src/trials/vary/judge.ts'
+import { PATIENCE as UNANSWERED } from '../../src/trials/vary/replay.ts'
+import { LONGEST_FILLER } from '../../src/trials/vary/request-bytes.ts'
+import { PATIENCE as PATIENCE_OF_VARY } from '../../src/trials/vary/vary.ts'
 
 const HEAD = `# Limits
 
@@ -287,6 +295,38 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         `${number(LONGEST_NAME)}, ${number(LONGEST_DESCRIPTION)} characters`,
         '',
         'cut',
+      ],
+    ],
+  ],
+  [
+    'What `vary` keeps and tells',
+    [
+      [
+        'alternatives that one run of the command tries',
+        number(LARGEST),
+        '`--no-bundles`',
+        'the others get another run',
+      ],
+      [
+        'body that was refused unread, in its place when the request is answered again',
+        bytes(LONGEST_FILLER),
+        '',
+        'every alternative counts as reached',
+      ],
+      ['time for a request that is answered again', seconds(UNANSWERED), '', 'every alternative counts as reached'],
+      ['body of a response that differed', `${number(SHOWN)} characters`, '', 'the part around the first difference'],
+      [
+        'what a failing command wrote last',
+        `${number(LINES)} lines, ${number(CHARACTERS)} characters`,
+        '',
+        'earlier lines are left out',
+      ],
+      ['names of failed tests', number(LISTED), '', 'the rest is left out'],
+      [
+        'time of a run',
+        `${PATIENCE_OF_VARY.factor} times as long as by itself, and at least ${seconds(PATIENCE_OF_VARY.least)}`,
+        '`vary --timeout`',
+        `ended, and repeated with ${MORE_PATIENCE} times as much`,
       ],
     ],
   ],

@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Operation } from '../../src/contract/api.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { startServer } from '../../src/start/server.ts'
+import { type Inside, startServer } from '../../src/start/server.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Received, type SentHeaders, sendRequest } from './request.ts'
@@ -46,11 +46,12 @@ export async function startService(
 export async function openService(
   options: ServerOptions = {},
   behaviours: Behaviours = OPERATIONS,
+  inside: Inside = {},
 ): Promise<TestService> {
   let time = START
   const store = options.store ?? openMemoryStore({ clock: () => time })
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
-  const service = await startServer({ ...defaults, ...options }, behaviours)
+  const service = await startServer({ ...defaults, ...options }, behaviours, inside)
   const { baseUrl, contract } = service
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= service.stop())

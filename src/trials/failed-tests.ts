@@ -1,0 +1,53 @@
+/** How many names are listed. */
+export const LISTED = 10
+/** How many characters of a name. */
+const LONGEST = 200
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what sets a colour is a control character
+const COLOURS = /\u001b\[[\d;]*m/g
+
+/** How the usual programs write that a test has failed: each a line, with the name of the test. */
+const LINES: readonly RegExp[] = [
+  // TAP, also of node:test: `not ok 3 - creates a group`
+  /^\s*not ok \d+\s*(?:-\s*)?(?!.*# (?:TODO|SKIP))(.+?)\s*$/i,
+  // pytest: `FAILED test_group.py::test_creates_a_group - AssertionError`
+  /^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$/,
+  // go test: `--- FAIL: TestCreatesAGroup (0.01s)`
+  /^\s*--- FAIL: (\S+)/,
+  // vitest: ` FAIL  test/group.test.ts > groups > creates a group`
+  /^\s*FAIL\s+(?:\|?\S+\|\s+)?(\S+ > .+?)\s*$/,
+  // jest: `  ● groups › creates a group`
+  /^\s*● (.+ › .+?)\s*$/,
+  // The reporter `spec` of node:test: `✖ creates a group (1.5ms)`
+  /^\s*[✖✗×] (?!failing tests)(.+?)(?: \(\d[\d.]*m?s\)| \d+ms)?\s*$/,
+  // JUnit by Maven: `[ERROR] shop.GroupTest.createsAGroup -- Time elapsed: 0.01 s <<< FAILURE!`
+  /^\[ERROR\]\s+([\w.$]+(?:\([\w.$]+\))?)\s.*<<< (?:FAILURE|ERROR)!/,
+  // unittest of Python: `FAIL: test_creates_a_group (test_group.GroupTest)`
+  /^(?:FAIL|ERROR): (\w+ \([\w.]+\))/,
+  // cargo test: `test creates_a_group ... FAILED`
+  /^test (\S+) \.\.\. FAILED$/,
+]
+/** JUnit XML, which some programs write to standard output. */
+const TEST_CASE = /<testcase\b([^>]*[^/>])>\s*<(?:failure|error)\b/g
+
+/**
+ * The names of the tests that failed, as a command has written them, each once: as JUnit XML, or as pytest, go test,
+ * vitest, jest, node:test and others write them. Empty where nothing is recognised.
+ */
+export function findFailedTests(output: string): string[] {
+  const text = output.replaceAll(COLOURS, '')
+  const names = new Set<string>()
+  for (const [, attributes = ''] of text.matchAll(TEST_CASE)) {
+    const parts = ['classname', 'name'].map((name) => new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1])
+    names.add(parts.filter((part) => part).join(' '))
+  }
+  for (const line of text.split('\n')) {
+    for (const pattern of LINES) {
+      const name = pattern.exec(line.trimEnd())?.[1]
+      if (name === undefined) continue
+      names.add(name)
+      break
+    }
+  }
+  return [...names].slice(0, LISTED).map((name) => (name.length <= LONGEST ? name : `${name.slice(0, LONGEST - 1)}…`))
+}

@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { AccountState } from '../../domain/account.ts'
+import { PersistentMap } from '../../domain/persistent-map.ts'
+import { bytesOf, type Content } from '../../http/content.ts'
+
+/** What a request is answered, and what it makes of its account. */
+export interface Answer {
+  /** Absent where no response is sent. */
+  status: number | undefined
+  /** Names and values alternate. */
+  headers: readonly (string | number)[]
+  body: Content | undefined
+  /** The account as the request has made it; absent where it accepts no change. */
+  after: AccountState | undefined
+}
+
+/** In what two answers differ: `status`, `header` and its name, `body`, `state`. */
+export function differencesOf(one: Answer, other: Answer): string[] {
+  const parts = namesOfDifferent(one.headers, other.headers)
+  if (one.status !== other.status) parts.push('status')
+  if (!areSameBodies(one.body, other.body)) parts.push('body')
+  if (!areSameStates(one.after, other.after)) parts.push('state')
+  return parts
+}
+
+function namesOfDifferent(some: Answer['headers'], others: Answer['headers']): string[] {
+  if (some.length === others.length && some.every((each, index) => each === others[index])) return []
+  // The length of a body tells no more than the body.
+  const names = differentFieldsOf(some, others).map(([name]) => `header ${name}`)
+  return names.length > 0 ? names : ['order of the headers']
+}
+
+/** The header fields that only one has, or both with other values: name, value of one, value of the other. */
+export function differentFieldsOf(
+  some: Answer['headers'],
+  others: Answer['headers'],
+): [name: string, one: string | undefined, other: string | undefined][] {
+  const [one, other] = [fieldsOf(some), fieldsOf(others)]
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .filter((name) => one.get(name) !== other.get(name) && name !== 'content-length')
+    .map((name) => [name, one.get(name), other.get(name)])
+}
+
+/** By lower-case name. */
+function fieldsOf(headers: Answer['headers']): Map<string, string> {
+  const fields = new Map<string, string>()
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = String(headers[index]).toLowerCase()
+    const known = fields.get(name)
+    fields.set(name, `${known === undefined ? '' : `${known}, `}${headers[index + 1]}`)
+  }
+  return fields
+}
+
+export function areSameBodies(one: Content | undefined, other: Content | undefined): boolean {
+  if (one === other) return true
+  if (one === undefined || other === undefined || one.size !== other.size) return false
+  if (typeof one.held === 'string' && typeof other.held === 'string') return one.held === other.held
+  return bytesOf(one).equals(bytesOf(other))
+}
+
+/** Whether nothing that comes later can tell the accounts apart. States that share their parts are compared fast. */
+export function areSameStates(one: AccountState | undefined, other: AccountState | undefined): boolean {
+  if (one === other) return true
+  if (one === undefined || other === undefined) return false
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]) as Set<keyof AccountState>
+  for (const name of names) if (!areSameParts(one[name], other[name])) return false
+  return true
+}
+
+function areSameParts(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (!(one instanceof PersistentMap) || !(other instanceof PersistentMap)) return isDeepStrictEqual(one, other)
+  if (one.size !== other.size) return false
+  const others = other.entries()
+  for (const [key, value] of one.entries()) {
+    const [otherKey, otherValue] = others.next().value ?? []
+    if (key !== otherKey || (value !== otherValue && !isDeepStrictEqual(value, otherValue))) return false
+  }
+  return true
+}

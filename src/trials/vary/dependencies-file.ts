@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { isObject, type Json, readJson } from '../../ground/json.ts'
+import { findViolation } from '../../ground/schema.ts'
+import { shorten } from '../../ground/show.ts'
+import type { Alternative } from './alternatives.ts'
+import type { AlternativeReport, Dependencies } from './dependencies.ts'
+
+/** A file that cannot be used; the message is the end of a sentence about the option. */
+export class DependenciesError extends Error {
+  override name = 'DependenciesError'
+}
+
+/** As much of the file as is read. docs/schemas has the whole. */
+const SCHEMA: Json = {
+  type: 'object',
+  required: ['command', 'alternatives'],
+  properties: {
+    command: { type: 'array', minItems: 1, items: { type: 'string' } },
+    alternatives: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['id', 'alternative', 'verdict', 'spec', 'chosen', 'value'],
+        properties: {
+          id: { type: 'string' },
+          alternative: { type: 'integer', minimum: 1 },
+          verdict: { enum: ['depends', 'tolerates', 'not reached', 'flaky', 'inconclusive'] },
+          spec: { type: 'string' },
+          chosen: { type: 'object' },
+          value: { type: 'object' },
+          fingerprint: { type: 'string' },
+        },
+      },
+    },
+  },
+}
+
+/**
+ * Reads what an earlier run has found out about the same command. @throws DependenciesError, also for a file of another
+ * command or of another contract
+ */
+export async function readDependencies(
+  path: string,
+  command: readonly string[],
+  ids: readonly string[],
+): Promise<Dependencies> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new DependenciesError(`cannot be read (${error.code}); name a file that --report json=FILE has written`)
+  })
+  const found = readJson(text)
+  if (!isObject(found))
+    throw new DependenciesError('is not valid JSON; name a file that --report json=FILE has written')
+  const violation = await findViolation(SCHEMA, found)
+  if (violation !== undefined) {
+    throw new DependenciesError(`is no report of vary: the value at ${violation.pointer || '/'} ${violation.reason}`)
+  }
+  const dependencies = found as unknown as Dependencies
+  if (!isDeepStrictEqual(dependencies.command, command)) {
+    const other = shorten(dependencies.command.join(' '))
+    throw new DependenciesError(`is about another command (${other}); leave --since out, and write a new file`)
+  }
+  const unknown = dependencies.alternatives.find(({ id }) => !ids.includes(id))
+  if (unknown !== undefined) {
+    throw new DependenciesError(
+      `is about another contract, which has an assumption ${shorten(unknown.id)}; leave --since out, and write a new file`,
+    )
+  }
+  return dependencies
+}
+
+/** These stand until something changes. */
+const LASTING: readonly string[] = ['depends', 'tolerates']
+
+/** What is known already of an alternative that changes the same of the same requests as it did then. */
+export function findKnown(
+  { alternatives }: Dependencies,
+  { id, number, assumption, value }: Alternative,
+  fingerprint: string | undefined,
+): AlternativeReport | undefined {
+  const known = alternatives.find((each) => each.id === id && each.alternative === number)
+  if (known === undefined || !LASTING.includes(known.verdict) || known.fingerprint !== fingerprint) return undefined
+  const isSame =
+    known.spec === assumption.spec &&
+    isDeepStrictEqual(known.chosen, assumption.choice) &&
+    isDeepStrictEqual(known.value, value)
+  return isSame ? known : undefined
+}

@@ -1,0 +1,44 @@
+import { redactorForAnybody } from '../../journal/redaction.ts'
+import type { Secrets } from '../../journal/secrets.ts'
+import type { CommandEnd } from '../command.ts'
+import { findFailedTests } from '../failed-tests.ts'
+import type { AlternativeReport } from './dependencies.ts'
+
+/** How many lines, and characters, of what a command wrote last are told. */
+export const LINES = 12
+export const CHARACTERS = 2_000
+
+/** How a failing command ended, for a report. */
+export function describeEnd(end: CommandEnd, secrets: Secrets): Partial<AlternativeReport> {
+  const { exitCode, signal, timedOut, output } = end
+  const tests = findFailedTests(output).map(redactorForAnybody(secrets))
+  const last = lastLines(output, secrets)
+  return {
+    ...(exitCode !== undefined && { exit_code: exitCode }),
+    ...(signal !== undefined && !timedOut && { signal }),
+    ...(timedOut && { timed_out: true }),
+    ...(tests.length > 0 && { tests }),
+    ...(last !== '' && { output: last }),
+  }
+}
+
+/** Why a command that fails by itself cannot be judged, in a sentence. */
+export function describeFailure(end: CommandEnd, secrets: Secrets): string {
+  const { exitCode, signal, timedOut, seconds, output } = end
+  const how = timedOut
+    ? `took longer than ${Math.floor(seconds)} s`
+    : exitCode === undefined
+      ? `was ended by ${signal}`
+      : `fails with exit code ${exitCode}`
+  const last = lastLines(output, secrets).split('\n').at(-1)?.trim() ?? ''
+  const said = last === '' ? 'it wrote nothing' : `its last line is: ${last}`
+  return `The command ${how} although nothing is varied, so there is nothing to compare with; ${said}`
+}
+
+/** The end of what a command wrote, without colours and secrets. */
+function lastLines(output: string, secrets: Secrets): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what sets a colour is a control character
+  const text = output.replaceAll(/\u001b\[[\d;]*m/g, '').trimEnd()
+  const redacted = redactorForAnybody(secrets)(text.slice(-2 * CHARACTERS))
+  return redacted.split('\n').slice(-LINES).join('\n').slice(-CHARACTERS)
+}

@@ -1,0 +1,181 @@
+import type { AccountState } from '../../domain/account.ts'
+import type { Counting } from '../../domain/counting.ts'
+import type { Decision, ErrorCode } from '../../domain/errors.ts'
+import { PersistentMap } from '../../domain/persistent-map.ts'
+import type { Past } from '../../journal/past.ts'
+import type { Counters, Store, Visitor } from '../../store/store.ts'
+import { StoreError } from '../../store/store-error.ts'
+import { areSameStates } from './answer.ts'
+import { findOwner, type RecordedRequest } from './recording.ts'
+
+/** An account that has begun otherwise than it was recorded. */
+export interface OtherWorld {
+  /** The recorded state that the next request of the account should have found. */
+  recorded: AccountState
+  /** What it finds instead. */
+  own: AccountState
+}
+
+/**
+ * A store that holds the accounts as one recorded request has found them. Nothing that a request changes is there for the
+ * next one, except for what is counted: under another contract, other requests may count, and under another name. An
+ * account that has begun otherwise has a life of its own.
+ */
+export class RecordedStore implements Store {
+  /** What the last request has made of its account; absent where it has accepted no change. */
+  after: AccountState | undefined
+  /** Whether the control plane has changed an account that has begun otherwise, so that nobody knows what it would be. */
+  isLost = false
+  #request: RecordedRequest | undefined
+  #hasEntered = false
+  readonly #worlds: Map<string, OtherWorld>
+  readonly #default: AccountState
+  readonly #counting = new Map<string, Counting>()
+  /** The requests whose counters somebody has set before, as a run under the contract of the recording finds out. */
+  readonly #recounted: Set<RecordedRequest>
+  readonly #finds: boolean
+
+  /** `finds`: whether this is the run that adds to `recounted`; the other runs read it. */
+  constructor(
+    anyAccount: AccountState,
+    recounted: Set<RecordedRequest>,
+    finds: boolean,
+    beginnings: ReadonlyMap<string, OtherWorld> = new Map(),
+  ) {
+    this.#worlds = new Map(beginnings)
+    this.#default = anyAccount
+    this.#recounted = recounted
+    this.#finds = finds
+  }
+
+  /** Holds the accounts as this request has found them. */
+  show(request: RecordedRequest | undefined): void {
+    this.#keepChange()
+    this.#request = request
+    this.#hasEntered = false
+    this.after = undefined
+    const account = request?.past?.account
+    const world = account && this.#worlds.get(account.id)
+    if (world !== undefined && !areSameStates(world.recorded, account)) this.isLost = true
+  }
+
+  /** The last request has changed an account with a life of its own. */
+  #keepChange(): void {
+    const { past, entry } = this.#request ?? {}
+    const world = past && this.#worlds.get(past.account.id)
+    if (past === undefined || world === undefined) return
+    this.#worlds.set(past.account.id, { recorded: entry?.after ?? past.account, own: this.after ?? world.own })
+  }
+
+  enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Value | undefined {
+    if (this.#request === undefined) return undefined
+    const found = findOwner(this.#request, keyHash)
+    const state = found && (this.#worlds.get(found.id)?.own ?? found)
+    return state && visit(state, this.#countingFor(state, this.#request), 1)
+  }
+
+  #countingFor({ id }: AccountState, request: RecordedRequest): Counting {
+    const { past } = request
+    const known = this.#counting.get(id)
+    const own = past?.account.id === id ? past : undefined
+    // A request whose charge is taken back enters twice.
+    const isAgain = this.#hasEntered
+    this.#hasEntered = true
+    if (known !== undefined && (own === undefined || isAgain)) return known
+    if (known !== undefined && own !== undefined) {
+      // Where the control plane has changed the counters, they continue from there.
+      if (this.#finds && isRecounted(known, own)) this.#recounted.add(request)
+      // Also names the request.
+      known.requests = own.requests
+      if (!this.#recounted.has(request)) return known
+    }
+    const counting: Counting =
+      own === undefined
+        ? { quotas: PersistentMap.of(), tallies: PersistentMap.of(), requests: 0 }
+        : { quotas: own.quotas, tallies: own.tallies, requests: own.requests }
+    this.#counting.set(id, counting)
+    return counting
+  }
+
+  update<Value, Code extends string = ErrorCode>(
+    accountId: string,
+    decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+  ): Decision<AccountState, Value, Code> {
+    const { past, others = [] } = this.#request ?? {}
+    const found = past?.account.id === accountId ? past.account : others.find(({ id }) => id === accountId)
+    const decision = decide(this.#worlds.get(accountId)?.own ?? found ?? this.#default)
+    if (decision.ok) this.after = decision.state
+    return decision
+  }
+
+  async read(accountId: string): Promise<AccountState> {
+    const account = this.#request?.past?.account
+    return account?.id === accountId ? account : this.#default
+  }
+
+  async has(): Promise<boolean> {
+    return true
+  }
+
+  async list(): Promise<string[]> {
+    return []
+  }
+
+  async accountOf(): Promise<undefined> {
+    return undefined
+  }
+
+  async newId(): Promise<string> {
+    throw unchangeable()
+  }
+
+  async hasRoom(): Promise<boolean> {
+    return false
+  }
+
+  async create(): Promise<never> {
+    throw unchangeable()
+  }
+
+  async replace(): Promise<never> {
+    throw unchangeable()
+  }
+
+  async delete(): Promise<never> {
+    throw unchangeable()
+  }
+
+  async count(): Promise<never> {
+    throw unchangeable()
+  }
+
+  async recount(): Promise<never> {
+    throw unchangeable()
+  }
+
+  async counters(): Promise<Counters> {
+    throw unchangeable()
+  }
+
+  listenOutdated(): void {}
+
+  async close(): Promise<void> {}
+}
+
+/** Whether somebody has set what a request was charged to, or what fault rules have counted. */
+function isRecounted(known: Counting, { bucket, hits, tallies }: Past): boolean {
+  if (bucket !== undefined) {
+    const own = known.quotas.get(bucket)
+    if (own?.used !== hits?.used || own?.startedAt !== hits?.startedAt) return true
+  }
+  if (known.tallies.size !== tallies.size) return true
+  for (const [id, tally] of tallies.entries()) {
+    const own = known.tallies.get(id)
+    if (own?.matched !== tally.matched || own.hits !== tally.hits) return true
+  }
+  return false
+}
+
+function unchangeable(): StoreError {
+  return new StoreError('full', 'A recording has only the accounts that were recorded')
+}

@@ -1,0 +1,134 @@
+import type { Contract } from '../../contract/contract.ts'
+import { elapsed, systemClock } from '../../ground/clock.ts'
+import type { ServerOptions } from '../../start/options.ts'
+import type { CommandEnd, CommandRun } from '../command.ts'
+import type { Variable } from '../environment.ts'
+import { Pool, type Task } from '../pool.ts'
+import { runTrial, type TrialResult } from '../trial.ts'
+
+export interface TrialRunnerOptions {
+  command: readonly string[]
+  environment: NodeJS.ProcessEnv
+  variables: readonly Variable[]
+  server: ServerOptions
+  /** How many trials may run at the same time. */
+  jobs: number
+  /** How long everything may take, in milliseconds. */
+  maxTime?: number | undefined
+  signal?: AbortSignal | undefined
+  /** See `CommandRun`. */
+  onSignal?: CommandRun['onSignal']
+}
+
+/** Why a trial was not run, or not to its end. */
+export interface Untried {
+  untried: string
+  /** Whether no other trial is run any more, either. */
+  isOver: boolean
+}
+
+/** What a contract that cannot be served is refused with. */
+const UNFIT = new Set(['ContractError', 'FixtureError', 'OptionError', 'FaultSetError'])
+const OUT_OF_TIME: Untried = { untried: 'The time of --max-time was over.', isOver: true }
+
+/** Runs a command against servers that differ in their contract only. */
+export class TrialRunner {
+  readonly #options: TrialRunnerOptions
+  readonly #pool: Pool
+  /** What the clocks of all servers show at their start, so that the time of day makes no difference. */
+  readonly #instant = systemClock()
+  readonly #began = elapsed()
+  #runs = 0
+  #milliseconds = 0
+  #over: Untried | undefined
+
+  constructor(options: TrialRunnerOptions) {
+    this.#options = options
+    this.#pool = new Pool(options.jobs, options.signal)
+  }
+
+  /** How often the command was started. */
+  get runs(): number {
+    return this.#runs
+  }
+
+  /** How long all of these took together. */
+  get seconds(): number {
+    return this.#milliseconds / 1000
+  }
+
+  /** From now on, nothing is tried any more. */
+  stop(reason: string): void {
+    this.#over ??= { untried: reason, isOver: true }
+  }
+
+  /**
+   * Runs the command once, when there is room for it. `load` makes the contract; `limit` is in milliseconds.
+   * @throws CommandError, the reason of the signal, and what `load` and a start throw
+   */
+  run(name: string, load: () => Promise<Contract>, limit: number | undefined): Promise<TrialResult | Untried> {
+    return this.#whenThereIsRoom(async (signal) => this.#run(name, await load(), limit, signal))
+  }
+
+  /** The same with a contract that may not fit what the server is given. @throws CommandError, the reason of the signal */
+  try(name: string, load: () => Promise<Contract>, limit: number): Promise<TrialResult | Untried> {
+    return this.#whenThereIsRoom(async (signal) => {
+      try {
+        return await this.#run(name, await load(), limit, signal)
+      } catch (error) {
+        const { name: kind, message } = error as Error
+        if (!UNFIT.has(kind)) throw error
+        return { untried: `It does not fit what the server was given: ${message}`, isOver: false }
+      }
+    })
+  }
+
+  #whenThereIsRoom(run: Task<TrialResult | Untried>): Promise<TrialResult | Untried> {
+    return this.#pool.run(async (signal) => {
+      if (this.#over !== undefined) return this.#over
+      return this.#left <= 0 ? OUT_OF_TIME : run(signal)
+    })
+  }
+
+  async #run(
+    name: string,
+    contract: Contract,
+    limit: number | undefined,
+    signal: AbortSignal,
+  ): Promise<TrialResult | Untried> {
+    const { command, environment, variables, server, onSignal } = this.#options
+    const left = this.#left
+    const began = elapsed()
+    const options = { ...server, clock: () => this.#instant + Math.floor(elapsed() - began) }
+    const timeout = limit === undefined && left === Number.POSITIVE_INFINITY ? undefined : Math.min(limit ?? left, left)
+    try {
+      const result = await runTrial({
+        name,
+        command,
+        environment,
+        variables,
+        options,
+        contract,
+        timeout,
+        inherits: false,
+        signal,
+        onSignal,
+        serving: () => void this.#runs++,
+      })
+      signal.throwIfAborted()
+      return result.end.timedOut && left < (limit ?? Number.POSITIVE_INFINITY) ? OUT_OF_TIME : result
+    } finally {
+      this.#milliseconds += elapsed() - began
+    }
+  }
+
+  /** In milliseconds. */
+  get #left(): number {
+    const { maxTime = Number.POSITIVE_INFINITY } = this.#options
+    return maxTime - (elapsed() - this.#began)
+  }
+}
+
+export function hasPassed({ exitCode, timedOut }: CommandEnd): boolean {
+  return exitCode === 0 && !timedOut
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { textOf } from '../../../src/http/content.ts'
+import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/trials/vary/alternatives.ts'
+import { findReached } from '../../../src/trials/vary/counterfactual.ts'
+import type { Recording } from '../../../src/trials/vary/recording.ts'
+import { BEHAVIOURS } from '../../contract/behaviours.ts'
+import { budget } from '../../support/budget.ts'
+import { optionsOf, record } from './recorded-service.ts'
+
+const choices = await readChoices([])
+
+/** The same with few alternatives. */
+function only(isMeant: (alternative: Alternative, index: number) => boolean): Choices {
+  return { ...choices, alternatives: choices.alternatives.filter(isMeant) }
+}
+
+/** What shows of these cannot be asked again: a store that fails, which counts as reached by any alternative. */
+const UNANSWERABLE = new Map([['internal-error', 1]])
+/** A client that is too slow is not asked again here, but see below. */
+const SHOWN = BEHAVIOURS.filter(({ id }) => id !== 'status-timeout')
+
+/** One in so many. */
+function every(step: number): typeof SHOWN {
+  return SHOWN.filter((_, index) => index % step === 0)
+}
+
+describe('the requests that show an assumption reach', () => {
+  it.each(every(budget({ quick: 3, full: 1 })).map((behaviour) => [behaviour.id, behaviour] as const))(
+    'each alternative of %s',
+    async (id, { options, observe }) => {
+      const recording = await record(options, observe)
+      const found = await findReached({
+        server: optionsOf(options),
+        choices: only((alternative) => alternative.id === id),
+        recordings: [recording],
+      })
+      const expected = only((alternative) => alternative.id === id).alternatives.map(nameOf)
+      const names = [...found.reached, ...found.unfit].map(({ alternative }) => nameOf(alternative))
+      const unanswerable = UNANSWERABLE.get(id) ?? 0
+      expect({ names, unanswerable: found.unanswerable }).toEqual({ names: expected, unanswerable })
+    },
+  )
+})
+
+/** What a run was answered, without what is new each time. */
+function answersIn({ requests }: Recording): unknown[] {
+  return requests.map(({ entry: { method, target, status, responseHeaders, responseBody } }) => [
+    method,
+    target,
+    status,
+    responseHeaders.join('\n'),
+    responseBody && textOf(responseBody),
+  ])
+}
+
+// The other direction: that nothing is left out which would have changed something.
+describe('an alternative that is not reached changes nothing when the requests are sent under it, those that show', () => {
+  /** So many alternatives are tried with the requests of an assumption; which ones differs from assumption to assumption. */
+  const tried = budget({ quick: 2, full: 3 })
+
+  it.each(every(budget({ quick: 9, full: 1 })).map((behaviour, index) => [behaviour.id, behaviour, index] as const))(
+    '%s',
+    async (_, { options, observe }, offset) => {
+      const recording = await record(options, observe)
+      const stride = Math.floor(choices.alternatives.length / tried)
+      const some = only((_, index) => index % stride === offset % stride)
+      const found = await findReached({ server: optionsOf(options), choices: some, recordings: [recording] })
+      const touched = new Set([...found.reached, ...found.unfit].map(({ alternative }) => alternative))
+      for (const alternative of some.alternatives.filter((each) => !touched.has(each))) {
+        const otherwise = await record(options, observe, await choices.load([alternative]))
+        expect(answersIn(otherwise), nameOf(alternative)).toEqual(answersIn(recording))
+      }
+    },
+  )
+})
+
+describe('an alternative that does not fit', () => {
+  it('the overlays of the user is left out, with the reason', async () => {
+    const overlay = { name: 'user', actions: [{ target: '$.nothing', update: {} }] }
+    const some = only(({ id }) => id === 'cors')
+    const broken = { ...some, alternatives: some.alternatives.map((each) => ({ ...each, overlay })) }
+    const recording = await record(undefined, (service) => service.get('/domains'))
+    const { reached, unfit } = await findReached({ server: optionsOf(), choices: broken, recordings: [recording] })
+    expect(reached).toEqual([])
+    expect(unfit.map(({ reason }) => reason)).toEqual([expect.stringContaining('$.nothing selects nothing')])
+  })
+
+  it('to what is chosen already is that of another choice only', async () => {
+    const [first] = only(({ id }) => id === 'domain-order').alternatives
+    if (first === undefined) throw new Error('There is no such alternative.')
+    const chosen = await readChoices([first.overlay])
+    const order = chosen.alternatives.filter(({ id }) => id === 'domain-order')
+    expect(order.map(({ assumption }) => assumption.choice)).toEqual([
+      { value: 'alphabetical' },
+      { value: 'alphabetical' },
+    ])
+    const options = { fixture: { domains: ['b.example', 'a.example', 'c.example'] } }
+    const recording = await record(options, (service) => service.get('/domains'), chosen.contract)
+    const found = await findReached({
+      server: optionsOf(options),
+      choices: { ...chosen, alternatives: order },
+      recordings: [recording],
+    })
+    expect(found.reached.map(({ alternative }) => nameOf(alternative))).toEqual(['domain-order/2'])
+    expect(found.unanswerable).toBe(0)
+  })
+})

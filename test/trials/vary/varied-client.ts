@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/trials/vary/alternatives.ts'
+import type { AlternativeReport } from '../../../src/trials/vary/dependencies.ts'
+import { type VaryOptions, type VaryResult, vary } from '../../../src/trials/vary/vary.ts'
+
+const CLIENTS = join(import.meta.dirname, '../clients')
+
+/** The command that runs one of the example clients. */
+export function client(file: string): string[] {
+  return [file.endsWith('.py') ? 'python3' : process.execPath, join(CLIENTS, file)]
+}
+
+/** The command that runs a script, which may call `send(method, path, body)` for a status and a body. */
+export function script(code: string): string[] {
+  return [process.execPath, '--input-type=module', '--eval', `${SEND}${code}`]
+}
+
+const SEND = `
+  async function send(method, path, body) {
+    const { UNDERSTUDY_BASE_URL: url, UNDERSTUDY_API_KEY: key } = process.env
+    const headers = { authorization: 'Bearer ' + key, ...(body && { 'content-type': 'application/json' }) }
+    const response = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    return [response.status, await response.json(), response]
+  }
+`
+
+export const allChoices = await readChoices([])
+
+/** The same with few alternatives: those of these assumptions, or those of these names. */
+export function only(...names: string[]): Choices {
+  const isMeant = (each: Alternative) => names.includes(each.id) || names.includes(nameOf(each))
+  return { ...allChoices, alternatives: allChoices.alternatives.filter(isMeant) }
+}
+
+/** Finds out on what a command depends. */
+export function varyCommand(command: readonly string[], options: Partial<VaryOptions> = {}): Promise<VaryResult> {
+  return vary({
+    command,
+    environment: process.env,
+    variables: [],
+    server: { fixture: 'empty' },
+    choices: allChoices,
+    jobs: 2,
+    repeats: 3,
+    bail: false,
+    bundles: true,
+    exhaustive: false,
+    accepts: () => false,
+    ...options,
+  })
+}
+
+/** The verdicts by the names of the alternatives, but for those that are not reached. */
+export function verdictsIn({ dependencies }: VaryResult): Record<string, string> {
+  const reached = dependencies.alternatives.filter(({ verdict }) => verdict !== 'not reached')
+  return Object.fromEntries(reached.map((each) => [nameIn(each), each.verdict]))
+}
+
+export function reportOf({ dependencies }: VaryResult, name: string): AlternativeReport | undefined {
+  return dependencies.alternatives.find((each) => nameIn(each) === name)
+}
+
+function nameIn({ id, alternative }: AlternativeReport): string {
+  return nameOf({ id, number: alternative })
+}

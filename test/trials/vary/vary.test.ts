@@ -1,0 +1,158 @@
+import { describe, expect } from 'vitest'
+import { it } from '../../support/program.ts'
+import { client, only, reportOf, script, varyCommand, verdictsIn } from './varied-client.ts'
+
+const LIST = script(`
+  const [status, { data }, { headers }] = await send('GET', '/domains')
+  console.log(status, data.domains, headers.get('x-request-id'))
+`)
+
+describe('vary', () => {
+  it('says on which choice a client depends, which test failed, and what was answered otherwise', async () => {
+    const choices = only('create-group-status', 'update-group-response', 'group-id-format')
+    const result = await varyCommand(client('depends-on-status.py'), { choices })
+    expect(verdictsIn(result)).toEqual({
+      'create-group-status/1': 'depends',
+      'group-id-format/1': 'tolerates',
+      'group-id-format/2': 'tolerates',
+    })
+    expect(reportOf(result, 'create-group-status/1')).toMatchObject({
+      spec: 'The status of a successful response is not shown.',
+      chosen: { responses: { '200': { $ref: '#/components/responses/DomainGroupCreated' }, '201': null } },
+      value: { responses: { '200': null, '201': { $ref: '#/components/responses/DomainGroupCreated' } } },
+      first_difference: {
+        request: { method: 'POST', path: '/api/v1/domaingroups', body: '{"name": "Retail"}' },
+        expected: { status: 200 },
+        received: { status: 201 },
+      },
+      exit_code: 1,
+      tests: ['test_group.py::test_creates_a_group'],
+      output: expect.stringContaining('FAILED test_group.py'),
+    })
+    // Two of the command as it is, two of what breaks it, one of each group id.
+    expect(result.dependencies).toMatchObject({ runs: 6, baseline: { exit_code: 0, requests: 1, steady: true } })
+  })
+
+  it('tries a handful of alternatives for a client that only reads the domains', async () => {
+    const result = await varyCommand(client('reads.mjs'), { server: { fixture: 'demo' } })
+    expect(Object.keys(verdictsIn(result)).toSorted()).toEqual([
+      'cors/1',
+      'domain-order/1',
+      'domain-order/2',
+      'quota-window/1',
+      'rate-limit-reset/1',
+      'request-id-format/1',
+      'response-charset/1',
+    ])
+    expect(result.dependencies.alternatives).toHaveLength(167)
+    expect(result.dependencies.runs).toBeLessThan(8)
+  })
+
+  it('tries several alternatives at once, finds the one that breaks, and says the same of each as alone', async () => {
+    const choices = only('cors', 'request-id-format', 'response-charset', 'rate-limit-reset', 'domain-order')
+    const command = script(`
+      const [, , { headers }] = await send('GET', '/domains')
+      if (!/^[0-9a-f-]{36}$/.test(headers.get('x-request-id'))) throw new Error('no UUID')
+    `)
+    const server = { fixture: 'demo' }
+    const together = await varyCommand(command, { choices, server })
+    const alone = await varyCommand(command, { choices, server, bundles: false })
+    expect(verdictsIn(together)).toMatchObject({ 'request-id-format/1': 'depends', 'cors/1': 'tolerates' })
+    expect(verdictsIn(alone)).toEqual(verdictsIn(together))
+    expect(alone.dependencies.runs).toBe(2 + 6 + 1)
+    const list = await varyCommand(LIST, { choices, server })
+    expect(list.dependencies.runs).toBe(4)
+  })
+
+  it('says the same twice', async () => {
+    const choices = only('domain-order', 'add-domains-status', 'request-id-format')
+    const [one, other] = await Promise.all([
+      varyCommand(client('depends-on-order.py'), { choices, jobs: 1 }),
+      varyCommand(client('depends-on-order.py'), { choices, jobs: 2 }),
+    ])
+    const withoutTimes = ({ dependencies }: typeof one) =>
+      JSON.parse(JSON.stringify(dependencies, (name, value) => (name === 'seconds' ? undefined : value)))
+    expect(withoutTimes(one)).toEqual(withoutTimes(other))
+    expect(verdictsIn(one)['domain-order/1']).toBe('depends')
+  })
+
+  it('judges a client that sends other requests each time by several runs, and says so', async () => {
+    const choices = only('add-domains-status/1')
+    const result = await varyCommand(client('changes-its-mind.mjs'), { choices })
+    expect(result.notes).toEqual([expect.stringMatching(/^The command is unsteady: only one of two runs sent POST/)])
+    expect(verdictsIn(result)).toEqual({ 'add-domains-status/1': 'tolerates' })
+    expect(result.dependencies).toMatchObject({ runs: 5, baseline: { steady: false } })
+  })
+
+  it('tries only what is new or has changed since an earlier run', async () => {
+    const choices = only('domain-order', 'request-id-format')
+    const command = client('depends-on-order.py')
+    const { dependencies: since } = await varyCommand(command, { choices })
+    const again = await varyCommand(command, { choices, since })
+    expect(again.dependencies.runs).toBe(2)
+    expect(again.dependencies.alternatives).toEqual(since.alternatives)
+    const otherwise = since.alternatives.map((each) => (each.id === 'domain-order' ? { ...each, spec: 'Else.' } : each))
+    const changed = await varyCommand(command, { choices, since: { ...since, alternatives: otherwise } })
+    expect(changed.dependencies.runs).toBe(6)
+    expect(changed.dependencies.alternatives.map(({ verdict }) => verdict)).toEqual(
+      since.alternatives.map(({ verdict }) => verdict),
+    )
+    const smaller = { ...since, alternatives: since.alternatives.slice(1) }
+    expect((await varyCommand(command, { choices, since: smaller })).dependencies.runs).toBe(4)
+  })
+
+  it('stops at the first dependency that is not accepted, if it should', async () => {
+    const choices = only('domain-order', 'response-charset')
+    const options = { choices, jobs: 1, bundles: false, bail: true }
+    const command = client('depends-on-order.py')
+    const bailed = await varyCommand(command, options)
+    expect(verdictsIn(bailed)).toEqual({
+      'domain-order/1': 'depends',
+      'domain-order/2': 'inconclusive',
+      'response-charset/1': 'inconclusive',
+    })
+    expect(reportOf(bailed, 'domain-order/2')?.reason).toBe('It was not tried, because of --bail.')
+    const accepting = await varyCommand(command, { ...options, accepts: ({ id }) => id === 'domain-order' })
+    expect(verdictsIn(accepting)).toEqual({
+      'domain-order/1': 'depends',
+      'domain-order/2': 'depends',
+      'response-charset/1': 'tolerates',
+    })
+    expect(reportOf(accepting, 'domain-order/1')?.accepted).toBe(true)
+  })
+
+  it('decides nothing any more when its time is over', async () => {
+    const command = script(`
+      await send('GET', '/domains')
+      await new Promise((resolve) => setTimeout(resolve, 700))
+    `)
+    const result = await varyCommand(command, {
+      choices: only('cors', 'request-id-format'),
+      bundles: false,
+      maxTime: 3_000,
+      jobs: 1,
+    })
+    expect(Object.values(verdictsIn(result))).toContain('inconclusive')
+    expect(result.dependencies.alternatives.at(-1)?.reason).toBe('The time of --max-time was over.')
+  })
+
+  it.each([
+    ['process.exit(3)', /^The command fails with exit code 3 although nothing is varied/],
+    ['console.log("nobody home"); process.exit(1)', /its last line is: nobody home$/],
+    ['process.kill(process.pid, "SIGKILL")', /^The command was ended by SIGKILL/],
+    ['', /^The command passes, but has sent no request to the service: does it use UNDERSTUDY_BASE_URL/],
+  ])('finds nothing out about a command that does: %s', async (code, message) => {
+    await expect(varyCommand(script(code), { choices: only('cors') })).rejects.toMatchObject({
+      name: 'BaselineError',
+      message,
+    })
+  })
+
+  it('leaves out what does not fit the fixture, and says why', async () => {
+    const fixture = { domains: Array.from({ length: 101 }, (_, index) => `a${index}.example`) }
+    const result = await varyCommand(LIST, { choices: only('domain-cap'), server: { fixture } })
+    const [first] = result.dependencies.alternatives
+    expect(first).toMatchObject({ verdict: 'inconclusive', reason: expect.stringContaining('domains') })
+    expect(result.dependencies.runs).toBe(2)
+  })
+})
