@@ -1,6 +1,6 @@
 import { isObject } from '../ground/json.ts'
 import { shorten } from '../ground/show.ts'
-import { type Kind, type Options, timeLimit, type Values, wholeNumber } from '../start/option.ts'
+import { type Kind, type Options, timeLimit, wholeNumber } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import { PLACEHOLDERS, type Variable } from '../trials/environment.ts'
 import { UsageError } from './errors.ts'
@@ -46,8 +46,6 @@ export const PARALLEL_OPTIONS = {
     default: 1,
   },
 } as const satisfies Options
-
-export type TrialValues = Values<typeof TRIAL_OPTIONS>
 
 /**
  * Divides the arguments of `name [options] -- COMMAND` into both parts. @throws UsageError where there is no command

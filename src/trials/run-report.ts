@@ -125,9 +125,25 @@ function describeViolations({ result: { verdict, contract }, failOn }: Run): Fin
         status: status ?? undefined,
         code: code ?? undefined,
       },
-      ...(correction !== null && { remedy: { text: 'This request is accepted:', command: correction } }),
+      ...(correction !== null && {
+        remedy: { text: 'This request is accepted:', command: withVariables(correction, contract) },
+      }),
     }
   })
+}
+
+/**
+ * A command that works against any server: with the variables of `run` in place of an address that is gone when somebody
+ * reads it, and of a key, which does not belong into a report. Double quotes let the shell replace them.
+ */
+function withVariables(curl: string, { basePath }: Contract): string {
+  const url = new RegExp(`('?)https?://[^/'\\s]+${basePath}(?=[/'\\s]|$)`)
+  return curl
+    .replace(
+      /-H (?:'Authorization: Bearer [^']*'|"Authorization: Bearer \$API_KEY")/,
+      `-H "Authorization: Bearer $UNDERSTUDY_API_KEY"`,
+    )
+    .replace(url, '"$UNDERSTUDY_BASE_URL"$1')
 }
 
 function violationRule(code: string | null): Rule {

@@ -58,11 +58,25 @@ describe.concurrent('run', () => {
     expect(code).toBe(1)
     expect(stderr).toMatch(/POST \/api\/v1\/domains → 400 unknown_field {2}openapi\.yaml:\d+ {2}request [0-9a-f-]{36}/)
     expect(stderr).toContain('The field `domain` is not supported.')
-    expect(stderr).toMatch(
-      /curl .*http:\/\/127\.0\.0\.1:\d+\/api\/v1\/domains --data-raw '\{"domains":\["new\.example"\]\}'/,
-    )
+    expect(stderr).toMatch(/curl .*"\$UNDERSTUDY_BASE_URL"\/domains --data-raw '\{"domains":\["new\.example"\]\}'/)
     expect(stderr).toContain('FAILED  The command succeeded. It sent 3 requests; 1 of them violates the contract.')
   })
+
+  it.for([
+    ['a body', VIOLATING],
+    ['a query', "await ask('PATCH', '/domaingroups?id=', { name: 'New' })"],
+    ['a path', "await ask('GET', '/domaingroup')"],
+    ['a method', "await ask('PUT', '/domains', { domains: ['new.example'] })"],
+  ])(
+    'prints in place of %s that violates it a command that another run accepts, and no key',
+    async ([, request = '']) => {
+      const { stderr } = await runClient(request)
+      const [command = ''] = stderr.match(/curl .*/) ?? []
+      expect(command).not.toMatch(/key_|127\.0\.0\.1/)
+      const again = await runProcess(['run', '--', 'sh', '-c', `${command} --fail-with-body`])
+      expect(again.code, command + again.stdout + again.stderr).toBe(0)
+    },
+  )
 
   it.for<[what: string, trick: string]>([
     ['deletes its account', "await control('DELETE', '/accounts/mine')"],
