@@ -21,6 +21,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'Run a command, such as the tests of a client, against a server of its own, and say whether the client kept the contract.',
     load: async () => (await import('./run.ts')).run,
   },
+  explore: {
+    usage: 'explore [options] -- COMMAND',
+    summary: 'Run a command with one fault after the other, and say which faults it does not survive.',
+    load: async () => (await import('./explore.ts')).explore,
+  },
   fixture: {
     usage: 'fixture [options]',
     summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',
