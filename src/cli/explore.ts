@@ -116,6 +116,7 @@ export const explore: Command = {
           command,
           options: withoutSearch(options),
           runs: session.runs,
+          jobs: values.jobs,
           scaledWindow: values.scaleWindows === false ? undefined : SHORT_WINDOW,
           isStable: baseline.isStable,
           interruptedWith: exitCodeAfter(signal),
@@ -151,14 +152,18 @@ async function tell(
   terminal: Terminal,
 ): Promise<number> {
   const { modelExploration, reportExploration } = await import('../trials/explore/report.ts')
-  const { wordStory } = await import('../trials/explore/story.ts')
+  const { tellStory, wordStory } = await import('../trials/explore/story.ts')
   const report = reportExploration(found, terms)
-  for (const { verdict, operation, story } of report.findings.slice(0, STORIES)) {
-    terminal.printError(`${verdict} at ${operation}:`)
+  const stories =
+    found.replayed === undefined
+      ? report.findings.map(({ verdict, operation, story }) => ({ title: `${verdict} at ${operation}`, story }))
+      : [{ title: found.replayed.verdict, story: tellStory(found.replayed.observation) }]
+  for (const { title, story } of stories.slice(0, STORIES)) {
+    terminal.printError(`${title}:`)
     for (const line of story) terminal.printError(`  ${printable(wordStory(line))}`)
     terminal.printError('')
   }
-  return deliverReport(modelExploration(report, terms), targets, terminal)
+  return deliverReport(modelExploration(report, terms, found.replayed?.verdict), targets, terminal)
 }
 
 /** In milliseconds. Where runs are counted, and for one run of a plan, there is no limit of time unless it is given. */

@@ -142,6 +142,16 @@ describe('explore', { timeout: 60_000 }, () => {
     expect(stderr).toContain('explore/gave-up')
   })
 
+  it('tells the story of a plan that the client survives', async () => {
+    const plan = '[{"match": {"operation": "listDomains"}, "times": 1, "connection": "reset"}]'
+    const { code, stderr } = await runInProcess(explore('--replay', plan, ...client('correct.mjs')))
+    expect(code).toBe(0)
+    expect(stderr).toContain(
+      'tolerated:\n  GET /domains → no answer   ← The connection was reset in place of an answer.\n  GET /domains → 200\n',
+    )
+    expect(stderr).toContain('With the plan, the command did what it does without faults.')
+  })
+
   it('says when effects differ without faults, and when a fault never applied', async ({ folder }) => {
     const path = join(folder, 'report.json')
     const plan = '[{"match": {"operation": "deleteDomains"}, "connection": "reset"}]'
@@ -178,7 +188,7 @@ describe('explore', { timeout: 60_000 }, () => {
     running.stop('SIGINT')
     const { code, stderr } = await running.ended
     expect(code).toBe(130)
-    expect(stderr).toContain('Stopped before the end: ')
+    expect(stderr).toContain('Stopped before the end. ')
     expect(findProcesses(duration)).toEqual([])
   })
 })

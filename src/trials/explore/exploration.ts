@@ -1,14 +1,13 @@
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import type { Pool } from '../pool.ts'
-import { describeDifference } from './effects.ts'
-import { canonical, type Fault, faultsAt, weightOf } from './faults.ts'
+import { canonical, type Fault, faultsAt } from './faults.ts'
+import { mildest, operationOf, reasonsFor } from './findings.ts'
 import type { Observation } from './observation.ts'
 import { type Pair, pairsAfter, rankSingles } from './order.ts'
-import { describePlan, idleRules, milderRules, writePlan } from './plan.ts'
+import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from './plan.ts'
 import { pointsOf } from './points.ts'
 import { shrinkPlan } from './shrinking.ts'
-import { findStorm } from './storm.ts'
 import { type Baseline, type Failure, isFailure, judge, type Verdict } from './verdict.ts'
 
 /** How a run of the command is made. Rejects when it is aborted. */
@@ -53,7 +52,7 @@ export interface Tried {
   faults: readonly Fault[]
   observation: Observation
   verdict: Verdict
-  /** Whether all of its rules met a request, and changed something. */
+  /** Whether each of its rules met its request, and changed something. */
   hasApplied: boolean
 }
 
@@ -80,6 +79,8 @@ export interface Exploration {
   flaky: readonly { plan: readonly FaultRule[]; operation: string; verdict: Failure }[]
   /** Plans that broke the command and were not repeated, because the budget was over. */
   unconfirmed: readonly { plan: readonly FaultRule[]; operation: string; verdict: Failure }[]
+  /** The run with a plan that was replayed, and what became of it. */
+  replayed?: { verdict: Verdict; observation: Observation }
   /** The rules of a replayed plan that met no request, or changed nothing. */
   idle: readonly FaultRule[]
   /** How many plans were left when the budget was over. */
@@ -188,7 +189,7 @@ export class Explorer {
     try {
       const waits = plan.filter(({ event }) => event === 'quota-used-up').length * limits.perWindow
       const observation = await run(plan, { timeout: limit + waits, signal: budget.signal, name })
-      const hasApplied = idleRules(plan, observation).length === 0
+      const hasApplied = idleRules(plan, observation).length === 0 && !exceedsPlan(plan, observation)
       return { plan, faults, observation, verdict: judge(observation, baseline), hasApplied }
     } catch (error) {
       if (budget.signal.aborted) return undefined
@@ -330,46 +331,6 @@ function isSurvived({ verdict, hasApplied, faults }: Tried): boolean {
   return verdict === 'tolerated' && hasApplied && faults.length === 1 && faults[0]?.survivable === true
 }
 
-/** Of single faults of one family at one operation, that at the earliest request, and the mildest there. */
-function mildest(tried: readonly Tried[]): Tried {
-  const [smallest] = tried.toSorted((one, other) => {
-    const [a, b] = [one.faults[0], other.faults[0]]
-    if (a === undefined || b === undefined) return 0
-    return a.point.index - b.point.index || weightOf(a) - weightOf(b)
-  })
-  if (smallest === undefined) throw new Error('A weakness has at least one plan.')
-  return smallest
-}
-
-/** The operation that the last rule of a plan is for. */
-export function operationOf(plan: readonly FaultRule[]): string {
-  const { operation, path } = plan.at(-1)?.match ?? {}
-  return operation ?? path ?? 'any'
-}
-
 function placeOf({ point, effect }: Fault): string {
   return `${point.operation.id} ${canonical(effect)}`
-}
-
-/** Why a run was judged so, in sentences. */
-export function reasonsFor(verdict: Verdict, run: Observation, { observation }: Baseline): string[] {
-  switch (verdict) {
-    case 'hang':
-      // Without the time that it took, so that two explorations agree.
-      return ['It did not end, although it had more time when it was repeated.']
-    case 'crash':
-      return [
-        `It ended ${run.end.signal === undefined ? 'with an exception that nobody caught' : `by ${run.end.signal}`}.`,
-      ]
-    case 'storm':
-      return [findStorm(run.requests) ?? 'It sent a storm of requests.']
-    case 'wrong success':
-      return ['It said that all is well.', ...describeDifference(observation.effects, run.effects)]
-    case 'false failure':
-      return [`It ended with ${run.end.exitCode}, and everything was done.`]
-    case 'gave up':
-      return [`It ended with ${run.end.exitCode}.`]
-    case 'tolerated':
-      return []
-  }
 }

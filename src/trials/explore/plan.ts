@@ -64,6 +64,14 @@ export function idleRules(plan: readonly FaultRule[], { requests }: Pick<Observa
   return plan.filter((rule, index) => !requests.some(({ entry }) => hasActed(entry, rule, faultId(index + 1))))
 }
 
+/** Whether a rule acted more often than it says: the command has reset an account, so that the rule began anew. */
+export function exceedsPlan(plan: readonly FaultRule[], { requests }: Pick<Observation, 'requests'>): boolean {
+  return plan.some((rule, index) => {
+    const acts = requests.filter(({ entry }) => hasActed(entry, rule, faultId(index + 1)))
+    return acts.length > (rule.times ?? Number.POSITIVE_INFINITY)
+  })
+}
+
 function hasActed({ injection, injected }: Entry, rule: FaultRule, id: string): boolean {
   if (injection?.source !== 'rule' || injection.id !== id) return false
   const { type } = kindOf(rule).action

@@ -57,6 +57,7 @@ export interface ExploreTerms {
   /** The options that a replay needs, too, as words. */
   options: readonly string[]
   runs: number
+  jobs: number
   scaledWindow: number | undefined
   isStable: boolean
   /** The exit code, where it was told to stop before the end. */
@@ -139,7 +140,7 @@ function ruleFor(verdict: Failure | 'gave up'): Rule {
 }
 
 /** The model from which every format is written. */
-export function modelExploration(report: ExploreReport, terms: ExploreTerms): Report {
+export function modelExploration(report: ExploreReport, terms: ExploreTerms, replayed?: Verdict): Report {
   const { failsOnGaveUp, startedAt, seconds, interruptedWith } = terms
   const findings = [...report.findings.map(modelFinding), ...(failsOnGaveUp ? modelGivingUp(report) : [])]
   const passed = findings.length === 0
@@ -147,13 +148,13 @@ export function modelExploration(report: ExploreReport, terms: ExploreTerms): Re
   return {
     tool: 'explore',
     title: report.command.join(' '),
-    summary: summarise(report, passed),
+    summary: replayed === undefined ? summarise(report) : SUMMARIES[replayed],
     passed: passed && interruptedWith === undefined,
     exitCode: interruptedWith ?? (passed ? 0 : 1),
     startedAt,
     seconds,
     command: report.command,
-    facts: factsOf(report),
+    facts: factsOf(report, terms),
     findings: [...findings, ...warnings],
     checks: [],
     sections: sectionsOf(report),
@@ -210,19 +211,36 @@ function wordPlan(plan: readonly FaultRule[]): string {
   return plan.map(({ description, ...rule }) => description ?? `A fault: ${canonical(rule)}.`).join(' ')
 }
 
-function summarise(
-  { findings, tolerated, gave_up, points, interrupted, left }: ExploreReport,
-  passed: boolean,
-): string {
-  const broken = `${count(findings.length, 'way')} to break the command ${findings.length === 1 ? 'was' : 'were'} found`
-  const stopped = interrupted ? 'Stopped before the end: ' : ''
-  const rest = left > 0 ? `; ${left} more ${left === 1 ? 'was' : 'were'} left when the budget was over` : ''
-  const plans = tolerated + gave_up.length
-  return `${stopped}${passed && findings.length === 0 ? 'No fault broke the command' : broken}. At ${count(points, 'request')}, it survived ${tolerated} of ${count(plans, 'other plan')} and gave up at ${gave_up.length}${rest}.`
+const SUMMARIES: Readonly<Record<Verdict, string>> = {
+  tolerated: 'With the plan, the command did what it does without faults.',
+  'gave up': 'With the plan, the command gave up: it failed, and said so.',
+  'wrong success': 'With the plan, the command said that all is well, and it is not.',
+  'false failure': 'With the plan, the command said that it failed, and everything is done.',
+  hang: 'With the plan, the command did not end.',
+  crash: 'With the plan, the command crashed.',
+  storm: 'With the plan, the command sent a storm of requests.',
 }
 
-function factsOf(report: ExploreReport): { name: string; value: string }[] {
-  const { runs, scaled_window: scaled, stable_effects: isStable, flaky, unconfirmed, unmet, gave_up: gaveUp } = report
+function summarise({ findings, tolerated, gave_up: gaveUp, points, interrupted, left }: ExploreReport): string {
+  const { length } = findings
+  const broken = `${count(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`
+  const stopped = interrupted ? 'Stopped before the end. ' : ''
+  const rest = left > 0 ? `; ${left} more ${left === 1 ? 'was' : 'were'} left` : ''
+  const survived = `it survived ${count(tolerated, 'plan')} and gave up at ${gaveUp.length}${rest}`
+  return `${stopped}${length === 0 ? 'No fault broke the command' : broken}. With faults at ${count(points, 'request')}, ${survived}.`
+}
+
+function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): { name: string; value: string }[] {
+  const {
+    runs,
+    scaled_window: scaled,
+    stable_effects: isStable,
+    flaky,
+    unconfirmed,
+    unmet,
+    left,
+    gave_up: gaveUp,
+  } = report
   const operations = [...new Set(gaveUp.map(({ operation }) => operation))]
   return [
     { name: 'Runs', value: `${runs}, the baseline included` },
@@ -238,6 +256,14 @@ function factsOf(report: ExploreReport): { name: string; value: string }[] {
           {
             name: 'Not repeated',
             value: `${count(unconfirmed.length, 'plan')} broke the command when the budget was over`,
+          },
+        ]),
+    ...(left === 0
+      ? []
+      : [
+          {
+            name: 'Left',
+            value: `${count(left, 'plan')}; a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`,
           },
         ]),
     ...(unmet === 0 ? [] : [{ name: 'Not met', value: `${count(unmet, 'plan')} met no request, or changed nothing` }]),

@@ -8,7 +8,8 @@ import { Pool } from '../pool.ts'
 import { runTrial } from '../trial.ts'
 import { RunBudget } from './budget.ts'
 import { haveSameEffects } from './effects.ts'
-import { type Exploration, Explorer, type Limits, operationOf, reasonsFor } from './exploration.ts'
+import { type Exploration, Explorer, type Limits } from './exploration.ts'
+import { operationOf, reasonsFor } from './findings.ts'
 import { type Observation, observe } from './observation.ts'
 import { idleRules } from './plan.ts'
 import { pointsOf } from './points.ts'
@@ -166,6 +167,7 @@ export function openSession(terms: SessionTerms): Session {
       tolerated: verdict === 'tolerated' && idle.length < plan.length ? 1 : 0,
       gaveUp: verdict === 'gave up' ? [{ plan, operation }] : [],
       findings: isFailure(verdict) ? [{ verdict, plan, operation, observation, reasons, others: 0 }] : [],
+      replayed: { verdict, observation },
       unmet: idle.length > 0 ? 1 : 0,
       idle,
     }

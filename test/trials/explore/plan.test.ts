@@ -4,7 +4,7 @@ import { createRuleCheck } from '../../../src/admin/fault-set-check.ts'
 import { loadContract } from '../../../src/contract/contract.ts'
 import { type FaultRule, triggerFault } from '../../../src/domain/faults.ts'
 import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
-import { describePlan, idleRules, milderRules, writePlan } from '../../../src/trials/explore/plan.ts'
+import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
 import { observeRun, SECOND, type Send } from '../../support/observed-run.ts'
 
@@ -120,6 +120,15 @@ describe('The rules of a plan', () => {
       }),
       { seed },
     )
+  })
+
+  it('are exceeded where a rule acts again because its account was reset', async () => {
+    const plan: FaultRule[] = [{ match: { operation: 'addDomains' }, times: 1, respond: { error: 'internal_error' } }]
+    const once = await observeRun(work, { plan })
+    expect(exceedsPlan(plan, once)).toBe(false)
+    const twice = { requests: [...once.requests, ...once.requests] }
+    expect(exceedsPlan(plan, twice)).toBe(true)
+    expect(exceedsPlan([{ ...plan[0], times: 2 }], twice)).toBe(false)
   })
 
   it('that act on no request are told', async () => {
