@@ -62,6 +62,7 @@ export const explore: Command = {
   options: OPTIONS,
 
   async run(args, terminal) {
+    const started = elapsed()
     const { options, command } = splitCommand('explore', args)
     const reading = readOptions(OPTIONS, options, terminal.environment)
     const { values, sources, given } = reading
@@ -80,7 +81,6 @@ export const explore: Command = {
     const plan = values.replay === undefined ? undefined : await readPlan(values.replay, contract)
     const { openSession } = await import('../trials/explore/session.ts')
     const startedAt = new Date(systemClock()).toISOString()
-    const started = elapsed()
     const progress = new Progress(terminal)
     const interruption = new Interruption(terminal, { isOver: true })
     const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
@@ -96,7 +96,7 @@ export const explore: Command = {
       window: longestWindow(contract),
       isScaled: values.scaleWindows !== false,
       runs: values.runs,
-      milliseconds: budgetOf(values, plan !== undefined),
+      milliseconds: leftOf(budgetOf(values, plan !== undefined), started),
       stop: signal,
       onSignal,
       watch: (words) => progress.show(`explore: ${words}`),
@@ -173,6 +173,11 @@ function budgetOf(
 ): number | undefined {
   if (budget !== undefined) return readDuration(budget)
   return runs !== undefined || isReplay ? undefined : readDuration(USUAL_BUDGET)
+}
+
+/** What is left of a time after the start. */
+function leftOf(milliseconds: number | undefined, started: number): number | undefined {
+  return milliseconds === undefined ? undefined : Math.max(0, milliseconds - (elapsed() - started))
 }
 
 /** The arguments without the options of the search. */

@@ -1,82 +1,84 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadContract } from '../../../src/contract/contract.ts'
 import type { FaultRule } from '../../../src/domain/faults.ts'
 import { milderRules } from '../../../src/trials/explore/plan.ts'
-import type { ExploreReport } from '../../../src/trials/explore/report.ts'
-import { openSession } from '../../../src/trials/explore/session.ts'
+import { openSession, type Session, type SessionTerms } from '../../../src/trials/explore/session.ts'
 import { shrinkPlan } from '../../../src/trials/explore/shrinking.ts'
-import { runInProcess } from '../../support/program-in-process.ts'
-import { expectReport } from '../../support/report-schema.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import type { Baseline } from '../../../src/trials/explore/verdict.ts'
+import { SHORT_WINDOW, shortenWindows } from '../../../src/trials/explore/windows.ts'
+import { budget, IS_FULL_BUDGET } from '../../support/budget.ts'
 
-/** How the command line starts an example client. */
-function commandOf(client: string): string[] {
+const contract = await shortenWindows([])
+
+async function openFor(client: string, chosen: Partial<SessionTerms>): Promise<[Session, Baseline]> {
   const path = join(import.meta.dirname, '../clients', client)
-  return [client.endsWith('.py') ? 'python3' : process.execPath, path]
-}
-
-async function explore(client: string, ...options: string[]): Promise<ExploreReport> {
-  const path = join(temporaryFolder(), 'report.json')
-  const given = ['--fixture', 'empty', '--jobs', '2', '--report', `json=${path}`, ...options]
-  await runInProcess(['explore', ...given, '--', ...commandOf(client)])
-  const report = JSON.parse(readFileSync(path, 'utf8')) as ExploreReport
-  expectReport('explore', report)
-  return report
-}
-
-describe('explore finds', { timeout: 120_000 }, () => {
-  it.each<[client: string, options: string[], found: string[]]>([
-    ['correct.mjs', ['--runs', '5'], []],
-    ['swallows-errors.mjs', ['--runs', '6'], ['wrong success at addDomains']],
-    ['second-name.mjs', ['--runs', '6'], ['wrong success at createDomainGroup']],
-    ['crashes.py', ['--runs', '4'], ['crash at listDomains']],
-    ['never-times-out.mjs', ['--runs', '13', '--timeout', '2'], ['hang at addDomains']],
-    [
-      'storms.mjs',
-      ['--runs', '18'],
-      ['storm at listDomains', 'storm at addDomains', 'storm at listDomainGroups', 'storm at createDomainGroup'],
-    ],
-  ])('of %s with %j: %j', async (client, options, found) => {
-    const { findings, runs } = await explore(client, ...options)
-    expect(runs).toBeLessThanOrEqual(Number(options[1]))
-    expect(findings.map(({ verdict, operation }) => `${verdict} at ${operation}`).toSorted()).toEqual(found.toSorted())
+  const session = openSession({
+    command: [client.endsWith('.py') ? 'python3' : process.execPath, path],
+    environment: process.env,
+    variables: [],
+    options: { fixture: 'empty' },
+    contract,
+    jobs: 2,
+    timeout: undefined,
+    window: SHORT_WINDOW,
+    isScaled: true,
+    runs: undefined,
+    milliseconds: undefined,
+    stop: new AbortController().signal,
+    onSignal: undefined,
+    watch: () => {},
+    ...chosen,
   })
+  const baseline = await session.establish()
+  if (typeof baseline === 'string') throw new Error(baseline)
+  return [session, baseline]
+}
 
-  it('two faults that break a client only together', async () => {
-    const { findings } = await explore('believes.mjs', '--budget', '90s')
-    expect(findings).toHaveLength(1)
-    const [finding] = findings
-    expect(finding?.verdict).toBe('wrong success')
-    expect(finding?.plan.map(({ match, respond }) => [match?.operation, respond])).toEqual([
-      ['createDomainGroup', { error: 'internal_error' }],
-      ['listDomainGroups', { error: 'internal_error' }],
+/** By client: how often it is run, and what is found then. */
+const CLIENTS: readonly [client: string, terms: Partial<SessionTerms>, found: string[]][] = [
+  ['swallows-errors.mjs', { runs: 6 }, ['wrong success at addDomains']],
+  ['second-name.mjs', { runs: 6 }, ['wrong success at createDomainGroup']],
+  ['correct.mjs', { runs: 40 }, []],
+  ['gives-up.mjs', { runs: 9 }, []],
+  ['blind-retry.mjs', { runs: 6 }, ['false failure at createDomainGroup']],
+  ['crashes.py', { runs: 4 }, ['crash at listDomains']],
+  ['never-times-out.mjs', { runs: 13, timeout: 3000 }, ['hang at addDomains']],
+  [
+    'storms.mjs',
+    { runs: 18 },
+    ['storm at addDomains', 'storm at createDomainGroup', 'storm at listDomainGroups', 'storm at listDomains'],
+  ],
+]
+
+describe.concurrent('explore finds', { timeout: 120_000 }, () => {
+  it.for(CLIENTS.slice(0, budget({ quick: 2, full: CLIENTS.length })))(
+    'of %s with %j: %j',
+    async ([client, terms, found]) => {
+      const [session, baseline] = await openFor(client, terms)
+      const { findings } = await session.explore(baseline)
+      expect(session.runs).toBeLessThanOrEqual(terms.runs ?? 0)
+      expect(findings.map(({ verdict, operation }) => `${verdict} at ${operation}`).toSorted()).toEqual(found)
+    },
+  )
+
+  it.runIf(IS_FULL_BUDGET)('two faults that break a client only together', async () => {
+    const [session, baseline] = await openFor('believes.mjs', {})
+    const { findings, left } = await session.explore(baseline)
+    expect(left).toBe(0)
+    expect(findings).toMatchObject([
+      {
+        verdict: 'wrong success',
+        plan: [
+          { match: { operation: 'createDomainGroup' }, respond: { error: 'internal_error' } },
+          { match: { operation: 'listDomainGroups' }, respond: { error: 'internal_error' } },
+        ],
+        reasons: ['It said that all is well.', 'not done: created the group Retail'],
+      },
     ])
-    expect(finding?.reasons).toEqual(['It said that all is well.', 'not done: created the group Retail'])
   })
-})
 
-describe('A longer plan', { timeout: 60_000 }, () => {
-  it('is shrunk to the two faults that break a client only together', async () => {
-    const session = openSession({
-      command: commandOf('believes.mjs'),
-      environment: process.env,
-      variables: [],
-      options: { fixture: 'empty' },
-      contract: await loadContract(),
-      jobs: 1,
-      timeout: undefined,
-      window: 3600,
-      isScaled: false,
-      runs: undefined,
-      milliseconds: undefined,
-      stop: new AbortController().signal,
-      onSignal: undefined,
-      watch: () => {},
-    })
-    const baseline = await session.establish()
-    if (typeof baseline === 'string') throw new Error(baseline)
+  it('the two faults of a longer plan that break a client only together', async () => {
+    const [session, baseline] = await openFor('believes.mjs', {})
     const create = { operation: 'createDomainGroup' }
     const read = { operation: 'listDomainGroups' }
     const plan: FaultRule[] = [
@@ -87,12 +89,9 @@ describe('A longer plan', { timeout: 60_000 }, () => {
       { match: read, skip: 2, times: 1, connection: 'reset' },
     ]
     async function fails(tried: readonly FaultRule[]): Promise<boolean> {
-      if (typeof baseline === 'string') return false
       const { findings } = await session.replay(tried, baseline)
       return findings[0]?.verdict === 'wrong success'
     }
-    const smallest = await shrinkPlan(plan, fails, (rule) => milderRules(rule))
-    expect(smallest).toEqual([plan[0], plan[3]])
-    session.end()
+    expect(await shrinkPlan(plan, fails, (rule) => milderRules(rule))).toEqual([plan[0], plan[3]])
   })
 })
