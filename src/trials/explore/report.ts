@@ -166,7 +166,7 @@ function modelFinding({ verdict, plan, operation, reasons, others, story, replay
   return {
     rule: ruleFor(verdict),
     level: 'error',
-    message: `${wordPlan(plan)} ${reasons.join(' ')}`,
+    message: `${wordPlan(plan)} ${wordReasons(reasons)}`,
     ...(others > 0 && { occurrences: others + 1 }),
     ...placeOf(story, operation),
     details: [
@@ -175,6 +175,13 @@ function modelFinding({ verdict, plan, operation, reasons, others, story, replay
     ],
     remedy: { text: 'To see it again:', command: replay },
   }
+}
+
+/** The first reason is a sentence; those after it are the parts of another one. */
+function wordReasons([first = '', ...differences]: readonly string[]): string {
+  if (differences.length === 0) return first
+  const list = differences.join('; ')
+  return `${first} ${list.charAt(0).toUpperCase()}${list.slice(1)}.`
 }
 
 /** The request that the first fault met, and where the contract describes it. */
