@@ -131,6 +131,18 @@ describe('The rules of a plan', () => {
     expect(exceedsPlan([{ ...plan[0], times: 2 }], twice)).toBe(false)
   })
 
+  it('act on the requests of one account where the command uses several', async () => {
+    async function both(send: Send): Promise<void> {
+      await send('POST', '/domains', { domains: ['a.example'] })
+      await send('POST', `${SECOND}/domains`, { domains: ['b.example'] })
+    }
+    const [, point] = pointsOf((await observeRun(both)).requests)
+    const fault = point && faultsAt(point, contract).find(({ effect }) => effect.connection === 'reset')
+    const plan = fault === undefined ? [] : writePlan([fault])
+    expect(plan).toMatchObject([{ match: { operation: 'addDomains', key: point?.key }, times: 1 }])
+    expect((await observeRun(both, { plan })).effects.changes).toEqual(['added the domain a.example'])
+  })
+
   it('that act on no request are told', async () => {
     const plan: FaultRule[] = [
       { match: { operation: 'addDomains' }, times: 1, phase: 'after', connection: 'reset' },
