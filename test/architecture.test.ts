@@ -35,7 +35,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   'node-test.ts': ['node:test'],
   'prepare.ts': ['node:fs/promises', 'node:path'],
   cli: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:os', 'node:util', 'js-yaml', 'pino'],
-  trials: ['node:child_process', 'node:crypto', 'node:events', 'node:fs', 'node:os', 'node:path'],
+  trials: ['node:child_process', 'node:crypto', 'node:events', 'node:fs', 'node:os', 'node:path', 'node:util'],
   start: ['node:events', 'node:fs', 'node:http'],
   service: ['node:http', 'node:net'],
   admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],

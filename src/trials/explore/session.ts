@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { Contract } from '../../contract/contract.ts'
 import type { FaultRule } from '../../domain/faults.ts'
 import { printable, shorten } from '../../ground/show.ts'
@@ -206,7 +207,7 @@ function problemOf(observations: readonly Observation[]): string | undefined {
 
 /** The line of its output that says most: the last that speaks of an error, else the last. */
 function lastLine(output: string): string {
-  const lines = output.trimEnd().split('\n').slice(-LOOKED_AT)
+  const lines = stripVTControlCharacters(output).trimEnd().split('\n').slice(-LOOKED_AT)
   const line = lines.findLast((each) => /error|fail/i.test(each)) ?? lines.at(-1) ?? ''
   return printable(shorten(line.trim(), 200))
 }
