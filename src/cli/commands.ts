@@ -27,6 +27,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'Run a command against stand-ins that choose otherwise where the specification leaves a choice, and say on which choices it depends.',
     load: async () => (await import('./vary.ts')).vary,
   },
+  explore: {
+    usage: 'explore [options] -- COMMAND',
+    summary: 'Run a command with one fault after the other, and say which faults it does not survive.',
+    load: async () => (await import('./explore.ts')).explore,
+  },
   fixture: {
     usage: 'fixture [options]',
     summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',

@@ -101,11 +101,12 @@ function matchOf({ match = {} }: FaultRule): string {
   return conditions.join(', ') || 'every request'
 }
 
-function effectOf({ respond, connection, corrupt, delay_ms = 0, jitter_ms = 0 }: FaultRule): string {
+function effectOf({ respond, connection, corrupt, event, delay_ms = 0, jitter_ms = 0 }: FaultRule): string {
   const effects = [
     respond && ('error' in respond ? respond.error : `status ${respond.status}`),
     connection && `connection: ${connection}`,
     corrupt && `corruption: ${corrupt}`,
+    event && `event: ${event}`,
     delay_ms + jitter_ms > 0 && `delay ${delay_ms}${jitter_ms > 0 ? `–${delay_ms + jitter_ms}` : ''} ms`,
   ]
   return effects.filter(Boolean).join(', ')

@@ -66,6 +66,7 @@ export interface FaultRule {
   respond?: { error: string; status?: number } | { status: number }
   connection?: string
   corrupt?: string
+  event?: string
   expires_after?: string
 }
 

@@ -18,7 +18,7 @@ export type InjectedResponse =
 
 /**
  * A fault rule, as the control plane and files write it. The document of the control plane says what each field means;
- * which values `connection` and `corrupt` have is not decided here.
+ * which values `connection`, `corrupt` and `event` have is not decided here.
  */
 export interface FaultRule {
   description?: string
@@ -32,6 +32,8 @@ export interface FaultRule {
   respond?: InjectedResponse
   connection?: string
   corrupt?: string
+  /** What happens to the account; see the table of kinds. */
+  event?: string
   /** ISO 8601 duration on the account's clock. */
   expires_after?: string
 }

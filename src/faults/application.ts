@@ -1,17 +1,16 @@
-import type { Contract } from '../contract/contract.ts'
 import type { InjectedResponse } from '../domain/faults.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import { bytesOf, contentOf } from '../http/content.ts'
 import type { Replier, Reply } from '../http/reply.ts'
+import { type AccountEventDeps, passEnding, useUpQuota } from './account-event.ts'
 import type { CorruptionKind } from './corruption/corruption-kind.ts'
 import { type Cut, pause, type Send } from './delivery.ts'
 import { type Draw, drawsOf, type Injection, type InjectionTarget } from './injection.ts'
 import { type FaultKind, kindNameOf, kindOf } from './kinds.ts'
 import { sampleProblem } from './sample-problem.ts'
 
-export interface ApplicationDeps {
-  contract: Contract
+export interface ApplicationDeps extends AccountEventDeps {
   replier: Replier
   /** Aborted when the server stops; nothing waits any longer then. */
   stopping: AbortSignal
@@ -98,6 +97,10 @@ function applyKind(application: Application, deps: ApplicationDeps): Awaitable<A
     }
     case 'corrupt':
       return corruptReply(action.load, kindNameOf(rule), draw, target, before)
+    case 'use-up':
+      return refuseUntilReset(injection, target, deps)
+    case 'pass':
+      return passEnding(action.ending, target, deps).then((words) => ({ ...before, effect: words }))
   }
 }
 
@@ -126,6 +129,18 @@ function injectResponse(
     effect: `The error ${error} was answered in place of the service's own answer.`,
     allowance: error === 'rate_limited' && allowance ? { ...allowance, allowed: false, remaining: 0 } : allowance,
   }
+}
+
+/** The refusal of a request that comes when the quota of its path is used up. */
+async function refuseUntilReset(
+  injection: Injection,
+  target: InjectionTarget,
+  deps: ApplicationDeps,
+): Promise<Applied> {
+  const allowance = await useUpQuota(target, deps)
+  if (allowance === undefined) return { ...unchanged(target), effect: 'The path has no quota that could be used up.' }
+  const applied = injectResponse({ error: 'rate_limited' }, injection, { ...target, allowance }, deps)
+  return { ...applied, effect: 'The quota of the path was used up, and a whole window is left until the reset.' }
 }
 
 /** A response that is not the service's at all. */

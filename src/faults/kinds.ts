@@ -1,18 +1,19 @@
 import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { FaultMatch, FaultPhase, FaultRule, InjectedResponse } from '../domain/faults.ts'
+import { type Ending, endOfGrace, endOfWindow, nextRefresh } from './account-event.ts'
 import type { CorruptionKind } from './corruption/corruption-kind.ts'
 import { type Cut, closeConnection, leaveOpen, resetConnection, type Send, sendHalf, sendSlowly } from './delivery.ts'
 
 /** One kind of fault. */
 export interface FaultKind {
-  /** The field of a fault rule that asks for it. `connection` and `corrupt` hold the name of the kind. */
-  field: 'delay_ms' | 'respond' | 'connection' | 'corrupt'
+  /** The field of a fault rule that asks for it. `connection`, `corrupt` and `event` hold the name of the kind. */
+  field: 'delay_ms' | 'respond' | 'connection' | 'corrupt' | 'event'
   /**
-   * When it acts: `after` the service's own response exists, which it needs; or `either` before the body of the request
-   * is read or after the response exists, as the `phase` of the rule says.
+   * When it acts: `before` the body of the request is read; `after` the service's own response exists, which it needs; or
+   * `either`, as the `phase` of the rule says.
    */
-  phase: 'after' | 'either'
+  phase: 'before' | 'after' | 'either'
   /** Whether it acts on the body of the service's own response. A response to HEAD has none, so it stays as it is. */
   needsBody: boolean
   action: Action
@@ -36,6 +37,10 @@ type Action =
   | { type: 'send'; send: Send; complete: boolean; milliseconds?: number }
   /** Changes the body of the service's own response. The code for it is loaded when it is first used. */
   | { type: 'corrupt'; load: () => Promise<CorruptionKind> }
+  /** Uses up the quota of the path, so that this request and the next ones are refused until the window ends. */
+  | { type: 'use-up' }
+  /** Moves the account's clock on, so that the next request comes just after the ending. The response stays as it is. */
+  | { type: 'pass'; ending: Ending }
 
 /**
  * Everything that can go wrong on purpose. To add a kind, add its row here, its name to the schema `FaultRule` in the
@@ -87,6 +92,10 @@ export const FAULT_KINDS = {
   'unknown-enum': corruption(async () => (await import('./corruption/unknown-enum.ts')).unknownEnum),
   'bad-envelope': corruption(async () => (await import('./corruption/bad-envelope.ts')).badEnvelope),
   compatible: corruption(async () => (await import('./corruption/compatible.ts')).compatible),
+  'quota-used-up': { field: 'event', phase: 'before', needsBody: false, action: { type: 'use-up' } },
+  'window-end': passing(endOfWindow),
+  refresh: passing(nextRefresh),
+  'grace-end': passing(endOfGrace),
 } as const satisfies Readonly<Record<string, FaultKind>>
 
 function corruption(load: () => Promise<CorruptionKind>) {
@@ -100,6 +109,10 @@ function corruption(load: () => Promise<CorruptionKind>) {
   } as const
 }
 
+function passing(ending: Ending) {
+  return { field: 'event', phase: 'after', needsBody: false, action: { type: 'pass', ending } } as const
+}
+
 type KindName = keyof typeof FAULT_KINDS
 type NameIn<Field extends FaultKind['field']> = {
   [Name in KindName]: (typeof FAULT_KINDS)[Name]['field'] extends Field ? Name : never
@@ -109,19 +122,24 @@ type NameIn<Field extends FaultKind['field']> = {
 export type ConnectionFault = NameIn<'connection'>
 /** The values of the field `corrupt` of a rule. With `compatible` a response still obeys the contract. */
 export type Corruption = NameIn<'corrupt'>
+/** The values of the field `event` of a rule. */
+export type AccountEvent = NameIn<'event'>
 
 /** A fault rule whose kinds are those of the table. A rule with any other does not pass its schema. */
-export interface KnownFaultRule extends Omit<FaultRule, 'match' | 'respond' | 'connection' | 'corrupt'> {
+export interface KnownFaultRule extends Omit<FaultRule, 'match' | 'respond' | 'connection' | 'corrupt' | 'event'> {
   match?: FaultMatch & { operation?: OperationId }
   respond?: Exclude<InjectedResponse, { error: string }> | { error: ErrorCode; status?: number }
   /** How the connection fails. */
   connection?: ConnectionFault
   /** How the response is changed. */
   corrupt?: Corruption
+  /** What happens to the account. */
+  event?: AccountEvent
 }
 
 export const CONNECTION_FAULTS = namesIn('connection')
 export const CORRUPTIONS = namesIn('corrupt')
+export const ACCOUNT_EVENTS = namesIn('event')
 
 function namesIn<Field extends FaultKind['field']>(field: Field): readonly NameIn<Field>[] {
   const names = Object.keys(FAULT_KINDS) as KindName[]
@@ -129,8 +147,8 @@ function namesIn<Field extends FaultKind['field']>(field: Field): readonly NameI
 }
 
 /** The name of what a rule asks for. */
-export function kindNameOf({ connection, corrupt, respond }: FaultRule): KindName {
-  const name = connection ?? corrupt ?? (respond === undefined ? 'delay' : 'respond')
+export function kindNameOf({ connection, corrupt, event, respond }: FaultRule): KindName {
+  const name = connection ?? corrupt ?? event ?? (respond === undefined ? 'delay' : 'respond')
   if (!Object.hasOwn(FAULT_KINDS, name)) throw new Error(`There is no kind of fault ${name}.`)
   return name as KindName
 }
@@ -141,5 +159,6 @@ export function kindOf(rule: FaultRule): FaultKind {
 
 /** When a rule acts. */
 export function phaseOf(rule: FaultRule): FaultPhase {
-  return kindOf(rule).phase === 'after' ? 'after' : (rule.phase ?? 'before')
+  const { phase } = kindOf(rule)
+  return phase === 'either' ? (rule.phase ?? 'before') : phase
 }

@@ -68,7 +68,7 @@ export function createPipeline(
   const replier = new Replier(contract, deps.responseValidation)
   /** Connections that a fault has ended. */
   const ended = new WeakSet<Socket>()
-  const application = { contract, replier, stopping }
+  const application = { contract, replier, stopping, store, clock: deps.clock }
   const send = createSender({
     contract,
     clock: deps.clock,

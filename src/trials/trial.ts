@@ -6,6 +6,7 @@ import type { Contract } from '../contract/contract.ts'
 import { type CoverageReport, reportCoverage } from '../coverage/report.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
+import { elapsed } from '../ground/clock.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { ServerOptions } from '../start/options.ts'
 import { type ServerParts, startServer, type Understudy } from '../start/server.ts'
@@ -45,6 +46,8 @@ export interface TrialResult {
   contract: ServiceContract
   /** All that was exchanged, in the order of the responses, whatever was cleared or deleted meanwhile. */
   exchanges: readonly Entry[]
+  /** When each of them ended, in milliseconds of real time. */
+  ended: readonly number[]
   /** How many were exchanged beyond those that are kept. */
   lost: number
   verdict: VerdictReport
@@ -54,7 +57,7 @@ export interface TrialResult {
 }
 
 /** How many exchanges of a trial are kept. */
-const EXCHANGES = 20_000
+export const EXCHANGES = 20_000
 /** A body of a request has at most so many bytes, whatever the contract says; it is kept whole. */
 const BODY = 2 << 20
 
@@ -65,6 +68,7 @@ const TURNS = 5
 export async function runTrial(trial: Trial): Promise<TrialResult> {
   const { name, command, variables, options, contract, plan, timeout, inherits, signal, onSignal, onlyJudges } = trial
   const exchanges: Entry[] = []
+  const ended: number[] = []
   let lost = 0
   const inside: { parts?: ServerParts } = {}
   signal?.throwIfAborted()
@@ -76,8 +80,12 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       inside.parts = parts
       if (onlyJudges) return
       parts.journal.subscribe((entry) => {
-        if (exchanges.length < EXCHANGES) exchanges.push(entry)
-        else lost++
+        if (exchanges.length >= EXCHANGES) {
+          lost++
+          return
+        }
+        exchanges.push(entry)
+        ended.push(elapsed())
       })
     },
   })
@@ -96,6 +104,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       end,
       contract: service.contract,
       exchanges,
+      ended,
       lost,
       // All that came since the start, whatever the command has cleared, reset or deleted.
       verdict: await reportVerdict(parts.verdict.whole),

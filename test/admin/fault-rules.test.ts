@@ -7,9 +7,9 @@ const { faultsPerAccount, answerLimit } = readLimits(controlApi)
 const LIMITED = { respond: { error: 'rate_limited' } }
 const OPERATIONS =
   'listDmarc, listDomains, addDomains, deleteDomains, listDomainGroups, createDomainGroup, deleteDomainGroup, updateDomainGroup'
-const NEEDS = 'The body must have one of the fields respond, connection, corrupt, delay_ms, jitter_ms.'
+const NEEDS = 'The body must have one of the fields respond, connection, corrupt, event, delay_ms, jitter_ms.'
 const EXCLUDED =
-  'The body combines fields that exclude each other: a rule has one of respond, connection and corrupt, and a response can only be changed after the request was executed.'
+  'The body combines fields that exclude each other: a rule has one of respond, connection, corrupt and event; a response can only be changed after the request was executed, and an event has a phase of its own.'
 const EXCLUDED_ANSWER =
   '`respond` combines fields that exclude each other: an error has its own headers and body, and the statuses 204, 205 and 304 have no body.'
 const DURATION = '`expires_after` must be an ISO 8601 duration such as PT1H, P1D or P2W, not'

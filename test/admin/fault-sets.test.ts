@@ -76,7 +76,7 @@ describe('The option faults', () => {
     [
       'has a rule that does nothing',
       { one: { rules: [{ delay_ms: 1 }, {}] } },
-      /^PATH#\/one\/rules\/1: `one\.rules\[1\]` must have one of the fields respond, connection, corrupt, delay_ms, jitter_ms\.$/,
+      /^PATH#\/one\/rules\/1: `one\.rules\[1\]` must have one of the fields respond, connection, corrupt, event, delay_ms, jitter_ms\.$/,
     ],
     [
       'has a rule with an unknown field',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultRule } from '../../src/domain/faults.ts'
 import {
+  ACCOUNT_EVENTS,
   CONNECTION_FAULTS,
   CORRUPTIONS,
   FAULT_KINDS,
@@ -27,6 +28,10 @@ describe('The table of kinds and the schema of fault rules', () => {
     expect(schemaAt('/properties/corrupt/enum')).toEqual(CORRUPTIONS)
   })
 
+  it('have the same events of an account', () => {
+    expect(schemaAt('/properties/event/enum')).toEqual(ACCOUNT_EVENTS)
+  })
+
   it('have the same fields that ask for a kind', () => {
     const fields = new Set(KINDS.map(([, { field }]) => field))
     const alternatives = schemaAt('/anyOf') as { required: string[] }[]
@@ -35,17 +40,18 @@ describe('The table of kinds and the schema of fault rules', () => {
     for (const field of fields) expect(isObject(schemaAt(`/properties/${field}`)), field).toBe(true)
   })
 
-  it('forbid the phase `before` to the same kinds', () => {
+  it.each(['before', 'after'])('forbid the phase `%s` to the same kinds', (phase) => {
+    const other = phase === 'before' ? 'after' : 'before'
     const forbidden = (schemaAt('/not/anyOf') as { required: string[]; properties: Record<string, unknown> }[]).filter(
-      ({ required }) => required.includes('phase'),
+      ({ properties }) => valueAt(properties, '/phase/const') === phase,
     )
     const names = forbidden.flatMap(({ required, properties }) => {
       const field = required.find((each) => each !== 'phase') ?? ''
       const values = valueAt(properties, `/${field}/enum`) as string[] | undefined
       return values ?? KINDS.filter(([, kind]) => kind.field === field).map(([name]) => name)
     })
-    const after = KINDS.filter(([, { phase }]) => phase === 'after').map(([name]) => name)
-    expect(names.toSorted()).toEqual(after.toSorted())
+    const fixed = KINDS.filter(([, kind]) => kind.phase === other).map(([name]) => name)
+    expect(names.toSorted()).toEqual(fixed.toSorted())
   })
 })
 
@@ -66,6 +72,7 @@ describe('A kind of fault', () => {
     [{ delay_ms: 5, respond: { status: 503 } }, 'respond'],
     [{ delay_ms: 5, connection: 'drip' }, 'drip'],
     [{ corrupt: 'compatible' }, 'compatible'],
+    [{ event: 'refresh' }, 'refresh'],
   ])('that %j asks for is `%s`', (rule, name) => {
     expect(kindNameOf(rule)).toBe(name)
   })
@@ -87,6 +94,8 @@ describe('The phase of a rule', () => {
     [{ connection: 'truncate' }, 'after'],
     [{ connection: 'drip' }, 'after'],
     [{ corrupt: 'compatible' }, 'after'],
+    [{ event: 'quota-used-up' }, 'before'],
+    [{ event: 'window-end' }, 'after'],
   ])('of %j is `%s`', (rule, phase) => {
     expect(phaseOf(rule)).toBe(phase)
   })

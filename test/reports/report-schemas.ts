@@ -103,6 +103,8 @@ const storyLine = {
       {
         about: text('What the request is about, by name.'),
         code: { type: 'string' },
+        times: count('How often it came in a row, if more than once.', 2),
+        changed: { const: true, description: 'The service made a change, and the client was not told so.' },
         fault: text('What the fault did, in a sentence.'),
       },
     ),
@@ -172,6 +174,7 @@ const SCHEMAS: Readonly<Record<ReportName, Json>> = {
           'Plans that broke the command and were not repeated, because the budget was over.',
         ),
         never_applied: list(shared('FaultRule'), 'The rules of a replayed plan that met no request.'),
+        unmet: count('How many plans had a fault that met no request, or changed nothing.'),
         left: count('How many plans were left when the budget was over.'),
         scaled_window: {
           type: 'number',

@@ -6,6 +6,8 @@ import { loadControlApi, readLimits } from '../../src/admin/document.ts'
 import { BACKLOG, TOTAL } from '../../src/admin/event-feed.ts'
 import { HEARTBEAT, PATIENCE as MISSED } from '../../src/admin/event-stream.ts'
 import { PATIENCE } from '../../src/admin/list-writer.ts'
+import { STORIES, USUAL_BUDGET } from '../../src/cli/explore.ts'
+import { LARGEST_PLAN } from '../../src/cli/plan-file.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { REMEMBERED } from '../../src/domain/former-domains.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
@@ -28,7 +30,13 @@ import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
 import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
 import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
+import { TOLD as DIFFERENCES } from '../../src/trials/explore/effects.ts'
+import { KEPT as KEPT_REQUESTS } from '../../src/trials/explore/exploration.ts'
+import { FACTOR, PATIENCE as PATIENCE_OF_EXPLORE, SPARE } from '../../src/trials/explore/session.ts'
+import { EARLIER } from '../../src/trials/explore/shrinking.ts'
+import { AFTER, BEFORE } from '../../src/trials/explore/story.ts'
 import { LISTED } from '../../src/trials/failed-tests.ts'
+import { EXCHANGES } from '../../src/trials/trial.ts'
 import { LARGEST } from '../../src/trials/vary/bundles.ts'
 import { CHARACTERS, LINES } from '../../src/trials/vary/failure.ts'
 import { SHOWN } from '../../src/trials/vary/first-difference.ts'
@@ -328,6 +336,41 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         '`vary --timeout`',
         `ended, and repeated with ${MORE_PATIENCE} times as much`,
       ],
+    ],
+  ],
+  [
+    'What `explore` does and tells',
+    [
+      [
+        'time for all runs',
+        USUAL_BUDGET,
+        '`explore --budget`, `--runs`',
+        'runs that go on are ended; the report says how many plans are left',
+      ],
+      [
+        'time for one run',
+        `${FACTOR} times as long as without faults and ${SPARE / 1000} s more`,
+        '`explore --timeout`',
+        `it is repeated with at least ${PATIENCE_OF_EXPLORE / 1000} s, and is a hang if it does not end then either`,
+      ],
+      [
+        'requests of one run that are kept',
+        number(EXCHANGES),
+        '',
+        'without faults: only exit codes are judged; with a fault: later requests are not looked at',
+      ],
+      ['requests of all runs that are kept', number(KEPT_REQUESTS), '', 'later runs are not looked at for pairs'],
+      ['rules of a plan', number(limits.faultsPerAccount), '', 'refused'],
+      ['file of a plan', bytes(LARGEST_PLAN), '', 'refused'],
+      [
+        'requests of a story before the first fault, after the last',
+        `${BEFORE}, ${AFTER}`,
+        '',
+        'the others are counted',
+      ],
+      ['stories on standard error', number(STORIES), '`explore --report html=FILE`', 'the others are in the reports'],
+      ['differences of effects that are told', number(DIFFERENCES), '', 'the last sentence counts the others'],
+      ['earlier requests that a smaller plan is looked for at', number(EARLIER), '', 'the later ones are not tried'],
     ],
   ],
 ]

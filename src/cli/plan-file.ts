@@ -1,0 +1,61 @@
+import { readFile, stat } from 'node:fs/promises'
+import { loadControlApi, readLimits } from '../admin/document.ts'
+import { createRuleCheck } from '../admin/fault-set-check.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { FaultRule } from '../domain/faults.ts'
+import { isObject, parseJson } from '../ground/json.ts'
+import { shorten } from '../ground/show.ts'
+import { UsageError } from './errors.ts'
+
+/** A file of more bytes is no plan and no report of one. */
+export const LARGEST_PLAN = 64 << 20
+
+/**
+ * The fault rules that `--replay` names: a list of rules, a finding, or a report, of which the first finding counts; in a
+ * file or as JSON in the argument itself. `source` is how the option was given. @throws UsageError
+ */
+export async function readPlan(given: string, contract: Contract): Promise<FaultRule[]> {
+  const isJson = /^\s*[[{]/.test(given)
+  const source = `--replay ${shorten(given)}`
+  const text = isJson ? given : await readText(given, source)
+  const content = parseJson(text, (reason) => new UsageError(`${source}: ${reason}`))
+  const { rules, pointer } = locateRules(content, source)
+  const { faultsPerAccount } = readLimits(await loadControlApi())
+  if (rules.length === 0) throw new UsageError(`${source}: The plan has no fault rule.`)
+  if (rules.length > faultsPerAccount) {
+    throw new UsageError(`${source}: There are ${rules.length} rules; a plan has at most ${faultsPerAccount}.`)
+  }
+  const check = await createRuleCheck(contract)
+  for (const [index, rule] of rules.entries()) {
+    const problem = check(rule as FaultRule, `${pointer}/${index}`)
+    if (problem !== undefined) throw new UsageError(`${source}#${problem.pointer}: ${problem.message}`)
+  }
+  return rules as FaultRule[]
+}
+
+async function readText(path: string, source: string): Promise<string> {
+  try {
+    const { size } = await stat(path)
+    if (size > LARGEST_PLAN)
+      throw new UsageError(`${source}: The file has ${size} bytes; a plan has at most ${LARGEST_PLAN}.`)
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(`${source}: The plan cannot be read (${code}); give a JSON file, or the JSON itself.`)
+  }
+}
+
+/** Where in the JSON the rules are. */
+function locateRules(content: unknown, source: string): { rules: readonly unknown[]; pointer: string } {
+  if (Array.isArray(content)) return { rules: content, pointer: '' }
+  if (isObject(content) && Array.isArray(content['plan'])) return { rules: content['plan'], pointer: '/plan' }
+  const findings = isObject(content) ? content['findings'] : undefined
+  if (Array.isArray(findings)) {
+    const [first] = findings
+    if (first === undefined)
+      throw new UsageError(`${source}: The report has no finding, so there is nothing to replay.`)
+    if (isObject(first) && Array.isArray(first['plan'])) return { rules: first['plan'], pointer: '/findings/0/plan' }
+  }
+  throw new UsageError(`${source}: must hold a list of fault rules, a finding of explore, or a report of explore.`)
+}

@@ -1,0 +1,64 @@
+import type { Contract } from '../contract/contract.ts'
+import { changeClock } from '../domain/clock.ts'
+import { refreshDay, refreshOf } from '../domain/dmarc.ts'
+import { accept } from '../domain/errors.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
+import { type Allowance, bucketOf, whatIsLeft } from '../domain/quotas.ts'
+import type { Clock } from '../ground/clock.ts'
+import type { Store } from '../store/store.ts'
+import type { InjectionTarget } from './injection.ts'
+
+export interface AccountEventDeps {
+  contract: Contract
+  store: Store
+  clock: Clock
+}
+
+/** An instant at which something ends on the account's clock, in milliseconds; `undefined` where there is none to come. */
+export type Ending = (target: InjectionTarget, contract: Contract) => number | undefined
+
+/** The end of the quota window in which the request came. */
+export const endOfWindow: Ending = ({ allowance }) => (allowance === undefined ? undefined : allowance.resetAt * 1000)
+
+/** The next daily refresh. */
+export const nextRefresh: Ending = ({ principal: { now } }, { settings: { refresh } }) =>
+  refreshOf(refreshDay(now, refresh) + 1, refresh)
+
+/** The end of the grace period of the key. */
+export const endOfGrace: Ending = ({ principal: { key } }, { settings }) => key.createdAt + settings.gracePeriod * 1000
+
+/** Moves the account's clock on to the ending; says what happened. A clock that is past it already stays as it is. */
+export async function passEnding(
+  ending: Ending,
+  target: InjectionTarget,
+  { contract, store, clock }: AccountEventDeps,
+): Promise<string> {
+  const instant = ending(target, contract)
+  if (instant === undefined) return 'There was no such instant to come, so the clock of the account stayed as it was.'
+  const moved = await store.update(target.principal.account.id, (state) => {
+    const next = changeClock(state.clock, { now: instant }, clock())
+    return next === undefined ? accept(state, false) : accept({ ...state, clock: next }, true)
+  })
+  return moved.ok && moved.value
+    ? `After the answer, the clock of the account moved on to ${writeInstant(instant)}.`
+    : `The clock of the account was past ${writeInstant(instant)} already, so it stayed as it was.`
+}
+
+/**
+ * Uses up what is left of the quota that the request was charged to. A whole window follows, so that the time until the
+ * reset does not depend on when the request came. `undefined` where the request has no quota.
+ */
+export async function useUpQuota(
+  { operation, principal, allowance }: InjectionTarget,
+  { contract: { settings }, store }: AccountEventDeps,
+): Promise<Allowance | undefined> {
+  if (allowance === undefined || operation.quota === undefined) return undefined
+  const { account, key, now } = principal
+  const hits = { startedAt: now, used: allowance.limit }
+  const bucket = bucketOf(key.hash, operation.path, settings.quotaScope)
+  await store.count(account.id, (_, counting) => {
+    // The windows are in the order in which they began.
+    counting.quotas = counting.quotas.delete(bucket).set(bucket, hits)
+  })
+  return { allowed: false, ...whatIsLeft(hits, allowance.limit, operation.quota.window) }
+}

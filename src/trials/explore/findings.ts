@@ -1,0 +1,46 @@
+import type { FaultRule } from '../../domain/faults.ts'
+import { describeDifference } from './effects.ts'
+import { type Fault, weightOf } from './faults.ts'
+import type { Observation } from './observation.ts'
+import { findStorm } from './storm.ts'
+import type { Baseline, Verdict } from './verdict.ts'
+
+/** Of single faults of one family at one operation, that at the earliest request, and the mildest there. */
+export function mildest<Single extends { faults: readonly Fault[] }>(tried: readonly Single[]): Single {
+  const [smallest] = tried.toSorted((one, other) => {
+    const [a, b] = [one.faults[0], other.faults[0]]
+    if (a === undefined || b === undefined) return 0
+    return a.point.index - b.point.index || weightOf(a) - weightOf(b)
+  })
+  if (smallest === undefined) throw new Error('A weakness has at least one plan.')
+  return smallest
+}
+
+/** The operation that the last rule of a plan is for. */
+export function operationOf(plan: readonly FaultRule[]): string {
+  const { operation, path } = plan.at(-1)?.match ?? {}
+  return operation ?? path ?? 'any'
+}
+
+/** Why a run was judged so, in sentences. */
+export function reasonsFor(verdict: Verdict, run: Observation, { observation }: Baseline): string[] {
+  switch (verdict) {
+    case 'hang':
+      // Without the time that it took, so that two explorations agree.
+      return ['It did not end, although it had more time when it was repeated.']
+    case 'crash':
+      return [
+        `It ended ${run.end.signal === undefined ? 'with an exception that nobody caught' : `by ${run.end.signal}`}.`,
+      ]
+    case 'storm':
+      return [findStorm(run.requests) ?? 'It sent a storm of requests.']
+    case 'wrong success':
+      return ['It said that all is well.', ...describeDifference(observation.effects, run.effects)]
+    case 'false failure':
+      return [`It ended with ${run.end.exitCode}, and everything was done.`]
+    case 'gave up':
+      return [`It ended with ${run.end.exitCode}.`]
+    case 'tolerated':
+      return []
+  }
+}

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import type { Contract } from '../../contract/contract.ts'
+import { changesBy } from './effects.ts'
+import { canonical, changesState, type Fault, faultsAt, TIERS, weightOf } from './faults.ts'
+import type { Observation, ObservedRequest } from './observation.ts'
+import { targetOf } from './plan.ts'
+import { aboutOf, type Point, pointsOf } from './points.ts'
+import type { Baseline } from './verdict.ts'
+
+/** Two faults, of which the second is at a request that came after the first. */
+export interface Pair {
+  faults: readonly [first: Fault, second: Fault]
+}
+
+/**
+ * Single faults in the order in which they are tried, by tier. In a tier, the first request of each operation comes
+ * before the second one of any, so that a short budget sees all operations.
+ */
+export function rankSingles(faults: readonly Fault[]): Fault[][] {
+  const seen = new Set<string>()
+  const different = faults.filter(({ point, effect, family }) => {
+    const target = family === 'instant' ? point.predecessor : point
+    const id = `${target?.index} ${canonical(effect)}`
+    return !seen.has(id) && seen.add(id) !== undefined
+  })
+  const ranked = withFirstSlow(different)
+    .map((fault, place) => ({ fault, place, rank: rankOf(fault) }))
+    .toSorted((one, other) => {
+      const index = one.rank.findIndex((number, at) => number !== other.rank[at])
+      return index < 0 ? one.place - other.place : (one.rank[index] ?? 0) - (other.rank[index] ?? 0)
+    })
+  const tiers = new Map<number, Fault[]>()
+  for (const { fault } of ranked) tiers.set(fault.tier, [...(tiers.get(fault.tier) ?? []), fault])
+  return [...tiers.values()]
+}
+
+/** The first slow response comes early: a client that waits for ever does so for all of them. */
+function withFirstSlow(faults: readonly Fault[]): Fault[] {
+  const first = faults.find(({ slow, point }) => slow && changesState(point)) ?? faults.find(({ slow }) => slow)
+  return faults.map((fault) => (fault === first ? { ...fault, tier: TIERS.firstSlow } : fault))
+}
+
+const FAMILIES = ['unanswered', 'odd', 'refused', 'instant'] as const
+
+function rankOf(fault: Fault): number[] {
+  const { tier, point, family } = fault
+  return [tier, point.occurrence, FAMILIES.indexOf(family), weightOf(fault), point.index]
+}
+
+/** A run in which the client survived one fault. */
+export interface Survived {
+  faults: readonly Fault[]
+  observation: Observation
+}
+
+/**
+ * Pairs of a fault that a client has survived, and one at a request that it sent because of it. What cannot differ is
+ * left out: faults that the client has answered with the same requests at the same state are one, and so are two pairs
+ * with the same answers and the same state before the second fault. `expects` says which second faults are worth a try.
+ */
+export function pairsAfter(
+  survived: readonly Survived[],
+  contract: Contract,
+  { observation }: Pick<Baseline, 'observation'>,
+  expects: (second: Fault) => boolean,
+): Pair[] {
+  const known = new Set<string>()
+  const isNew = (id: string) => !known.has(id) && known.add(id) !== undefined
+  const kinds = alikeEffects(survived)
+  const pairs = survived
+    .toSorted((one, other) => costOf(one) - costOf(other))
+    .filter((run) => isNew(tailOf(run)))
+    .flatMap(({ faults: [first], observation: run }) => {
+      if (first === undefined) return []
+      const brought = broughtAbout(run, observation, targetOf(first).index)
+      return withSignatures(run)
+        .filter(({ point }) => brought.has(point.index))
+        .flatMap(({ point, signature }) =>
+          faultsAt(point, contract)
+            .filter((second) => second.survivable && expects(second))
+            .toSorted((one, other) => COSTS.indexOf(canonical(one.effect)) - COSTS.indexOf(canonical(other.effect)))
+            .map((second) => ({ faults: [first, second] as const, distance: point.index, signature })),
+        )
+    })
+  return pairs
+    .map((pair, place) => ({ ...pair, place }))
+    .toSorted((one, other) => rankPair(one) - rankPair(other) || one.place - other.place)
+    .filter(({ faults: [, second], signature }) => isNew(`${signature} ${kinds(second)}`))
+    .map(({ faults }) => ({ faults }))
+}
+
+/** Effects from those that cost the least time on. */
+const COSTS: readonly string[] = [
+  { connection: 'reset', phase: 'after' },
+  { respond: { error: 'internal_error' } },
+  { connection: 'reset' },
+  { event: 'quota-used-up' },
+  { connection: 'hang', phase: 'after' },
+].map(canonical)
+
+function costOf({ faults: [fault] }: Survived): number {
+  return fault === undefined ? 0 : COSTS.indexOf(canonical(fault.effect))
+}
+
+/**
+ * The requests after the one at `from` that the run without faults does not have: what is left of both when the same end
+ * is taken off.
+ */
+export function broughtAbout({ requests }: Observation, baseline: Observation, from: number): ReadonlySet<number> {
+  const usual = baseline.requests.slice(from + 1).map(meaningOf)
+  const tail = requests.slice(from + 1).map(meaningOf)
+  let same = 0
+  while (same < Math.min(usual.length, tail.length) && usual.at(-1 - same) === tail.at(-1 - same)) same++
+  return new Set(tail.slice(0, tail.length - same).map((_, index) => from + 1 + index))
+}
+
+function meaningOf({ entry }: ObservedRequest): string {
+  const { method, operation, key, status, code } = entry
+  return JSON.stringify([method, operation?.id, key, aboutOf(entry), status, code])
+}
+
+/** What a client did after a fault, and what the fault has left behind: the same for faults that it takes for the same. */
+function tailOf({ faults: [fault], observation: { requests } }: Survived): string {
+  if (fault === undefined) return ''
+  const from = targetOf(fault).index
+  const hit = requests[from]
+  return hash([from, hit && changesBy(hit.entry), requests.slice(from + 1).map(meaningOf)])
+}
+
+/**
+ * Names the effect of a fault, and gives one name to all effects at an operation that the client has always taken for
+ * the same.
+ */
+function alikeEffects(survived: readonly Survived[]): (fault: Fault) => string {
+  const tails = new Map<string, string[]>()
+  for (const run of survived) {
+    const [fault] = run.faults
+    if (fault === undefined) continue
+    const place = `${fault.point.operation.id} ${canonical(fault.effect)}`
+    tails.set(place, [...(tails.get(place) ?? []), tailOf(run)])
+  }
+  return ({ point, effect }) => {
+    const name = canonical(effect)
+    return tails.get(`${point.operation.id} ${name}`)?.join() ?? name
+  }
+}
+
+function rankPair({ distance, faults: [first, second] }: Pair & { distance: number }): number {
+  // A slow response takes as long as the client waits.
+  const slow = (first.slow ? 1 : 0) + (second.slow ? 1 : 0)
+  const waits = [first, second].filter(({ effect }) => effect.event !== undefined).length
+  return slow * 10_000_000 + waits * 1_000_000 + distance * 10 + second.tier
+}
+
+/**
+ * The points of a run, each with what a client knew by then and what the account held by meaning: equal for two points
+ * before which a client has seen the same.
+ */
+function withSignatures({ requests }: Observation): { point: Point; signature: string }[] {
+  const points = new Map(pointsOf(requests).map((point) => [point.index, point]))
+  let signature = ''
+  return requests.flatMap(({ entry }, index) => {
+    const { operation, method, key, status, code, injection } = entry
+    const about = injection === undefined ? aboutOf(entry) : ''
+    const point = points.get(index)
+    const arrived = point && { point, signature: hash([signature, operation?.id, method, key, about]) }
+    const corrupted = injection?.rule.corrupt
+    const silence = status === undefined ? injection?.rule.connection : undefined
+    signature = hash([
+      signature,
+      operation?.id,
+      method,
+      key,
+      status,
+      code,
+      corrupted,
+      silence,
+      changesBy(entry).toSorted(),
+    ])
+    return arrived === undefined ? [] : [arrived]
+  })
+}
+
+function hash(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64')
+}

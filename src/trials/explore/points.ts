@@ -1,0 +1,93 @@
+import type { Operation } from '../../contract/api.ts'
+import { isObject, parseJson } from '../../ground/json.ts'
+import { shorten } from '../../ground/show.ts'
+import { isCut, textOf } from '../../http/content.ts'
+import { isUnread } from '../../journal/description.ts'
+import type { Entry } from '../../journal/entry.ts'
+import type { ObservedRequest } from './observation.ts'
+
+/**
+ * A request that a fault can meet. Its place is what a fault rule can say: the how-many-th request to the operation, with
+ * the key where the command uses several.
+ */
+export interface Point {
+  operation: Operation
+  /** The id of the key; absent where the command has only one. */
+  key: string | undefined
+  /** How many requests that a rule for this operation and key matches came before it. */
+  occurrence: number
+  /** The domains or the group that it is about, by name; empty where nothing is named. */
+  about: string
+  entry: Entry
+  /** The place among all requests of the run. */
+  index: number
+  /** The request with the same key that came before it. */
+  predecessor: Point | undefined
+}
+
+/** The points of a run, in the order of its requests. With `keyed`, points tell their keys. */
+export function pointsOf(requests: readonly ObservedRequest[], keyed = hasManyKeys(requests)): Point[] {
+  const occurrences = new Map<string, number>()
+  const latest = new Map<string, Point>()
+  return requests.flatMap(({ entry }, index) => {
+    const { operation, key } = entry
+    if (operation === undefined || key === undefined || !meetsFaults(entry)) return []
+    const place = keyed ? `${operation.id} ${key}` : operation.id
+    const occurrence = occurrences.get(place) ?? 0
+    occurrences.set(place, occurrence + 1)
+    const point: Point = {
+      operation,
+      key: keyed ? key : undefined,
+      occurrence,
+      about: aboutOf(entry),
+      entry,
+      index,
+      predecessor: latest.get(key),
+    }
+    latest.set(key, point)
+    return [point]
+  })
+}
+
+function hasManyKeys(requests: readonly ObservedRequest[]): boolean {
+  return new Set(requests.flatMap(({ entry }) => entry.key ?? [])).size > 1
+}
+
+/** Whether fault rules were asked: no request meets them that was refused for its key, plan or quota, or that prefers a fault. */
+function meetsFaults({ allowance, code, injected, injection, decided, operation }: Entry): boolean {
+  if (injection?.source === 'prefer') return false
+  if (injection !== undefined || injected || decided !== undefined) return true
+  if (allowance?.allowed === false) return false
+  return code !== 'unauthorized' || operation === undefined
+}
+
+/** How many names are told. */
+const TOLD = 3
+
+/** What a request is about, by the names in it and not by ids. */
+export function aboutOf({ group, body }: Pick<Entry, 'group' | 'body'>): string {
+  if (group !== undefined) return shorten(group.name)
+  if (body === undefined || isUnread(body) || isCut(body)) return ''
+  let value: unknown
+  try {
+    value = parseJson(textOf(body), (reason) => new Error(reason))
+  } catch {
+    return ''
+  }
+  if (!isObject(value)) return ''
+  if (typeof value['name'] === 'string') return shorten(value['name'])
+  const names = Object.values(value).find((each) => Array.isArray(each))
+  if (!Array.isArray(names)) return ''
+  const texts = names.slice(0, TOLD).map((name) => shorten(String(name)))
+  return names.length > TOLD ? `${texts.join(', ')} and ${names.length - TOLD} more` : texts.join(', ')
+}
+
+/** A point in words: `the 2nd createDomainGroup (Retail)`. */
+export function namePoint({ operation, occurrence, about }: Pick<Point, 'operation' | 'occurrence' | 'about'>): string {
+  return `the ${ordinal(occurrence + 1)} ${operation.id}${about === '' ? '' : ` (${about})`}`
+}
+
+function ordinal(number: number): string {
+  const ending = new Intl.PluralRules('en', { type: 'ordinal' }).select(number)
+  return `${number}${{ one: 'st', two: 'nd', few: 'rd' }[ending as string] ?? 'th'}`
+}

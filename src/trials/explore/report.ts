@@ -1,0 +1,315 @@
+import type { FaultRule } from '../../domain/faults.ts'
+import { pointTo } from '../../ground/json.ts'
+import type { Finding, Report, Rule, Section } from '../../reports/report.ts'
+import type { Exploration } from './exploration.ts'
+import { canonical } from './faults.ts'
+import { type StoryLine, tellStory, wordStory } from './story.ts'
+import type { Failure, Verdict } from './verdict.ts'
+
+/** The report of `explore` as JSON; `docs/schemas/explore.json` describes it. */
+export interface ExploreReport {
+  command: readonly string[]
+  /** How many requests of the baseline a fault can meet. */
+  points: number
+  /** How often the command was started, the baselines included. */
+  runs: number
+  /** How many plans it survived. */
+  tolerated: number
+  gave_up: readonly PlanAt[]
+  findings: readonly FindingReport[]
+  /** Plans that broke the command once, and not when they were repeated. */
+  flaky: readonly (PlanAt & { verdict: Failure })[]
+  /** Plans that broke the command and were not repeated, because the budget was over. */
+  unconfirmed: readonly (PlanAt & { verdict: Failure })[]
+  /** The rules of a replayed plan that met no request, or changed nothing. */
+  never_applied: readonly FaultRule[]
+  /** How many plans had a fault that met no request, or changed nothing. */
+  unmet: number
+  /** How many plans were left when the budget was over. */
+  left: number
+  /** How long a quota window was, in seconds, where it was shortened. */
+  scaled_window?: number
+  /** Whether runs without a fault have the same effects; if not, only exit codes were judged. */
+  stable_effects: boolean
+  /** Whether it was told to stop before the end. */
+  interrupted: boolean
+}
+
+interface PlanAt {
+  plan: readonly FaultRule[]
+  operation: string
+}
+
+interface FindingReport extends PlanAt {
+  verdict: Failure
+  /** What is other than it should be, in sentences. */
+  reasons: readonly string[]
+  /** How many other plans broke the command in the same way at the same operation. */
+  others: number
+  story: readonly StoryLine[]
+  /** A line for a POSIX shell. */
+  replay: string
+}
+
+/** What is known beside what was found. */
+export interface ExploreTerms {
+  command: readonly string[]
+  /** The options that a replay needs, too, as words. */
+  options: readonly string[]
+  runs: number
+  jobs: number
+  scaledWindow: number | undefined
+  isStable: boolean
+  /** The exit code, where it was told to stop before the end. */
+  interruptedWith: number | undefined
+  /** RFC 3339. */
+  startedAt: string
+  seconds: number
+  failsOnGaveUp: boolean
+}
+
+export function reportExploration(found: Exploration, terms: ExploreTerms): ExploreReport {
+  const { command, options, runs, scaledWindow, isStable, interruptedWith } = terms
+  const { points, tolerated, gaveUp, findings, flaky, unconfirmed, idle, unmet, left } = found
+  return {
+    command,
+    points,
+    runs,
+    tolerated,
+    gave_up: gaveUp,
+    findings: findings.map(({ verdict, plan, operation, observation, reasons, others }) => ({
+      verdict,
+      plan,
+      operation,
+      reasons,
+      others,
+      story: tellStory(observation),
+      replay: writeReplay(plan, options, command),
+    })),
+    flaky,
+    unconfirmed,
+    never_applied: idle,
+    unmet,
+    left,
+    ...(scaledWindow !== undefined && { scaled_window: scaledWindow }),
+    stable_effects: isStable,
+    interrupted: interruptedWith !== undefined,
+  }
+}
+
+/** The line that runs the command with a plan. The plan is in the line, so that the line needs no file. */
+function writeReplay(plan: readonly FaultRule[], options: readonly string[], command: readonly string[]): string {
+  const words = ['dmarc-understudy', 'explore', ...options, '--replay', canonical(plan), '--', ...command]
+  return words.map(quote).join(' ')
+}
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+const RULES: Readonly<Record<Failure | 'gave up', Omit<Rule, 'id'>>> = {
+  'wrong success': {
+    name: 'The command says that all is well, and it is not',
+    description:
+      'A client that ends with 0 has done what it does without faults: no change is lost, and none is made twice.',
+  },
+  'false failure': {
+    name: 'The command says that it failed, and everything is done',
+    description: 'Whoever is told that nothing was done tries again, or repairs by hand what is right.',
+  },
+  hang: {
+    name: 'The command does not end',
+    description: 'A client waits for a response only for some time, and tries again only so many times.',
+  },
+  crash: {
+    name: 'The command crashes',
+    description: 'A client handles every answer that the service may give, and a connection that fails.',
+  },
+  storm: {
+    name: 'The command sends a storm of requests',
+    description: 'A client waits before it tries again, and after a 429 until the instant in X-RateLimit-Reset.',
+  },
+  'gave up': {
+    name: 'The command gave up',
+    description: 'The command failed, and said so. A client that tries again would survive faults that pass.',
+  },
+}
+
+function ruleFor(verdict: Failure | 'gave up'): Rule {
+  return { id: `explore/${verdict.replaceAll(' ', '-')}`, ...RULES[verdict] }
+}
+
+/** The model from which every format is written. */
+export function modelExploration(report: ExploreReport, terms: ExploreTerms, replayed?: Verdict): Report {
+  const { failsOnGaveUp, startedAt, seconds, interruptedWith } = terms
+  const findings = [...report.findings.map(modelFinding), ...(failsOnGaveUp ? modelGivingUp(report) : [])]
+  const passed = findings.length === 0
+  const warnings = report.never_applied.map(modelIdle)
+  return {
+    tool: 'explore',
+    title: report.command.join(' '),
+    summary: replayed === undefined ? summarise(report) : SUMMARIES[replayed],
+    passed: passed && interruptedWith === undefined,
+    exitCode: interruptedWith ?? (passed ? 0 : 1),
+    startedAt,
+    seconds,
+    command: report.command,
+    facts: factsOf(report, terms),
+    findings: [...findings, ...warnings],
+    checks: [],
+    sections: sectionsOf(report),
+    json: report,
+  }
+}
+
+function modelFinding({ verdict, plan, operation, reasons, others, story, replay }: FindingReport): Finding {
+  return {
+    rule: ruleFor(verdict),
+    level: 'error',
+    message: `${wordPlan(plan)} ${wordReasons(reasons)}`,
+    ...(others > 0 && { occurrences: others + 1 }),
+    ...placeOf(story, operation),
+    details: [
+      { kind: 'list', items: story.map(wordStory) },
+      { kind: 'code', title: 'Plan', language: 'json', text: JSON.stringify(plan, undefined, 2) },
+    ],
+    remedy: { text: 'To see it again:', command: replay },
+  }
+}
+
+/** The first reason is a sentence; those after it are the parts of another one. */
+function wordReasons([first = '', ...differences]: readonly string[]): string {
+  if (differences.length === 0) return first
+  const list = differences.join('; ')
+  return `${first} ${list.charAt(0).toUpperCase()}${list.slice(1)}.`
+}
+
+/** The request that the first fault met, and where the contract describes it. */
+function placeOf(story: readonly StoryLine[], operation: string): Pick<Finding, 'request' | 'pointer'> {
+  const met = story.find((line) => 'fault' in line && line.fault !== undefined)
+  if (met === undefined || !('method' in met)) return {}
+  const { method, path } = met
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase()
+  return { request: { method, path, operation }, pointer: pointTo(pointTo('/paths', path), verb) }
+}
+
+function modelIdle(rule: FaultRule): Finding {
+  return {
+    rule: {
+      id: 'explore/never-applied',
+      name: 'A fault of the plan never applied',
+      description: 'A plan shows something of a client only when its faults meet the requests that they are for.',
+    },
+    level: 'warning',
+    message: `No request met it, or there was nothing that it could change: ${wordPlan([rule])}`,
+  }
+}
+
+function modelGivingUp({ gave_up: gaveUp }: ExploreReport): Finding[] {
+  return gaveUp.map(({ plan }) => ({
+    rule: ruleFor('gave up'),
+    level: 'error',
+    message: `${wordPlan(plan)} The command failed.`,
+  }))
+}
+
+/** What goes wrong, in sentences. */
+function wordPlan(plan: readonly FaultRule[]): string {
+  return plan.map(({ description, ...rule }) => description ?? `A fault: ${canonical(rule)}.`).join(' ')
+}
+
+const SUMMARIES: Readonly<Record<Verdict, string>> = {
+  tolerated: 'With the plan, the command did what it does without faults.',
+  'gave up': 'With the plan, the command gave up: it failed, and said so.',
+  'wrong success': 'With the plan, the command said that all is well, and it is not.',
+  'false failure': 'With the plan, the command said that it failed, and everything is done.',
+  hang: 'With the plan, the command did not end.',
+  crash: 'With the plan, the command crashed.',
+  storm: 'With the plan, the command sent a storm of requests.',
+}
+
+function summarise({ findings, tolerated, gave_up: gaveUp, points, interrupted, left }: ExploreReport): string {
+  const { length } = findings
+  const broken = `${count(length, 'way')} to break the command ${length === 1 ? 'was' : 'were'} found`
+  const stopped = interrupted ? 'Stopped before the end. ' : ''
+  const rest = left > 0 ? `; ${left} more ${left === 1 ? 'was' : 'were'} left` : ''
+  const survived = `it survived ${count(tolerated, 'plan')} and gave up at ${gaveUp.length}${rest}`
+  return `${stopped}${length === 0 ? 'No fault broke the command' : broken}. With faults at ${count(points, 'request')}, ${survived}.`
+}
+
+function factsOf(report: ExploreReport, { jobs }: Pick<ExploreTerms, 'jobs'>): { name: string; value: string }[] {
+  const {
+    runs,
+    scaled_window: scaled,
+    stable_effects: isStable,
+    flaky,
+    unconfirmed,
+    unmet,
+    left,
+    gave_up: gaveUp,
+  } = report
+  const operations = [...new Set(gaveUp.map(({ operation }) => operation))]
+  return [
+    { name: 'Runs', value: `${runs}, the baseline included` },
+    ...(gaveUp.length === 0
+      ? []
+      : [{ name: 'Gave up', value: `${count(gaveUp.length, 'time')}, at ${operations.join(', ')}` }]),
+    ...(flaky.length === 0
+      ? []
+      : [{ name: 'Flaky', value: `${count(flaky.length, 'plan')} broke the command once and not again` }]),
+    ...(unconfirmed.length === 0
+      ? []
+      : [
+          {
+            name: 'Not repeated',
+            value: `${count(unconfirmed.length, 'plan')} broke the command when the budget was over`,
+          },
+        ]),
+    ...(left === 0
+      ? []
+      : [
+          {
+            name: 'Left',
+            value: `${count(left, 'plan')}; a larger --budget or --runs${jobs === 1 ? ', or --jobs 2,' : ''} tries more`,
+          },
+        ]),
+    ...(unmet === 0 ? [] : [{ name: 'Not met', value: `${count(unmet, 'plan')} met no request, or changed nothing` }]),
+    ...(scaled === undefined
+      ? []
+      : [
+          {
+            name: 'Quota windows',
+            value: `${scaled} s instead of those of the contract; --no-scale-windows keeps those`,
+          },
+        ]),
+    ...(isStable
+      ? []
+      : [{ name: 'Effects', value: 'differ between two runs without a fault, so only exit codes were judged' }]),
+  ]
+}
+
+function sectionsOf({ gave_up: gaveUp, flaky, unconfirmed }: ExploreReport): Section[] {
+  const list = (title: string, plans: readonly (PlanAt & { verdict?: Verdict })[]): Section[] =>
+    plans.length === 0
+      ? []
+      : [
+          {
+            title,
+            blocks: [
+              {
+                kind: 'list',
+                items: plans.map(({ plan, verdict }) => (verdict === undefined ? '' : `${verdict}: `) + wordPlan(plan)),
+              },
+            ],
+          },
+        ]
+  return [
+    ...list('Where the command gave up', gaveUp),
+    ...list('What broke the command once and not again', flaky),
+    ...list('What broke the command and was not repeated', unconfirmed),
+  ]
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

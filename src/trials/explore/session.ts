@@ -1,0 +1,213 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { Contract } from '../../contract/contract.ts'
+import type { FaultRule } from '../../domain/faults.ts'
+import { printable, shorten } from '../../ground/show.ts'
+import type { ServerOptions } from '../../start/options.ts'
+import type { CommandRun } from '../command.ts'
+import type { Variable } from '../environment.ts'
+import { Pool } from '../pool.ts'
+import { runTrial } from '../trial.ts'
+import { RunBudget } from './budget.ts'
+import { haveSameEffects } from './effects.ts'
+import { type Exploration, Explorer, type Limits } from './exploration.ts'
+import { operationOf, reasonsFor } from './findings.ts'
+import { type Observation, observe } from './observation.ts'
+import { idleRules } from './plan.ts'
+import { pointsOf } from './points.ts'
+import { findStorm } from './storm.ts'
+import { type Baseline, isFailure, judge } from './verdict.ts'
+
+/** Everything that is known before the command is started. */
+export interface SessionTerms {
+  command: readonly string[]
+  environment: NodeJS.ProcessEnv
+  variables: readonly Variable[]
+  options: ServerOptions
+  contract: Contract
+  jobs: number
+  /** In milliseconds: how long the command may run; by default, that follows from how long it runs without faults. */
+  timeout: number | undefined
+  /** The longest quota window, in seconds, and whether windows were shortened. */
+  window: number
+  isScaled: boolean
+  runs: number | undefined
+  /** The budget; without one, there is as much time as it takes. */
+  milliseconds: number | undefined
+  stop: AbortSignal
+  /** Passes on the signals that this process is given, see `CommandRun`. */
+  onSignal: CommandRun['onSignal']
+  watch(words: string): void
+}
+
+export interface Session {
+  /** The runs without a fault; or why there is nothing to compare with, as a sentence. */
+  establish(): Promise<Baseline | string>
+  explore(baseline: Baseline): Promise<Exploration>
+  /** Runs the command once, with the faults of a plan. */
+  replay(plan: readonly FaultRule[], baseline: Baseline): Promise<Exploration>
+  /** How often the command was started. */
+  readonly runs: number
+  /** Releases what it holds. */
+  end(): void
+}
+
+/** What the command may need beside what it needs without faults: to start on a busy machine, in milliseconds. */
+export const SPARE = 2_000
+/** How much longer than without faults it may take. */
+export const FACTOR = 3
+/** What a reset is rounded up to, in milliseconds. */
+const ROUNDED = 1_000
+/** How many lines of its output are searched for the reason why a baseline failed. */
+const LOOKED_AT = 20
+/** How much longer a run is repeated that took too long, and how long at least, in milliseconds. */
+const LONGER = 3
+export const PATIENCE = 10_000
+
+export function openSession(terms: SessionTerms): Session {
+  const { contract, jobs, stop, watch } = terms
+  const budget = new RunBudget(terms, stop)
+  const pool = new Pool(jobs)
+
+  async function run(plan: readonly FaultRule[], name: string, timeout: number | undefined): Promise<Observation> {
+    const { command, environment, variables, options, onSignal } = terms
+    const { signal } = budget
+    const trial = {
+      name,
+      command,
+      environment,
+      variables,
+      options,
+      contract,
+      plan,
+      timeout,
+      inherits: false,
+      signal,
+      onSignal,
+    }
+    const result = await runTrial(trial)
+    // What was ended from outside shows nothing.
+    signal.throwIfAborted()
+    return observe(result)
+  }
+
+  async function establish(): Promise<Baseline | string> {
+    watch('running the command without faults')
+    const observations: Observation[] = []
+    for (const name of ['explore-baseline-1', 'explore-baseline-2']) {
+      if (!budget.take()) break
+      try {
+        observations.push(await run([], name, terms.timeout))
+      } catch (error) {
+        if (!budget.signal.aborted) throw error
+        break
+      }
+      const problem = problemOf(observations)
+      if (problem !== undefined) return problem
+    }
+    const [observation, again] = observations
+    if (stop.aborted) return 'explore was told to stop before it knew what the command does without faults'
+    if (observation === undefined) return 'the budget was over before the command had ended without any fault'
+    return {
+      observation,
+      isStable: observation.lost === 0 && (again === undefined || haveSameEffects(observation.effects, again.effects)),
+      changes: observation.effects.changes.length > 0,
+      storms: findStorm(observation.requests) !== undefined,
+    }
+  }
+
+  /** How long runs may take, in milliseconds. */
+  function limitsFor({ observation }: Baseline): Limits {
+    const { timeout, window, isScaled } = terms
+    const usual = timeout ?? SPARE + FACTOR * observation.end.seconds * 1000
+    const perWindow = timeout === undefined && isScaled ? window * 1000 + ROUNDED : 0
+    return { usual, perWindow, longer: timeout ?? Math.max(PATIENCE, LONGER * usual) }
+  }
+
+  function explore(baseline: Baseline): Promise<Exploration> {
+    const explorer = new Explorer({
+      run: (plan, { timeout, name }) => run(plan, name, timeout),
+      contract,
+      baseline,
+      pool,
+      budget,
+      limits: limitsFor(baseline),
+      watch: (words) => watch(`${words}, ${budget.taken} runs so far`),
+    })
+    return explorer.explore()
+  }
+
+  async function replay(plan: readonly FaultRule[], baseline: Baseline): Promise<Exploration> {
+    const points = pointsOf(baseline.observation.requests).length
+    const nothing = {
+      points,
+      tolerated: 0,
+      unmet: 0,
+      gaveUp: [],
+      findings: [],
+      flaky: [],
+      unconfirmed: [],
+      idle: [],
+      left: 1,
+    }
+    watch('running the command with the plan')
+    if (!budget.take()) return nothing
+    let observation: Observation
+    try {
+      observation = await run(plan, 'explore-replay', limitsFor(baseline).longer)
+    } catch (error) {
+      if (budget.signal.aborted) return nothing
+      throw error
+    }
+    const verdict = judge(observation, baseline)
+    const operation = operationOf(plan)
+    const idle = idleRules(plan, observation)
+    const reasons = reasonsFor(verdict, observation, baseline)
+    return {
+      ...nothing,
+      left: 0,
+      tolerated: verdict === 'tolerated' && idle.length < plan.length ? 1 : 0,
+      gaveUp: verdict === 'gave up' ? [{ plan, operation }] : [],
+      findings: isFailure(verdict) ? [{ verdict, plan, operation, observation, reasons, others: 0 }] : [],
+      replayed: { verdict, observation },
+      unmet: idle.length > 0 ? 1 : 0,
+      idle,
+    }
+  }
+
+  return {
+    establish,
+    explore,
+    replay,
+    get runs() {
+      return budget.taken
+    },
+    end: () => budget.end(),
+  }
+}
+
+/** Why the last run without a fault is no baseline. */
+function problemOf(observations: readonly Observation[]): string | undefined {
+  const { end, requests } = observations.at(-1) ?? {}
+  if (end === undefined || requests === undefined) return undefined
+  const before =
+    observations.length > 1
+      ? 'the command passed once and then failed, without any fault'
+      : 'the command fails without any fault'
+  if (end.timedOut) return `${before}: it did not end within ${end.seconds.toFixed(1)} s (--timeout)`
+  if (end.exitCode !== 0) {
+    const said = lastLine(end.output)
+    const how = end.signal === undefined ? `with ${end.exitCode}` : `by ${end.signal}`
+    return `${before}: it ended ${how}${said === '' ? '' : `, and said: ${said}`}`
+  }
+  if (requests.length === 0) {
+    return 'the command sent no request to the service, so no fault can meet it; the address is in UNDERSTUDY_BASE_URL (or in a variable of --set-env)'
+  }
+  return undefined
+}
+
+/** The line of its output that says most: the last that speaks of an error, else the last. */
+function lastLine(output: string): string {
+  const lines = stripVTControlCharacters(output).trimEnd().split('\n').slice(-LOOKED_AT)
+  const line = lines.findLast((each) => /error|fail/i.test(each)) ?? lines.at(-1) ?? ''
+  return printable(shorten(line.trim(), 200))
+}

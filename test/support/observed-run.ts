@@ -1,0 +1,68 @@
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import type { FaultRule } from '../../src/domain/faults.ts'
+import { elapsed } from '../../src/ground/clock.ts'
+import type { Entry } from '../../src/journal/entry.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { type ServerParts, startServer } from '../../src/start/server.ts'
+import { type Observation, observe } from '../../src/trials/explore/observation.ts'
+import { type Received, sendRequest } from './request.ts'
+import { API_KEY } from './service.ts'
+
+export type Send = (method: string, path: string, body?: unknown) => Promise<Received | undefined>
+
+export interface ObservedRun {
+  plan?: readonly FaultRule[]
+  options?: ServerOptions
+  /** How the command would have ended. */
+  exitCode?: number
+  timedOut?: boolean
+}
+
+/** How a path begins that is requested with the key of another account. */
+export const SECOND = 'second:'
+
+/** What is observed of a command that sends these requests; one whose connection fails resolves to `undefined`. */
+export async function observeRun(
+  act: (send: Send) => Promise<unknown>,
+  { plan = [], options = {}, exitCode = 0, timedOut = false }: ObservedRun = {},
+): Promise<Observation> {
+  const exchanges: Entry[] = []
+  const ended: number[] = []
+  let parts: ServerParts | undefined
+  const service = await startServer({ fixture: 'empty', apiKey: API_KEY, ...options }, OPERATIONS, {
+    faults: plan,
+    open(opened) {
+      parts = opened
+      opened.journal.subscribe((entry) => {
+        exchanges.push(entry)
+        ended.push(elapsed())
+      })
+    },
+  })
+  try {
+    const { apiKey } = await service.createAccount({ id: 'second', fixture: 'empty' })
+    await act(
+      // A path that begins so is of the second account.
+      (method, path, body) => {
+        const isSecond = path.startsWith(SECOND)
+        const url = service.baseUrl + (isSecond ? path.slice(SECOND.length) : path)
+        const headers = { authorization: `Bearer ${isSecond ? apiKey : API_KEY}` }
+        return sendRequest(method, url, body, headers).catch(() => undefined)
+      },
+    )
+    const accounts = new Map()
+    for (const id of (await parts?.store.list()) ?? []) accounts.set(id, await parts?.store.read(id))
+    const end = {
+      exitCode,
+      signal: undefined,
+      timedOut,
+      interruptedBy: undefined,
+      seconds: 0.1,
+      output: '',
+      leftBehind: [],
+    }
+    return observe({ end, exchanges, ended, lost: 0, accounts })
+  } finally {
+    await service.stop()
+  }
+}
