@@ -1,6 +1,4 @@
 import type { Contract } from '../contract/contract.ts'
-import { Coverage, mergeCoverage } from '../coverage/coverage.ts'
-import type { Observation } from '../coverage/observation.ts'
 import { type AccountState, keepAccount, replicateAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
 import type { ApiKey } from '../domain/keys.ts'
@@ -9,7 +7,7 @@ import { deriveKey, drawKey, findPublicKey } from '../ground/secrets.ts'
 import { runInTurns, type Work } from '../ground/work.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
-import type { Journal, NewEntry } from '../journal/journal.ts'
+import type { Journal } from '../journal/journal.ts'
 import type { Past } from '../journal/past.ts'
 import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
 import type { Counters, Store } from '../store/store.ts'
@@ -17,6 +15,7 @@ import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
 import type { LoadedFixture } from './fixture.ts'
 import { secretsOf } from './fixture-keys.ts'
+import { Histories, type History } from './histories.ts'
 
 /** From what a new account is made, unless its creator chooses otherwise. */
 type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
@@ -59,18 +58,6 @@ export interface Snapshot {
   outdated: number
 }
 
-/** What the requests of an account have left behind in this process. */
-export interface History {
-  /** The number that the store has given to the account, see `Visitor`. */
-  readonly incarnation: number
-  /** Whether the account is deleted; then nothing is recorded under its id any more. */
-  ended: boolean
-  /** How many bytes older states of the account hold, or held, which it no longer holds itself. */
-  outdated: number
-  /** Absent before the first request. */
-  coverage: Coverage | undefined
-}
-
 /** What may be chosen for a new account. */
 type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
   id?: string | undefined
@@ -86,25 +73,23 @@ const SAME_EVENT = 60_000
 const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
 
 /**
- * Creates, resets, copies and deletes accounts, and records what happens in them. Which accounts there are, and what
+ * Creates, resets, copies and deletes accounts. Which accounts there are, and what
  * they hold, only the store knows. Snapshots, journal and coverage belong to this process, see `Store`.
  */
 export class Worlds {
   readonly journal: Journal
+  /** What requests have left behind. */
+  readonly histories: Histories
   readonly #deps: WorldsDeps
   readonly #snapshots = new Map<string, Map<string, Snapshot>>()
-  /** By account id; those of requests that belong to no account are under `undefined`. */
-  readonly #histories = new Map<string | undefined, History>()
-  /** The coverage of accounts that were deleted or reset. */
-  #formerCoverage: Coverage | undefined
-  #faultHits = 0
   /** When an account was last refused for lack of room. */
   #lastFull = Number.NEGATIVE_INFINITY
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
     this.journal = deps.journal
-    deps.store.listenOutdated((accountId, bytes) => this.#noteOutdated(accountId, bytes))
+    this.histories = new Histories(deps.contract, deps.journal)
+    deps.store.listenOutdated((accountId, bytes) => this.histories.noteOutdated(accountId, bytes))
   }
 
   now({ clock }: AccountState): number {
@@ -116,89 +101,17 @@ export class Worlds {
    * the account is deleted meanwhile, another one of the same id has another history.
    */
   historyOf(accountId: string, incarnation: number): History {
-    const known = this.#histories.get(accountId)
+    const known = this.histories.find(accountId)
     if (known?.incarnation === incarnation) return known
     // The former account of this id was deleted by another process.
     if (known !== undefined) this.#end(accountId)
-    const history: History = { incarnation, ended: false, outdated: 0, coverage: undefined }
-    this.#histories.set(accountId, history)
-    return history
-  }
-
-  /** Records an exchange in the journal and for the coverage; `history` is that of its account, if it belongs to one. */
-  record(entry: NewEntry, history: History | undefined, query: Observation['query'], body: unknown): Entry {
-    const { operation, status, code, injected, allowance, at } = entry
-    if (history?.ended === true) {
-      // A later account of this id must not have the request in its journal.
-      const orphan = { account: undefined, key: undefined, before: undefined, after: undefined }
-      return this.journal.record({ ...entry, ...orphan })
-    }
-    const recorded = this.journal.record(entry, history?.outdated)
-    if (entry.injection?.source === 'rule') this.#faultHits++
-    if (status === undefined) return recorded
-    this.#coverageOf(history ?? this.#anonymousHistory()).observe({
-      operation,
-      status,
-      code,
-      reason: entry.problems[0]?.reason,
-      injected,
-      query,
-      body,
-      bodyBytes: entry.body?.size ?? 0,
-      allowance,
-      now: at,
-      key: entry.keyEvidence,
-      group: entry.group,
-    })
-    return recorded
-  }
-
-  /** What an account's requests have shown of the contract, and those that belong to no account; or all requests. */
-  coverage(account?: string): Coverage {
-    const { contract } = this.#deps
-    const histories =
-      account === undefined
-        ? this.#histories.values()
-        : [this.#histories.get(account), this.#histories.get(undefined)].filter((each) => each !== undefined)
-    return mergeCoverage(coveragesOf(histories), contract)
+    return this.histories.begin(accountId, incarnation)
   }
 
   /** The memory that accounts with their snapshots, and the journal, take and may take. */
   get memory(): { accounts: BudgetUse | undefined; journal: BudgetUse } {
     const { journal } = this
     return { accounts: this.#deps.budget?.use, journal: { used: journal.weight, limit: journal.limits.total } }
-  }
-
-  /** How many requests fault rules have acted on since the start. */
-  get faultHits(): number {
-    return this.#faultHits
-  }
-
-  /** What all requests since the start have shown, including those of accounts that were deleted or reset. */
-  totals(): Coverage {
-    const present = coveragesOf(this.#histories.values())
-    const all = this.#formerCoverage === undefined ? present : [this.#formerCoverage, ...present]
-    return mergeCoverage(all, this.#deps.contract)
-  }
-
-  /** Lets the journal weigh what its entries keep of older states. Before its first request, an account has none. */
-  #noteOutdated(accountId: string, bytes: number): void {
-    const history = this.#histories.get(accountId)
-    if (history === undefined || bytes === 0) return
-    history.outdated += bytes
-    this.journal.noteOutdated(accountId, history.outdated)
-  }
-
-  #anonymousHistory(): History {
-    const history = this.#histories.get(undefined) ?? { incarnation: 0, ended: false, outdated: 0, coverage: undefined }
-    this.#histories.set(undefined, history)
-    return history
-  }
-
-  #coverageOf(history: History): Coverage {
-    // Not before it is needed: to find everything that there is to show in the contract takes a tenth of a start.
-    history.coverage ??= new Coverage(this.#deps.contract)
-    return history.coverage
   }
 
   /**
@@ -269,7 +182,7 @@ export class Worlds {
     const { store, contract, clock } = this.#deps
     const state = await recreateAccount(await store.read(accountId), { ...chosen, real: clock() }, contract)
     await store.replace(accountId, state, { ...NO_COUNTERS, requests: 0 })
-    this.#clear(accountId)
+    this.histories.clear(accountId)
     await this.noteKeys(accountId, secretsOf(chosen.fixture))
     return state
   }
@@ -291,7 +204,7 @@ export class Worlds {
     keepAccount(state)
     // Somebody wants to come back to this account, so it counts as changed.
     await store.count(accountId, () => {})
-    const outdated = this.#histories.get(accountId)?.outdated ?? 0
+    const outdated = this.histories.find(accountId)?.outdated ?? 0
     const snapshot = { name, takenAt: this.now(state), state, counters, outdated }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
     // A snapshot that replaces another one is the newest, so it goes to the end.
@@ -333,7 +246,7 @@ export class Worlds {
 
   /** How many bytes an account has left behind in older states since its history had this figure. */
   #outdatedSince(accountId: string, mark: number): number {
-    return Math.max(0, (this.#histories.get(accountId)?.outdated ?? 0) - mark)
+    return Math.max(0, (this.histories.find(accountId)?.outdated ?? 0) - mark)
   }
 
   deleteSnapshot(accountId: string, name: string): boolean {
@@ -415,23 +328,9 @@ export class Worlds {
 
   /** Forgets everything about an account that is deleted. */
   #end(accountId: string): void {
-    const history = this.#histories.get(accountId)
-    if (history !== undefined) history.ended = true
-    this.#clear(accountId)
-    this.#histories.delete(accountId)
+    this.histories.end(accountId)
     this.#snapshots.delete(accountId)
     this.journal.secrets.forget(accountId)
-  }
-
-  /** Clears the journal and the coverage of an account. */
-  #clear(accountId: string): void {
-    const history = this.#histories.get(accountId)
-    if (history?.coverage !== undefined) {
-      this.#formerCoverage ??= new Coverage(this.#deps.contract)
-      this.#formerCoverage.add(history.coverage)
-      history.coverage = undefined
-    }
-    this.journal.clear(accountId)
   }
 }
 
@@ -443,8 +342,4 @@ function* copyPast({ account, quotas, tallies }: Past): Work<{ state: AccountSta
     tallies: new Map((yield* tallies.replicate()).entries()),
   }
   return { state, counters }
-}
-
-function coveragesOf(histories: Iterable<History>): Coverage[] {
-  return [...histories].flatMap(({ coverage }) => coverage ?? [])
 }

@@ -10,10 +10,10 @@ export const getCoverage: AccountHandler = ({ account, now, contract, worlds, ur
   const plans = planGaps(contract, detachAccount(account), now)
   const publicKey = worlds.findPublicKey(account)
   const write = (request: PlannedRequest) => writeCurl(request, urls(), publicKey)
-  return done(withCommands(reportCoverage(worlds.coverage(account.id), plans), write))
+  return done(withCommands(reportCoverage(worlds.histories.coverage(account.id), plans), write))
 }
 
-export const getOverallCoverage: Handler = ({ worlds }) => done(reportCoverage(worlds.coverage()))
+export const getOverallCoverage: Handler = ({ worlds }) => done(reportCoverage(worlds.histories.coverage()))
 
 /** The report with a curl command for each planned request. */
 function withCommands(report: CoverageReport, write: (request: PlannedRequest) => string): CoverageReport {

@@ -27,7 +27,7 @@ export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Pro
     labelNames: ['operation', 'status', 'code', 'injected'] as const,
     registers: [registry],
   })
-  const { operations, outside } = reportCoverage(worlds.totals())
+  const { operations, outside } = reportCoverage(worlds.histories.totals())
   const answered = [
     ...operations.flatMap(({ operation, responses }) => responses.map((response) => ({ operation, ...response }))),
     ...outside.map((response) => ({ operation: '', ...response })),
@@ -44,7 +44,7 @@ export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Pro
     worlds.journal.forgotten,
   )
   count('request_seconds_total', 'Time from the arrival of requests to their responses.', worlds.journal.seconds)
-  count('fault_hits_total', 'Requests on which fault rules acted.', worlds.faultHits)
+  count('fault_hits_total', 'Requests on which fault rules acted.', worlds.histories.faultHits)
   const { counts } = verdict
   const violations = new Gauge({
     name: 'dmarc_understudy_verdict_violations',

@@ -1,4 +1,5 @@
-import type { History, Worlds } from '../accounts/worlds.ts'
+import type { History } from '../accounts/histories.ts'
+import type { Worlds } from '../accounts/worlds.ts'
 import {
   decideAdmission,
   type GateDecision,

@@ -40,7 +40,7 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
     const { request, path, query, started } = routed
     const ended = elapsed()
     const duration = Math.round((ended - started) * 1000) / 1000
-    const entry = worlds.record(entryOf(outcome, headers, duration), gated.history, query, conforming?.value)
+    const entry = worlds.histories.record(entryOf(outcome, headers, duration), gated.history, query, conforming?.value)
     verdict.note(entry, {
       judged: conforming !== undefined || outcome.violatesContract,
       principal,
@@ -149,7 +149,7 @@ export function createMalformedRecorder({
       after: undefined,
       failure: undefined,
     }
-    verdict.note(worlds.record(entry, undefined, {}, undefined), {
+    verdict.note(worlds.histories.record(entry, undefined, {}, undefined), {
       judged: true,
       principal: undefined,
       started: 0,

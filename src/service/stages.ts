@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { History } from '../accounts/worlds.ts'
+import type { History } from '../accounts/histories.ts'
 import type { Conformity } from '../behaviour/conformity.ts'
 import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'

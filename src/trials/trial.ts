@@ -108,7 +108,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       lost,
       // All that came since the start, whatever the command has cleared, reset or deleted.
       verdict: await reportVerdict(parts.verdict.whole),
-      coverage: reportCoverage(parts.worlds.totals()),
+      coverage: reportCoverage(parts.worlds.histories.totals()),
       accounts: onlyJudges ? new Map() : await readAccounts(parts),
     }
   } finally {
