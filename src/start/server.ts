@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { loadFixture } from '../accounts/fixture.ts'
-import { establishedKey, secretsOf } from '../accounts/fixture-keys.ts'
+import { secretsOf } from '../accounts/fixture-keys.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
 import { ADMIN_PATH, createAdmin } from '../admin/admin.ts'
 import { createControlLoader } from '../admin/control-loader.ts'
@@ -11,23 +11,17 @@ import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlay } from '../contract/overlay.ts'
-import type { ServerUrls } from '../coverage/curl.ts'
-import type { AccountState } from '../domain/account.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
-import { accept } from '../domain/errors.ts'
 import type { FaultRule } from '../domain/faults.ts'
-import { addKey } from '../domain/keys.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
-import { deriveKey, hasDerivedKey, hashKey, identityOf, nameInstance } from '../ground/secrets.ts'
+import { nameInstance } from '../ground/secrets.ts'
 import { createCrowdedReply } from '../http/engine/crowded.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
 import { createHostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
-import type { Entry } from '../journal/entry.ts'
 import { Journal, type JournalLimits } from '../journal/journal.ts'
-import { nameInLog } from '../journal/key-shapes.ts'
-import { redactDeeply, redactLog } from '../journal/redacted-log.ts'
+import { redactLog } from '../journal/redacted-log.ts'
 import { Secrets } from '../journal/secrets.ts'
 import { Verdict } from '../journal/verdict.ts'
 import type { AccountWithKey } from '../library/account.ts'
@@ -39,11 +33,13 @@ import { MemoryBudget } from '../store/memory-budget.ts'
 import type { Store } from '../store/store.ts'
 import { allowedOrigins, corsFor } from './allowed-origins.ts'
 import { findPossibleConnections } from './connection-limit.ts'
+import { findExposed, provideDefaultAccount } from './default-account.ts'
 import { divideMemory } from './memory.ts'
 import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
 import { type CompleteOptions, checkPlan, completeOptions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
+import { createExplainer } from './violation-explainer.ts'
 
 const EXPOSED =
   'Keys of these accounts were derived from a seed, so that anybody can compute them. Replace them by other keys.'
@@ -294,35 +290,6 @@ async function composeServer(
   }
 }
 
-/** A function that explains a violation once its response is sent; `undefined` where that fails, which is a bug. */
-function createExplainer({
-  contract,
-  store,
-  worlds,
-  urls,
-  log,
-}: {
-  contract: ServiceContract
-  store: Store
-  worlds: Worlds
-  urls: ServerUrls
-  log: Log
-}) {
-  return async (entry: Entry, account: AccountState | undefined): Promise<ExplanationReport | undefined> => {
-    try {
-      const { explainEntry } = await import('../explain/explanation.ts')
-      await new Promise((resolve) => setImmediate(resolve))
-      const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
-      const redact = worlds.journal.redactorFor(entry)
-      return explainEntry(entry, corrected, contract, urls, redact, worlds.findPublicKey(corrected))
-    } catch (err) {
-      const shown = redactDeeply(err, worlds.journal.redactorFor(entry))
-      log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')
-      return undefined
-    }
-  }
-}
-
 /** Whether somebody looks at the server itself, which the service knows nothing of. */
 function isRoot({ method, url = '' }: IncomingMessage): boolean {
   return (url === '/' || url.startsWith('/?')) && (method === 'GET' || method === 'HEAD')
@@ -374,30 +341,4 @@ async function openStore(
       ended: () => log.info({}, 'Changes can be written again.'),
     },
   })
-}
-
-/** Sees to it that the `default` account is there and has the key; returns the key where it is known. */
-async function provideDefaultAccount(
-  store: Store,
-  worlds: Worlds,
-  chosen: string | undefined,
-): Promise<string | undefined> {
-  const id = DEFAULT_ACCOUNT
-  const created = (await store.has(id)) ? undefined : await worlds.create({ id, apiKey: chosen })
-  const account = created?.account ?? (await store.read(id))
-  const key = chosen ?? created?.apiKey ?? deriveKey(account.seed, id)
-  const known = account.keys.some(({ hash }) => hash === hashKey(key))
-  if (known || chosen === undefined) return known ? key : undefined
-  const added = establishedKey(identityOf(chosen), worlds.now(account))
-  await store.update(id, (state) => accept(addKey(state, added), undefined))
-  return chosen
-}
-
-/** The accounts with a key that an earlier start on a loopback address has derived, as the log names them. */
-async function findExposed(store: Store): Promise<string[]> {
-  const exposed: string[] = []
-  for (const id of await store.list()) {
-    if (hasDerivedKey(await store.read(id))) exposed.push(nameInLog(id))
-  }
-  return exposed
 }

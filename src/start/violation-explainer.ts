@@ -1,0 +1,38 @@
+import { DEFAULT_ACCOUNT, type Worlds } from '../accounts/worlds.ts'
+import type { ServiceContract } from '../behaviour/operation.ts'
+import type { ServerUrls } from '../coverage/curl.ts'
+import type { AccountState } from '../domain/account.ts'
+import type { ExplanationReport } from '../explain/explanation.ts'
+import type { Log } from '../http/log.ts'
+import type { Entry } from '../journal/entry.ts'
+import { redactDeeply } from '../journal/redacted-log.ts'
+import type { Store } from '../store/store.ts'
+
+/** A function that explains a violation once its response is sent; `undefined` where that fails, which is a bug. */
+export function createExplainer({
+  contract,
+  store,
+  worlds,
+  urls,
+  log,
+}: {
+  contract: ServiceContract
+  store: Store
+  worlds: Worlds
+  urls: ServerUrls
+  log: Log
+}) {
+  return async (entry: Entry, account: AccountState | undefined): Promise<ExplanationReport | undefined> => {
+    try {
+      const { explainEntry } = await import('../explain/explanation.ts')
+      await new Promise((resolve) => setImmediate(resolve))
+      const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
+      const redact = worlds.journal.redactorFor(entry)
+      return explainEntry(entry, corrected, contract, urls, redact, worlds.findPublicKey(corrected))
+    } catch (err) {
+      const shown = redactDeeply(err, worlds.journal.redactorFor(entry))
+      log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')
+      return undefined
+    }
+  }
+}
