@@ -11,13 +11,13 @@ import { shellClient } from '../support/shell-client.ts'
 /** Fails where the service refuses, and where it takes more than half a second. */
 const STRICT = '--fail --max-time 0.5'
 /** Sends what it is given a second time if it fails, without a look at what the first time has done. */
-const TWICE = `twice() { "$@" ${STRICT} || "$@" ${STRICT}; };`
+const TWICE = `twice() { "$@" ${STRICT} || "$@" ${STRICT}; }\n`
 const ADD = `send POST /domains --data '{"domains": ["shop.example.com"]}'`
 const CREATE = `send POST /domaingroups --data '{"name": "Retail"}'`
-const BLIND_RETRY = shellClient(`${TWICE} twice ${ADD}; twice ${CREATE}`)
+const BLIND_RETRY = shellClient(`${TWICE}twice ${ADD}; twice ${CREATE}`)
 const SWALLOWS_ERRORS = shellClient(`${ADD} ${STRICT} || true`)
 const GIVES_UP = shellClient(`send GET /domains ${STRICT}`)
-const READS = shellClient(`${TWICE} twice send GET /domains`)
+const READS = shellClient(`${TWICE}twice send GET /domains`)
 const CHANGES_ITS_MIND = shellClient(`send POST /domains --data '{"domains": ["host-'$$'.example.com"]}'`)
 
 const explore = (...args: string[]) => ['explore', '--fixture', 'empty', ...args]
