@@ -32,16 +32,21 @@ export interface Contract extends Api {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-let own: Promise<Contract> | undefined
+/** By the longest quota window. */
+const own = new Map<number, Promise<Contract>>()
 
 /**
  * Loads and compiles the contract. All servers of the process share the one of the package's own document, because it
  * has no state. @throws ContractError for anything that would not work later.
  */
 export function loadContract(options: DocumentOptions = {}): Promise<Contract> {
-  if (options.path !== undefined || (options.overlays ?? []).length > 0) return compileContract(options)
-  own ??= compileContract(options)
-  return own
+  const { path, overlays = [], longestWindow = Number.POSITIVE_INFINITY } = options
+  if (path !== undefined || overlays.length > 0) return compileContract(options)
+  const known = own.get(longestWindow)
+  if (known !== undefined) return known
+  const contract = compileContract(options)
+  own.set(longestWindow, contract)
+  return contract
 }
 
 /** The same, compiled anew each time. */

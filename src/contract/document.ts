@@ -51,6 +51,8 @@ export interface DocumentOptions {
   /** The document as `readSource` has read it, with which it is not read again. */
   source?: Json
   overlays?: readonly Overlay[]
+  /** In seconds: a longer quota window is cut to this. No schema speaks of windows, so this invalidates no validator. */
+  longestWindow?: number
   /** The codes that behaviour answers with; those of the service by default. */
   codes?: readonly string[]
   /** Whether the document was validated before; true by default for the one of this package without overlays. */
@@ -66,13 +68,15 @@ export async function readSource(overlays: readonly Overlay[] = []): Promise<Jso
 
 /** Reads a document and checks all that can be checked without following references. @throws ContractError */
 export async function readDocument(options: DocumentOptions = {}): Promise<DocumentText> {
-  const { path, overlays = [], codes = ERROR_CODES } = options
+  const { path, overlays = [], longestWindow = Number.POSITIVE_INFINITY, codes = ERROR_CODES } = options
   const file = path ?? OWN_NAME
   const validated = options.validated ?? (path === undefined && overlays.length === 0)
   const text = options.source === undefined ? readText(path ?? OWN_DOCUMENT, file) : undefined
-  const prepared = validated && text !== undefined ? readPrepared(text) : undefined
+  let prepared = validated && text !== undefined ? readPrepared(text) : undefined
   let source = options.source ?? prepared?.source ?? (await parseSource(String(text), file))
   for (const overlay of overlays) source = await applyOverlay(source, overlay)
+  source = cutWindows(source, longestWindow)
+  prepared &&= { ...prepared, source }
   // Found when they are first needed: a start with a prepared document needs none of them.
   let found: Extension[] | undefined
   const extensions = () => (found ??= extensionsOf(source))
@@ -94,6 +98,19 @@ export async function readDocument(options: DocumentOptions = {}): Promise<Docum
     validated,
     prepared,
   }
+}
+
+/** A copy of the document in which no quota window is longer than so many seconds. */
+function cutWindows(source: Json, longest: number): Json {
+  const { paths } = source
+  if (longest === Number.POSITIVE_INFINITY || !isObject(paths)) return source
+  const items = Object.entries(paths).map(([path, item]) => {
+    const quota = isObject(item) ? item['x-quota'] : undefined
+    // What is no number of seconds stays, to be refused.
+    const isLong = isObject(quota) && typeof quota['window'] === 'number' && quota['window'] > longest
+    return [path, isLong ? { ...(item as Json), 'x-quota': { ...quota, window: longest } } : item]
+  })
+  return { ...source, paths: Object.fromEntries(items) }
 }
 
 /**

@@ -8,6 +8,7 @@ import { type Pair, pairsAfter, rankSingles } from './order.ts'
 import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from './plan.ts'
 import { pointsOf } from './points.ts'
 import { shrinkPlan } from './shrinking.ts'
+import { isSurvived, type Tried, TriedPlans, withoutIdleRequests } from './tried-plans.ts'
 import { type Baseline, type Failure, isFailure, judge, type Verdict } from './verdict.ts'
 
 /** How a run of the command is made. Rejects when it is aborted. */
@@ -46,16 +47,6 @@ export interface Budget {
   readonly signal: AbortSignal
 }
 
-/** A plan that was tried. */
-export interface Tried {
-  plan: readonly FaultRule[]
-  faults: readonly Fault[]
-  observation: Observation
-  verdict: Verdict
-  /** Whether each of its rules met its request, and changed something. */
-  hasApplied: boolean
-}
-
 export interface Finding {
   verdict: Failure
   plan: readonly FaultRule[]
@@ -87,29 +78,11 @@ export interface Exploration {
   left: number
 }
 
-/** What plans have in common that show the same weakness of a client. */
-interface Weakness {
-  verdict: Failure
-  tried: Tried[]
-  /** Whether it broke the command again; set once it was repeated. */
-  confirmed?: boolean
-  /** The plan that was repeated, and its repetition. */
-  repeated?: Tried
-  again?: Tried
-}
-
-/** How many requests of all runs are kept. Runs beyond that are not looked at for pairs. */
-export const KEPT = 200_000
-const NO_EFFECTS = { accounts: [], changes: [] }
-
 /** Tries single faults, then pairs, confirms what breaks the command, and shrinks it. */
 export class Explorer {
   readonly #deps: ExplorationDeps
-  readonly #tried = new Map<string, Tried>()
-  readonly #weaknesses = new Map<string, Weakness>()
+  readonly #tried = new TriedPlans()
   #left = 0
-  /** How many requests are kept. */
-  #requests = 0
   #limit: number
 
   constructor(deps: ExplorationDeps) {
@@ -122,7 +95,7 @@ export class Explorer {
     const points = pointsOf(baseline.observation.requests)
     const tiers = rankSingles(points.flatMap((point) => faultsAt(point, contract)))
     for (const tier of tiers) await this.#tryTier(tier.map((fault) => [fault]))
-    const singles = [...this.#tried.values()]
+    const singles = this.#tried.all
     await this.#tryTier(this.#pairsOf(singles).map(({ faults }) => faults))
     const findings = await this.#shrinkAll()
     return this.#report(points.length, findings)
@@ -136,7 +109,7 @@ export class Explorer {
     if (isSlow && first !== undefined) {
       await this.#tryAll([first])
       await this.#confirm()
-      const hangs = [...this.#weaknesses.values()].some(({ verdict, confirmed }) => verdict === 'hang' && confirmed)
+      const hangs = this.#tried.weaknesses.some(({ verdict, confirmed }) => verdict === 'hang' && confirmed)
       if (hangs) return
       await this.#tryAll(rest)
     } else {
@@ -152,7 +125,7 @@ export class Explorer {
       plans.map((faults) => async () => {
         const tried = await this.#try(writePlan(faults), faults)
         watch(`${++done} of ${plans.length} plans with ${faults.length === 1 ? 'one fault' : 'two faults'}`)
-        return tried === undefined || mayBeAskedFor(tried) ? tried : forgetRequests(tried)
+        return tried && withoutIdleRequests(tried)
       }),
     )
     for (const tried of results) {
@@ -160,25 +133,9 @@ export class Explorer {
         this.#left++
         continue
       }
-      this.#keep(tried)
-      if (isFailure(tried.verdict) && tried.hasApplied) this.#note(tried, tried.verdict)
+      this.#tried.keep(tried)
+      if (isFailure(tried.verdict) && tried.hasApplied) this.#tried.note(tried, tried.verdict)
     }
-  }
-
-  /** Keeps what became of a plan, and its requests only where they may be asked for again. */
-  #keep(tried: Tried): void {
-    const { length } = tried.observation.requests
-    const hasRoom = this.#requests + length <= KEPT
-    if (hasRoom) this.#requests += length
-    this.#tried.set(canonical(tried.plan), hasRoom ? tried : forgetRequests(tried))
-  }
-
-  #note(tried: Tried, verdict: Failure): void {
-    const places = tried.faults.map(({ point, family }) => `${point.operation.id} ${family}`)
-    const id = [verdict, ...places].join(' / ')
-    const weakness = this.#weaknesses.get(id) ?? { verdict, tried: [] }
-    weakness.tried.push(tried)
-    this.#weaknesses.set(id, weakness)
   }
 
   /** What became of a plan; `undefined` where the budget does not allow it. */
@@ -200,7 +157,7 @@ export class Explorer {
   /** Repeats the first plan of each weakness that was not repeated yet: one that hangs, with more time. */
   async #confirm(): Promise<void> {
     const { pool, limits, watch } = this.#deps
-    const open = [...this.#weaknesses.values()].filter(({ confirmed }) => confirmed === undefined)
+    const open = this.#tried.weaknesses.filter(({ confirmed }) => confirmed === undefined)
     if (open.length === 0) return
     watch(`repeating ${open.length} of what broke the command`)
     const repeated = open.map(({ tried }) => mildest(tried))
@@ -226,7 +183,7 @@ export class Explorer {
     const { contract, baseline } = this.#deps
     const survived = singles.filter(isSurvived)
     const broken = new Set(
-      [...this.#weaknesses.values()].flatMap(({ tried }) => tried.flatMap((each) => each.faults.map(placeOf))),
+      this.#tried.weaknesses.flatMap(({ tried }) => tried.flatMap((each) => each.faults.map(placeOf))),
     )
     const hopeless = new Set(
       singles.filter(({ verdict }) => verdict === 'gave up').flatMap(({ faults }) => faults.map(placeOf)),
@@ -241,7 +198,7 @@ export class Explorer {
 
   async #shrinkAll(): Promise<Finding[]> {
     const findings = new Map<string, Finding>()
-    for (const { verdict, tried, confirmed, repeated, again } of this.#weaknesses.values()) {
+    for (const { verdict, tried, confirmed, repeated, again } of this.#tried.weaknesses) {
       if (confirmed !== true || repeated === undefined || again === undefined) continue
       const smallest = repeated.plan.length > 1 ? await this.#shrink(repeated, verdict) : mildest(tried)
       const isRepeated = canonical(smallest.plan) === canonical(repeated.plan)
@@ -270,10 +227,10 @@ export class Explorer {
     await shrinkPlan(
       tried.plan,
       async (plan) => {
-        const known = this.#tried.get(canonical(plan))
+        const known = this.#tried.find(plan)
         const result = known ?? (await pool.run(() => this.#try(plan, tried.faults)))
         if (result === undefined) return false
-        this.#tried.set(canonical(plan), result)
+        if (known === undefined) this.#tried.keep(result)
         const fails = result.verdict === verdict && result.hasApplied
         if (fails) smallest = { ...result, plan }
         return fails
@@ -296,9 +253,9 @@ export class Explorer {
   }
 
   #report(points: number, findings: readonly Finding[]): Exploration {
-    const tried = [...this.#tried.values()]
+    const tried = this.#tried.all
     const told = ({ plan }: Tried) => ({ plan, operation: operationOf(plan) })
-    const weaknesses = [...this.#weaknesses.values()].flatMap(({ verdict, tried: [first], confirmed }) =>
+    const weaknesses = this.#tried.weaknesses.flatMap(({ verdict, tried: [first], confirmed }) =>
       first === undefined || confirmed === true ? [] : [{ ...told(first), verdict, confirmed }],
     )
     return {
@@ -315,20 +272,6 @@ export class Explorer {
       left: this.#left,
     }
   }
-}
-
-/** Whether the requests of a run are reported, or lead to pairs. */
-function mayBeAskedFor(tried: Tried): boolean {
-  return isFailure(tried.verdict) || isSurvived(tried)
-}
-
-function forgetRequests(tried: Tried): Tried {
-  return { ...tried, observation: { ...tried.observation, requests: [], effects: NO_EFFECTS } }
-}
-
-/** Whether a client that met the fault can meet another one. */
-function isSurvived({ verdict, hasApplied, faults }: Tried): boolean {
-  return verdict === 'tolerated' && hasApplied && faults.length === 1 && faults[0]?.survivable === true
 }
 
 function placeOf({ point, effect }: Fault): string {

@@ -1,6 +1,7 @@
 import type { FaultRule } from '../../domain/faults.ts'
 import { pointTo } from '../../ground/json.ts'
 import type { Finding, Report, Rule, Section } from '../../reports/report.ts'
+import { writeShellLine } from '../shell-line.ts'
 import type { Exploration } from './exploration.ts'
 import { canonical } from './faults.ts'
 import { type StoryLine, tellStory, wordStory } from './story.ts'
@@ -99,12 +100,7 @@ export function reportExploration(found: Exploration, terms: ExploreTerms): Expl
 
 /** The line that runs the command with a plan. The plan is in the line, so that the line needs no file. */
 function writeReplay(plan: readonly FaultRule[], options: readonly string[], command: readonly string[]): string {
-  const words = ['dmarc-understudy', 'explore', ...options, '--replay', canonical(plan), '--', ...command]
-  return words.map(quote).join(' ')
-}
-
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+  return writeShellLine(['dmarc-understudy', 'explore', ...options, '--replay', canonical(plan), '--', ...command])
 }
 
 const RULES: Readonly<Record<Failure | 'gave up', Omit<Rule, 'id'>>> = {

@@ -9,17 +9,7 @@ export const SHORT_WINDOW = 2
  * @throws ContractError
  */
 export async function shortenWindows(paths: readonly string[], seconds = SHORT_WINDOW): Promise<Contract> {
-  const overlays = await Promise.all(paths.map(readOverlay))
-  const contract = await loadContract({ overlays })
-  const long = new Set(
-    contract.operations.filter(({ quota }) => (quota?.window ?? 0) > seconds).map(({ path }) => path),
-  )
-  if (long.size === 0) return contract
-  const actions = [...long].map((path) => ({
-    target: `$.paths[${JSON.stringify(path)}]['x-quota']`,
-    update: { window: seconds },
-  }))
-  return loadContract({ overlays: [...overlays, { name: '--scale-windows', actions }] })
+  return loadContract({ overlays: await Promise.all(paths.map(readOverlay)), longestWindow: seconds })
 }
 
 /** The longest quota window of a contract, in seconds. */

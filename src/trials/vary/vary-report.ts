@@ -1,4 +1,5 @@
 import type { Block, Check, Finding, Report } from '../../reports/report.ts'
+import { writeShellLine } from '../shell-line.ts'
 import type { Choices } from './alternatives.ts'
 import type { AlternativeReport, FirstDifference, ShownResponse } from './dependencies.ts'
 import type { VaryResult } from './vary.ts'
@@ -177,13 +178,10 @@ function write({ status, headers = {}, body }: ShownResponse): string {
 /** A line for a shell that runs the command with the alternative. */
 function replayOf({ id, alternative }: AlternativeReport, { result, sameOptions }: VaryReportOptions): string {
   const file = `${id}-${alternative}.yaml`
-  const command = result.dependencies.command.map(quote).join(' ')
-  const given = sameOptions.map((word) => `${quote(word)} `).join('')
-  return `dmarc-understudy assumptions overlay ${id} ${alternative} > ${file} && dmarc-understudy run ${given}--overlay ${file} -- ${command}`
-}
-
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+  const overlay = writeShellLine(['dmarc-understudy', 'assumptions', 'overlay', id, `${alternative}`])
+  const { command } = result.dependencies
+  const run = writeShellLine(['dmarc-understudy', 'run', ...sameOptions, '--overlay', file, '--', ...command])
+  return `${overlay} > ${file} && ${run}`
 }
 
 /** One finding for all that were not decided for the same reason. */

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../../src/contract/contract.ts'
+import { valueAt } from '../../../src/ground/json.ts'
 import { RunBudget } from '../../../src/trials/explore/budget.ts'
 import { longestWindow, shortenWindows } from '../../../src/trials/explore/windows.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -14,6 +15,19 @@ describe('Shortened windows', () => {
     const quotas = short.operations.map(({ quota }) => quota)
     expect(quotas).toEqual(usual.operations.map(({ quota }) => quota && { ...quota, window: 2 }))
     expect([longestWindow(usual), longestWindow(short)]).toEqual([3600, 2])
+  })
+
+  it('are in the document that is served, and in no other', async () => {
+    const [usual, short] = [await loadContract(), await shortenWindows([], 2)]
+    const windows = [usual, short].map(({ document }) => valueAt(document.source, '/paths/~1domains/x-quota/window'))
+    expect(windows).toEqual([3600, 2])
+  })
+
+  it('are refused where an overlay gives no number', async () => {
+    const path = join(temporaryFolder(), 'overlay.yaml')
+    const actions = "[{target: \"$.paths['/dmarc']['x-quota']\", update: {window: long}}]"
+    writeFileSync(path, `overlay: 1.0.0\ninfo: {title: x, version: 1.0.0}\nactions: ${actions}\n`)
+    await expect(shortenWindows([path], 2)).rejects.toThrow(/~1dmarc\/x-quota\/window/)
   })
 
   it('leave alone what is as short, and apply the overlays before', async () => {
