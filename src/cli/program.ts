@@ -22,11 +22,22 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 /** Runs the command that the arguments name; an error becomes one line on standard error. Resolves to the exit code. */
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
+    refuseMissingFolder()
     return await runCommand(args, terminal)
   } catch (error) {
     const { message, exitCode } = explain(error)
     terminal.printError(`dmarc-understudy: ${message}`)
     return exitCode
+  }
+}
+
+/** Libraries ask for the working folder while they are loaded, so its absence would be a stack of theirs. */
+function refuseMissingFolder(): void {
+  try {
+    process.cwd()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(`the working folder is not there any more (${code}); change into another one`)
   }
 }
 

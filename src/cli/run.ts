@@ -48,6 +48,8 @@ export const run: Command = {
     if (values.exitWithParent) void terminal.untilParentEnded().then(() => interruption.receive('SIGTERM'))
     try {
       const result = await runOnce(command, reading, terminal, interruption)
+      // A report may go to a pipe that nobody reads. Then a signal ends the program.
+      interruption.release()
       const { end } = result
       if (end.timedOut) say(terminal, `the command ran longer than ${values.timeout} and was ended (--timeout)`)
       if (end.leftBehind.length > 0) say(terminal, describeLeftBehind(end.leftBehind))

@@ -37,6 +37,13 @@ describe.concurrent('the program', () => {
     },
   )
 
+  it('says in one line that its working folder was deleted', async () => {
+    const command = `folder=$(mktemp -d) && cd "$folder" && rmdir "$folder" && '${process.execPath}' '${PROGRAM}' run -- true`
+    const { code, stderr } = await runShell(command)
+    const message = 'the working folder is not there any more (ENOENT); change into another one'
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `dmarc-understudy: ${message}\n` })
+  })
+
   it.each(['frobnicate', '--port', '-x', 'constructor', '__proto__', ''])(
     'refuses %j, which is no command',
     async (name) => {

@@ -138,6 +138,9 @@ class Conversation {
     clearInterval(this.#timer)
     this.#partner.listen(() => {})
     const socket = this.#socket
+    // The end of the connection is no reason for another one, also where requests are left.
+    this.#socket = undefined
+    this.#written = this.#requests.length
     if (socket === undefined || socket.destroyed) return
     socket.destroy()
     await once(socket, 'close')

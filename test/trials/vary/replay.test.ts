@@ -1,9 +1,12 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { elapsed } from '../../../src/ground/clock.ts'
 import type { ServerOptions } from '../../../src/start/options.ts'
 import { readChoices } from '../../../src/trials/vary/alternatives.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
+import { replay } from '../../../src/trials/vary/replay.ts'
 import { askControl } from '../../support/control-plane.ts'
 import type { TestService } from '../../support/service.ts'
 import { AUTHORIZED, chunked, exchangeAsIs, JSON_BODY } from '../../support/wire.ts'
@@ -172,6 +175,21 @@ describe('a run is answered again as it was, with', () => {
     const { unanswerable, reached } = await reachedBy(recording, options, 'member-order', 'member-cap')
     expect({ unanswerable, reached: reached.length }).toEqual({ unanswerable: 0, reached: 0 })
     expect(elapsed() - began).toBeLessThan(10_000)
+  })
+})
+
+describe('when nobody wants to know more', () => {
+  it('nothing is sent any more, although requests are left', async () => {
+    const { requests } = await record(undefined, inTurn(list, list, list))
+    const { contract } = only('member-order')
+    const recounted = new Set<(typeof requests)[number]>()
+    await replay({ server: optionsOf(), contract, requests, recounted, isOwn: true, onAnswer: () => false })
+    let opened = 0
+    const count = () => void opened++
+    subscribe('net.client.socket', count)
+    await pause(100)
+    unsubscribe('net.client.socket', count)
+    expect(opened).toBe(0)
   })
 })
 
