@@ -1,4 +1,4 @@
-import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
+import { define, isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import { ASSERTIONS, withConstraints } from './constraints.ts'
 import { ContractError } from './contract-error.ts'
@@ -20,9 +20,13 @@ export type CodesBySetting = Readonly<Record<string, Readonly<Record<string, str
  * @throws ContractError for an assertion of a request schema that has no code: each of them needs one.
  */
 export function placeCodes(source: Json, catalogue: Catalogue, file: string): Json {
-  const document = structuredClone(source)
+  // Only what changes is copied: the document may be one of hundreds that share the rest.
+  const paths = { ...((source['paths'] ?? {}) as Json) }
+  const document: Json = source['paths'] === undefined ? { ...source } : { ...source, paths }
   const defaults = (document['x-error-defaults'] ?? {}) as CodeByKeyword
-  for (const [path, item] of Object.entries((document['paths'] ?? {}) as Json)) {
+  for (const [path, written] of Object.entries(paths)) {
+    const item = isObject(written) ? { ...written } : written
+    define(paths, path, item)
     const other = OTHER_METHODS.find((method) => isObject(item) && item[method] !== undefined)
     if (other) {
       throw new ContractError(
@@ -33,7 +37,7 @@ export function placeCodes(source: Json, catalogue: Catalogue, file: string): Js
     }
     for (const method of METHODS) {
       const operation = isObject(item) ? item[method] : undefined
-      if (!isObject(operation) || !isObject(operation['responses'])) continue
+      if (!isObject(item) || !isObject(operation) || !isObject(operation['responses'])) continue
       const pointer = pointTo(pointTo('/paths', path), method)
       const codes = new Set([
         ...declaredCodes(document, operation),
@@ -41,7 +45,7 @@ export function placeCodes(source: Json, catalogue: Catalogue, file: string): Js
         ...settingCodes(document, '', file),
         ...settingCodes(document, pointer, file),
       ])
-      operation['responses'] = arrange(document, operation['responses'], codes, catalogue)
+      item[method] = { ...operation, responses: arrange(document, operation['responses'], codes, catalogue) }
     }
   }
   return document

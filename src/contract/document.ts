@@ -150,6 +150,16 @@ async function parseSource(text: string, file: string): Promise<Json> {
  */
 function followReferences(document: Json): unknown {
   const followed = new Map<Json, unknown>()
+  const targets = new Map<string, unknown>()
+  /** To read a pointer takes time, and there are ten references to each place. */
+  function targetOf(reference: string): unknown {
+    let target = targets.get(reference)
+    if (target === undefined) {
+      target = follow(valueAt(document, reference.slice(1)))
+      targets.set(reference, target)
+    }
+    return target
+  }
   function follow(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(follow)
     if (!isObject(value)) return value
@@ -157,7 +167,7 @@ function followReferences(document: Json): unknown {
     if (known !== undefined) return known
     const { $ref: reference, ...rest } = withConstraints(value)
     for (const key in rest) rest[key] = follow(rest[key])
-    const target = typeof reference === 'string' ? follow(valueAt(document, reference.slice(1))) : undefined
+    const target = typeof reference === 'string' ? targetOf(reference) : undefined
     const result = target === undefined ? rest : Object.keys(rest).length === 0 ? target : { ...target, ...rest }
     followed.set(value, result)
     return result

@@ -61,7 +61,9 @@ export function asOverlay(document: unknown, name: string): Overlay {
  */
 export async function applyOverlay(document: Json, { name, actions }: Overlay): Promise<Json> {
   const { query } = await import('json-p3')
-  const root: Json = { $: structuredClone(document) }
+  // What no action changes is shared with the document: hundreds of documents differ from one by a few words each.
+  const root: Json = { $: document }
+  const copies = new Set<unknown>([root])
   for (const [index, { target, update, remove }] of actions.entries()) {
     const fail = (reason: string, field = '') => new ContractError(name, `/actions/${index}${field}`, reason)
     let locations: (string | number)[][]
@@ -77,7 +79,7 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
     for (const location of lastFirst(locations)) {
       const path = ['$', ...location]
       const last = path.pop() ?? '$'
-      const parent = path.reduce<unknown>((value, step) => (value as Json)[step], root) as Json | unknown[]
+      const parent = openForChanges(root, path, copies)
       if (remove === true) {
         if (path.length === 0) throw fail('The document itself cannot be removed.', '/target')
         if (Array.isArray(parent)) parent.splice(Number(last), 1)
@@ -98,6 +100,23 @@ export async function applyOverlay(document: Json, { name, actions }: Overlay): 
     }
   }
   return root['$'] as Json
+}
+
+/** The object or array at the path, of which everything on the path, and itself, is a copy. Each is copied once. */
+function openForChanges(root: Json, path: readonly (string | number)[], copies: Set<unknown>): Json | unknown[] {
+  let holder: Json | unknown[] = root
+  for (const step of path) {
+    const value = (holder as Json)[step] as Json | unknown[]
+    if (copies.has(value)) {
+      holder = value
+      continue
+    }
+    const copy = Array.isArray(value) ? [...value] : { ...value }
+    copies.add(copy)
+    define(holder as Json, String(step), copy)
+    holder = copy
+  }
+  return holder
 }
 
 /** Overlay 1.0 §4.4.3: objects are merged, arrays are concatenated, anything else is replaced. */

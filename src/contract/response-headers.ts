@@ -10,14 +10,20 @@ const QUOTA_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimi
 type HeaderSettings = Pick<Settings, 'quotaHeaders' | 'clientRequestIds'>
 
 /**
- * Changes a document so that each response declares the headers that it has with these settings. The document as it is
- * written declares those of the first value of each setting.
+ * Changes a document that `placeCodes` has returned, and nothing that it shares with others, so that each response declares
+ * the headers that it has with these settings. The document as it is written declares those of the first value of each
+ * setting.
  */
 export function placeHeaders(document: Json, { quotaHeaders, clientRequestIds }: HeaderSettings): void {
   if (clientRequestIds === 'echoed') {
-    const header = valueAt(document, '/components/headers/X-Request-Id')
+    const [components, headers, header] = ['', '/headers', '/headers/X-Request-Id'].map((place) =>
+      valueAt(document, `/components${place}`),
+    )
     const echoed = { type: 'string', pattern: CLIENT_REQUEST_ID }
-    if (isObject(header)) header['schema'] = { anyOf: [header['schema'], echoed] }
+    if (isObject(components) && isObject(headers) && isObject(header)) {
+      const changed = { ...header, schema: { anyOf: [header['schema'], echoed] } }
+      document['components'] = { ...components, headers: { ...headers, 'X-Request-Id': changed } }
+    }
   }
   if (quotaHeaders === 'charged') return
   for (const item of Object.values((document['paths'] ?? {}) as Json)) {

@@ -5,9 +5,9 @@ import { describe, expect } from 'vitest'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
-import { client, script } from '../trials/vary/varied-client.ts'
+import { DEPENDS_ON_ORDER, SEND, script } from '../trials/vary/varied-client.ts'
 
-const READS = script(`await send('GET', '/domains')`)
+const READS = script('send GET /domains')
 
 /** Expects one line on standard error, but for those that show how far it is, and the exit code. */
 async function expectRefusal(args: readonly string[], code: number, message: string | RegExp): Promise<void> {
@@ -45,7 +45,7 @@ describe('vary refuses', () => {
     [['--plan', 'gold', '--', ...READS], 2, /^--plan gold: must be one of/],
     [['--report', 'jso=x', '--', 'x'], 2, /^--report jso=x: did you mean json=x\?$/],
     [['--', 'no-such-command-here'], 127, 'no-such-command-here: there is no such command'],
-    [['--', ...script('process.exit(4)')], 1, /^vary: The command fails with exit code 4 although nothing is varied/],
+    [['--', ...script('exit 4')], 1, /^vary: The command fails with exit code 4 although nothing is varied/],
     [['--', ...script('')], 1, /^vary: The command passes, but has sent no request to the service/],
   ]
   it.each(rows.map((row) => [row[0].join(' ').slice(-40), ...row] as const))('%s', (_, args, code, message) =>
@@ -82,7 +82,7 @@ describe('vary refuses', () => {
     const { stdout } = await runInProcess(['assumptions', 'overlay', 'domain-order', '1'])
     writeFileSync(overlay, stdout)
     await expectRefusal(
-      ['vary', '--overlay', overlay, '--', ...client('depends-on-order.py')],
+      ['vary', '--overlay', overlay, '--', ...script(DEPENDS_ON_ORDER)],
       1,
       /^vary: The command fails with exit code 1 although nothing is varied.*The domains were not added\.$/,
     )
@@ -92,7 +92,9 @@ describe('vary refuses', () => {
 describe('vary', () => {
   it('tells what a client depends on, and writes the dependencies', async ({ folder }) => {
     const file = join(folder, 'dependencies.json')
-    const command = client('depends-on-order.py')
+    const program = join(folder, 'client.sh')
+    writeFileSync(program, SEND + DEPENDS_ON_ORDER)
+    const command = ['sh', program]
     const args = ['vary', '--fixture', 'empty', '--jobs=2', '--report', `json=${file}`]
     const { code, stdout, stderr } = await runInProcess([...args, '--', ...command])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -119,12 +121,7 @@ describe('vary', () => {
   it('ends with its trials at a signal, and leaves no process and no file', async ({ folder, start }) => {
     const pids = join(folder, 'pids')
     writeFileSync(pids, '')
-    const command = script(`
-      const { appendFileSync } = await import('node:fs')
-      await send('GET', '/domains')
-      appendFileSync(${JSON.stringify(pids)}, process.pid + '\\n')
-      setInterval(() => {}, 1000)
-    `)
+    const command = script(`send GET /domains; echo $$ >> '${pids}'; exec sleep 60`)
     const running = start(['vary', '--', ...command], { folder })
     await expect.poll(() => readFileSync(pids, 'utf8'), { timeout: 20_000 }).toMatch(/^\d+\n$/)
     running.stop('SIGINT')

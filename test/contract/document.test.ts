@@ -5,11 +5,13 @@ import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../src/contract/api.ts'
 import { Catalogue } from '../../src/contract/catalogue.ts'
 import { placeCodes } from '../../src/contract/codes.ts'
-import { loadContract } from '../../src/contract/contract.ts'
+import { compileContract, loadContract } from '../../src/contract/contract.ts'
 import { readDocument, rulesOf } from '../../src/contract/document.ts'
 import { SCHEMA_EXTENSIONS } from '../../src/contract/extensions.ts'
+import { asOverlay } from '../../src/contract/overlay.ts'
 import { ERROR_CODES, type ErrorCode, type Problem } from '../../src/domain/errors.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
+import { actionsFor, alternatives } from '../support/alternatives.ts'
 import { OWN_DOCUMENT, objectAt, objectsIn, ownDocument } from '../support/own-document.ts'
 
 const contract = await loadContract()
@@ -21,6 +23,11 @@ const refusals = contract.operations.flatMap((operation) =>
     .filter(({ status }) => status >= 400)
     .map((response) => [operation.id, response.status, operation, response] as const),
 )
+
+function freeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) for (const each of Object.values(Object.freeze(value))) freeze(each)
+  return value
+}
 
 /** What the document says of an operation, without references. */
 function described({ path, method }: Operation): Json {
@@ -278,6 +285,18 @@ describe('error codes', () => {
     expect(document).toEqual(before)
     expect(placed).not.toEqual(before)
   })
+
+  const moving = alternatives.filter(([id]) => ['client-request-ids', 'quota-headers', 'status-not-found'].includes(id))
+  it.each(moving)(
+    'and headers of %s/%d are placed in no part that is shared with another document',
+    async (id, number) => {
+      const shared = freeze(ownDocument())
+      const overlay = asOverlay({ overlay: '1.0.0', actions: actionsFor(`${id}-${number}`) }, 'alternative')
+      // Who changes what is frozen throws.
+      const { document } = await compileContract({ source: shared, overlays: [overlay], validated: true })
+      expect(document.source).not.toEqual(shared)
+    },
+  )
 
   it.each(refusals)('of %s with %d make bodies that the response accepts', (_, status, __, response) => {
     expect(response.codes.size).toBeGreaterThan(0)

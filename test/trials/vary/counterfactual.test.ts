@@ -3,7 +3,7 @@ import { textOf } from '../../../src/http/content.ts'
 import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/trials/vary/alternatives.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
-import { BEHAVIOURS } from '../../contract/behaviours.ts'
+import { BEHAVIOURS, type Behaviour } from '../../contract/behaviours.ts'
 import { budget } from '../../support/budget.ts'
 import { optionsOf, record } from './recorded-service.ts'
 
@@ -19,20 +19,28 @@ const UNANSWERABLE = new Map([['internal-error', 1]])
 /** A client that is too slow is not asked again here, but see below. */
 const SHOWN = BEHAVIOURS.filter(({ id }) => id !== 'status-timeout')
 
+const recordings = new Map<string, Promise<Recording>>()
+
+/** What a service is asked that shows an assumption, and what it answers: once for all tests. */
+function recordingFor({ id, options, observe }: Behaviour): Promise<Recording> {
+  const recording = recordings.get(id) ?? record(options, observe)
+  recordings.set(id, recording)
+  return recording
+}
+
 /** One in so many. */
 function every(step: number): typeof SHOWN {
   return SHOWN.filter((_, index) => index % step === 0)
 }
 
 describe('the requests that show an assumption reach', () => {
-  it.each(every(budget({ quick: 3, full: 1 })).map((behaviour) => [behaviour.id, behaviour] as const))(
+  it.each(every(budget({ quick: 6, full: 1 })).map((behaviour) => [behaviour.id, behaviour] as const))(
     'each alternative of %s',
-    async (id, { options, observe }) => {
-      const recording = await record(options, observe)
+    async (id, behaviour) => {
       const found = await findReached({
-        server: optionsOf(options),
+        server: optionsOf(behaviour.options),
         choices: only((alternative) => alternative.id === id),
-        recordings: [recording],
+        recordings: [await recordingFor(behaviour)],
       })
       const expected = only((alternative) => alternative.id === id).alternatives.map(nameOf)
       const names = [...found.reached, ...found.unfit].map(({ alternative }) => nameOf(alternative))
@@ -55,13 +63,17 @@ function answersIn({ requests }: Recording): unknown[] {
 
 // The other direction: that nothing is left out which would have changed something.
 describe('an alternative that is not reached changes nothing when the requests are sent under it, those that show', () => {
-  /** So many alternatives are tried with the requests of an assumption; which ones differs from assumption to assumption. */
-  const tried = budget({ quick: 2, full: 3 })
+  /**
+   * So many alternatives are tried with the requests of an assumption. Which ones differs from assumption to assumption, so
+   * that in the full run each is tried.
+   */
+  const tried = 2
 
-  it.each(every(budget({ quick: 9, full: 1 })).map((behaviour, index) => [behaviour.id, behaviour, index] as const))(
+  it.each(every(budget({ quick: 12, full: 1 })).map((behaviour, index) => [behaviour.id, behaviour, index] as const))(
     '%s',
-    async (_, { options, observe }, offset) => {
-      const recording = await record(options, observe)
+    async (_, behaviour, offset) => {
+      const { options, observe } = behaviour
+      const recording = await recordingFor(behaviour)
       const stride = Math.floor(choices.alternatives.length / tried)
       const some = only((_, index) => index % stride === offset % stride)
       const found = await findReached({ server: optionsOf(options), choices: some, recordings: [recording] })

@@ -10,18 +10,31 @@ export function client(file: string): string[] {
   return [file.endsWith('.py') ? 'python3' : process.execPath, join(CLIENTS, file)]
 }
 
-/** The command that runs a script, which may call `send(method, path, body)` for a status and a body. */
+/**
+ * The command that runs a shell script, which may call `send METHOD PATH [OPTIONS OF CURL]` for a body and, in a line of its
+ * own, the status. It starts in a tenth of the time that Node.js needs.
+ */
 export function script(code: string): string[] {
-  return [process.execPath, '--input-type=module', '--eval', `${SEND}${code}`]
+  return ['sh', '-c', `${SEND}${code}`]
 }
 
-const SEND = `
-  async function send(method, path, body) {
-    const { UNDERSTUDY_BASE_URL: url, UNDERSTUDY_API_KEY: key } = process.env
-    const headers = { authorization: 'Bearer ' + key, ...(body && { 'content-type': 'application/json' }) }
-    const response = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
-    return [response.status, await response.json(), response]
-  }
+/** What a shell script begins with. */
+export const SEND = `set -eu
+send() {
+  method=$1 path=$2
+  shift 2
+  curl --silent --noproxy '*' --request "$method" --header "Authorization: Bearer $UNDERSTUDY_API_KEY" \\
+    --header 'Content-Type: application/json' --write-out '\\n%{http_code}\\n' "$@" "$UNDERSTUDY_BASE_URL$path"
+}
+`
+
+/** Takes the order of a list for the order in which it has added the domains. */
+export const DEPENDS_ON_ORDER = `
+send POST /domains --data '{"domains":["shop.example.com","mail.example.com"]}'
+case $(send GET /domains) in
+  *'"shop.example.com","mail.example.com"]'*) ;;
+  *) echo 'The domains were not added.'; exit 1 ;;
+esac
 `
 
 export const allChoices = await readChoices([])

@@ -1,16 +1,19 @@
 import { describe, expect } from 'vitest'
 import { it } from '../../support/program.ts'
-import { client, only, reportOf, script, varyCommand, verdictsIn } from './varied-client.ts'
+import { client, DEPENDS_ON_ORDER, only, reportOf, script, varyCommand, verdictsIn } from './varied-client.ts'
 
-const LIST = script(`
-  const [status, { data }, { headers }] = await send('GET', '/domains')
-  console.log(status, data.domains, headers.get('x-request-id'))
+const LIST = script('send GET /domains --include')
+const ORDER = script(DEPENDS_ON_ORDER)
+/** Takes any status but 200 for a failure. */
+const STATUS = script(`
+  answer=$(send POST /domaingroups --data '{"name": "Retail"}')
+  case $answer in *200) ;; *) echo "FAILED test_group.py::test_creates_a_group - $answer"; exit 1 ;; esac
 `)
 
 describe('vary', () => {
   it('says on which choice a client depends, which test failed, and what was answered otherwise', async () => {
     const choices = only('create-group-status', 'update-group-response', 'group-id-format')
-    const result = await varyCommand(client('depends-on-status.py'), { choices })
+    const result = await varyCommand(STATUS, { choices })
     expect(verdictsIn(result)).toEqual({
       'create-group-status/1': 'depends',
       'group-id-format/1': 'tolerates',
@@ -50,10 +53,7 @@ describe('vary', () => {
 
   it('tries several alternatives at once, finds the one that breaks, and says the same of each as alone', async () => {
     const choices = only('cors', 'request-id-format', 'response-charset', 'rate-limit-reset', 'domain-order')
-    const command = script(`
-      const [, , { headers }] = await send('GET', '/domains')
-      if (!/^[0-9a-f-]{36}$/.test(headers.get('x-request-id'))) throw new Error('no UUID')
-    `)
+    const command = script(`send GET /domains --include | grep -Eiq '^x-request-id: [0-9a-f-]{36}.$'`)
     const server = { fixture: 'demo' }
     const together = await varyCommand(command, { choices, server })
     const alone = await varyCommand(command, { choices, server, bundles: false })
@@ -67,8 +67,8 @@ describe('vary', () => {
   it('says the same twice', async () => {
     const choices = only('domain-order', 'add-domains-status', 'request-id-format')
     const [one, other] = await Promise.all([
-      varyCommand(client('depends-on-order.py'), { choices, jobs: 1 }),
-      varyCommand(client('depends-on-order.py'), { choices, jobs: 2 }),
+      varyCommand(ORDER, { choices, jobs: 1 }),
+      varyCommand(ORDER, { choices, jobs: 2 }),
     ])
     const withoutTimes = ({ dependencies }: typeof one) =>
       JSON.parse(JSON.stringify(dependencies, (name, value) => (name === 'seconds' ? undefined : value)))
@@ -78,7 +78,8 @@ describe('vary', () => {
 
   it('judges a client that sends other requests each time by several runs, and says so', async () => {
     const choices = only('add-domains-status/1')
-    const result = await varyCommand(client('changes-its-mind.mjs'), { choices })
+    const command = script(`send POST /domains --data '{"domains":["host-'$$'.example.com"]}'`)
+    const result = await varyCommand(command, { choices })
     expect(result.notes).toEqual([expect.stringMatching(/^The command is unsteady: only one of two runs sent POST/)])
     expect(verdictsIn(result)).toEqual({ 'add-domains-status/1': 'tolerates' })
     expect(result.dependencies).toMatchObject({ runs: 5, baseline: { steady: false } })
@@ -86,33 +87,31 @@ describe('vary', () => {
 
   it('tries only what is new or has changed since an earlier run', async () => {
     const choices = only('domain-order', 'request-id-format')
-    const command = client('depends-on-order.py')
-    const { dependencies: since } = await varyCommand(command, { choices })
-    const again = await varyCommand(command, { choices, since })
+    const { dependencies: since } = await varyCommand(ORDER, { choices })
+    const again = await varyCommand(ORDER, { choices, since })
     expect(again.dependencies.runs).toBe(2)
     expect(again.dependencies.alternatives).toEqual(since.alternatives)
     const otherwise = since.alternatives.map((each) => (each.id === 'domain-order' ? { ...each, spec: 'Else.' } : each))
-    const changed = await varyCommand(command, { choices, since: { ...since, alternatives: otherwise } })
+    const changed = await varyCommand(ORDER, { choices, since: { ...since, alternatives: otherwise } })
     expect(changed.dependencies.runs).toBe(6)
     expect(changed.dependencies.alternatives.map(({ verdict }) => verdict)).toEqual(
       since.alternatives.map(({ verdict }) => verdict),
     )
     const smaller = { ...since, alternatives: since.alternatives.slice(1) }
-    expect((await varyCommand(command, { choices, since: smaller })).dependencies.runs).toBe(4)
+    expect((await varyCommand(ORDER, { choices, since: smaller })).dependencies.runs).toBe(4)
   })
 
   it('stops at the first dependency that is not accepted, if it should', async () => {
     const choices = only('domain-order', 'response-charset')
     const options = { choices, jobs: 1, bundles: false, bail: true }
-    const command = client('depends-on-order.py')
-    const bailed = await varyCommand(command, options)
+    const bailed = await varyCommand(ORDER, options)
     expect(verdictsIn(bailed)).toEqual({
       'domain-order/1': 'depends',
       'domain-order/2': 'inconclusive',
       'response-charset/1': 'inconclusive',
     })
     expect(reportOf(bailed, 'domain-order/2')?.reason).toBe('It was not tried, because of --bail.')
-    const accepting = await varyCommand(command, { ...options, accepts: ({ id }) => id === 'domain-order' })
+    const accepting = await varyCommand(ORDER, { ...options, accepts: ({ id }) => id === 'domain-order' })
     expect(verdictsIn(accepting)).toEqual({
       'domain-order/1': 'depends',
       'domain-order/2': 'depends',
@@ -122,24 +121,23 @@ describe('vary', () => {
   })
 
   it('decides nothing any more when its time is over', async () => {
-    const command = script(`
-      await send('GET', '/domains')
-      await new Promise((resolve) => setTimeout(resolve, 700))
-    `)
-    const result = await varyCommand(command, {
+    const command = script('send GET /domains; case $UNDERSTUDY_TRIAL in baseline*) ;; *) exec sleep 60 ;; esac')
+    const { dependencies } = await varyCommand(command, {
       choices: only('cors', 'request-id-format'),
       bundles: false,
-      maxTime: 3_000,
+      maxTime: 1_500,
       jobs: 1,
     })
-    expect(Object.values(verdictsIn(result))).toContain('inconclusive')
-    expect(result.dependencies.alternatives.at(-1)?.reason).toBe('The time of --max-time was over.')
+    const reason = 'The time of --max-time was over.'
+    expect(dependencies.alternatives).toMatchObject([1, 2].map(() => ({ verdict: 'inconclusive', reason })))
+    // What had not begun was not started.
+    expect(dependencies.runs).toBe(3)
   })
 
   it.each([
-    ['process.exit(3)', /^The command fails with exit code 3 although nothing is varied/],
-    ['console.log("nobody home"); process.exit(1)', /its last line is: nobody home$/],
-    ['process.kill(process.pid, "SIGKILL")', /^The command was ended by SIGKILL/],
+    ['exit 3', /^The command fails with exit code 3 although nothing is varied/],
+    ['echo nobody home; exit 1', /its last line is: nobody home$/],
+    ['kill -KILL $$', /^The command was ended by SIGKILL/],
     ['', /^The command passes, but has sent no request to the service: does it use UNDERSTUDY_BASE_URL/],
   ])('finds nothing out about a command that does: %s', async (code, message) => {
     await expect(varyCommand(script(code), { choices: only('cors') })).rejects.toMatchObject({
