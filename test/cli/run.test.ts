@@ -224,7 +224,8 @@ describe.concurrent('run', () => {
   })
 
   it('works where nobody can read its summary', async () => {
-    for (const closed of ['2>&-', '2>/dev/full', '2>&1 >/dev/null | head -c 0']) {
+    const ways = ['2>/dev/full', '2>&-', '2>&1 >/dev/null | head -c 0']
+    for (const closed of ways.slice(0, budget({ quick: 1, full: ways.length }))) {
       const { stdout } = await runShell(`( ${run()} sh -c 'exit 3' ${closed}; echo "$?" >&3 ) 3>&1 >/dev/null`)
       expect({ closed, stdout }).toEqual({ closed, stdout: closed.includes('|') ? '0\n' : '3\n' })
     }
