@@ -8,7 +8,7 @@ const understudy: Understudy = await startUnderstudy({ fixture: 'demo' })
 afterAll(() => understudy.stop())
 const library: Anything = understudy
 const { account } = library
-/** One that no other call resets: its key stays, so what it sends is in its journal. */
+/** One that no other call changes: what it sends is in its journal, so that nothing waits for it in vain. */
 const waiting: Anything = await understudy.createAccount()
 
 /** The next event, if any comes at once. */
@@ -19,7 +19,7 @@ async function firstOf(events: AsyncIterableIterator<unknown>): Promise<unknown>
 
 /** What `call` returns, once a request of the account is in the journal. */
 async function afterRequest(call: () => Promise<unknown>): Promise<unknown> {
-  await fetch(`${waiting.baseUrl}/nothing`, { headers: waiting.headers })
+  await fetch(`${waiting.baseUrl}/domains`, { headers: waiting.headers })
   return call()
 }
 
