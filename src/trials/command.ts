@@ -18,6 +18,8 @@ export interface CommandRun {
   environment: NodeJS.ProcessEnv
   /** In milliseconds; a command that runs longer is ended. */
   timeout?: number | undefined
+  /** How long a command that was told to end may take, in milliseconds, before it is killed; 5 s by default. */
+  patience?: number | undefined
   /**
    * Whether the command has the standard input, output and error of this process, as if there was nothing between; else
    * it reads nothing, and the end of what it writes is kept.
@@ -41,7 +43,7 @@ const MARK = 'UNDERSTUDY_PROCESS'
 
 /**
  * Runs a command until it has ended, and then ends what it has left behind: also processes in groups and sessions of
- * their own. Who does not obey SIGTERM gets SIGKILL 5 s later.
+ * their own. Who does not obey SIGTERM gets SIGKILL when patience is over.
  * @throws CommandError when it cannot start
  */
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
@@ -56,7 +58,8 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   try {
     const before = listProcessIds()
     const child = await spawnCommand(run, mark)
-    running = new RunningCommand(child, { mark, before, started, inherits: run.inherits, waiting: run.waiting })
+    const { inherits, patience, waiting } = run
+    running = new RunningCommand(child, { mark, before, started, inherits, patience, waiting })
     for (const signal of early) running.receive(signal)
     return await endInTime(running, run)
   } finally {

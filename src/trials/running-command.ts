@@ -22,7 +22,7 @@ export interface CommandEnd {
 
 /** How many bytes of the output are kept. */
 const KEPT = 64 << 10
-/** How long a command that was told to end may take, in milliseconds. Then it is killed. */
+/** How long a command that was told to end may take by default, in milliseconds. Then it is killed. */
 const PATIENCE = 5_000
 /** How long nothing is said while the others end, in milliseconds. */
 const SILENCE = 1_000
@@ -45,6 +45,8 @@ interface Start {
   /** When the child was started, by `elapsed`. */
   started: number
   inherits: boolean
+  /** How long a command that was told to end may take, in milliseconds. */
+  patience: number | undefined
   waiting: ((names: readonly string[]) => void) | undefined
 }
 
@@ -52,6 +54,7 @@ interface Start {
 export class RunningCommand {
   readonly #child: ChildProcess
   readonly #inherits: boolean
+  readonly #patience: number
   readonly #waiting: Start['waiting']
   readonly #descendants: Descendants
   readonly #tail = new OutputTail(KEPT)
@@ -69,10 +72,11 @@ export class RunningCommand {
   /** When the terminal sent a signal last. */
   #lastKey = Number.NEGATIVE_INFINITY
 
-  constructor(child: ChildProcess, { mark, before, started, inherits, waiting }: Start) {
+  constructor(child: ChildProcess, { mark, before, started, inherits, patience = PATIENCE, waiting }: Start) {
     this.#child = child
     this.#started = started
     this.#inherits = inherits
+    this.#patience = patience
     this.#waiting = waiting
     this.#descendants = new Descendants(child.pid ?? 0, mark, before)
     this.#looking = setInterval(() => this.#descendants.look(), this.#descendants.interval)
@@ -95,7 +99,7 @@ export class RunningCommand {
     clearInterval(this.#looking)
     const leftBehind = this.#isEnding ? [] : await this.#findLeftBehind()
     if (leftBehind.length > 0) this.end('SIGTERM')
-    if (this.#isEnding) await this.#untilNobodyIsAlive(elapsed() + PATIENCE + DEATH)
+    if (this.#isEnding) await this.#untilNobodyIsAlive(elapsed() + this.#patience + DEATH)
     clearTimeout(this.#timer)
     await this.#readRest()
     return {
@@ -118,7 +122,7 @@ export class RunningCommand {
     // The command has got what comes from a key, and decides what it means: a debugger goes on. Who wants to end it,
     // whatever it decides, presses the key again.
     const isKey = this.#inherits && isOfTerminal(signal)
-    if (this.#isEnding || (isKey && elapsed() - this.#lastKey < PATIENCE)) this.kill()
+    if (this.#isEnding || (isKey && elapsed() - this.#lastKey < this.#patience)) this.kill()
     else if (isKey) this.#lastKey = elapsed()
     else this.end(signal)
   }
@@ -129,7 +133,7 @@ export class RunningCommand {
     this.#isEnding = true
     const told = this.#tell(signal)
     if (signal === 'SIGTERM') this.#note(told)
-    this.#timer = setTimeout(() => this.kill(), PATIENCE)
+    this.#timer = setTimeout(() => this.kill(), this.#patience)
   }
 
   kill(): void {

@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
+import { budget } from '../support/budget.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runProcess } from '../support/program-process.ts'
 
@@ -111,6 +112,11 @@ describe('a data folder', () => {
   })
 })
 
+/** Each case takes two processes, so the quick run has the first one. */
+function some<Case>(cases: readonly Case[]): Case[] {
+  return cases.slice(0, budget({ quick: 1, full: cases.length }))
+}
+
 describe.concurrent('a data folder of a process', () => {
   it('is refused to a second process with exit code 3 and one line', async ({ serveProcess, folder }) => {
     const service = await serveProcess(['--data', folder])
@@ -149,7 +155,7 @@ describe.concurrent('a data folder of a process', () => {
     expect((await third.request('/domains')).body).toMatchObject({ data: { domains: ['second.example'] } })
   })
 
-  it.for(['SIGTERM', 'SIGINT'] as const)(
+  it.for(some(['SIGTERM', 'SIGINT'] as const))(
     'is free again after %s, and after SIGKILL when it is asked for',
     async (signal, { serveProcess, folder }) => {
       const first = await serveProcess(['--data', folder])
@@ -163,7 +169,7 @@ describe.concurrent('a data folder of a process', () => {
     },
   )
 
-  it.for(['rename', 'fsync'])(
+  it.for(some(['rename', 'fsync']))(
     'with --durability %s keeps what was answered from a kill',
     async (durability, { serveProcess, folder }) => {
       const first = await serveProcess(['--data', folder, '--durability', durability, '--fixture', 'empty'])

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
+import { budget } from '../support/budget.ts'
 import { makeProject } from '../support/client-project.ts'
 import { it } from '../support/program.ts'
 import { PROGRAM } from '../support/program-process.ts'
@@ -48,6 +49,11 @@ async function startParent(folder: string, command: string, args: readonly strin
 const SERVE = 'serve --port 0 --log-level silent --ready-file ready.json'
 const DIRECT = `${process.execPath} ${PROGRAM} ${SERVE}`
 
+/** What ends npx, which takes a second to begin. */
+const SIGNALS = ['SIGKILL', 'SIGTERM'] as const
+/** What calls npx. */
+const CALLERS = ['bash'].slice(0, budget({ quick: 0, full: 1 }))
+
 describe.concurrent('with --exit-with-parent, the server ends', () => {
   it.for([
     ['a script that is killed', 'SIGKILL'],
@@ -60,7 +66,7 @@ describe.concurrent('with --exit-with-parent, the server ends', () => {
     await eventually('the server has ended', () => !isAlive(pid))
   })
 
-  it.for(['SIGKILL', 'SIGTERM'] as const)(
+  it.for(SIGNALS.slice(0, budget({ quick: 1, full: SIGNALS.length })))(
     'with npx that gets a %s',
     { timeout: 30_000 },
     async (signal, { folder, onTestFinished }) => {
@@ -76,14 +82,18 @@ describe.concurrent('with --exit-with-parent, the server ends', () => {
     },
   )
 
-  it('with the script that called npx', { timeout: 30_000 }, async ({ folder, onTestFinished }) => {
-    makeProject(folder)
-    const line = `npx dmarc-understudy ${SERVE} --exit-with-parent & sleep 60; true`
-    const { child, pid } = await startParent(folder, 'bash', ['-c', line])
-    onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')))
-    child.kill('SIGKILL')
-    await eventually('the server has ended', () => !isAlive(pid))
-  })
+  it.for(CALLERS)(
+    'with the script in %s that called npx',
+    { timeout: 30_000 },
+    async (shell, { folder, onTestFinished }) => {
+      makeProject(folder)
+      const line = `npx dmarc-understudy ${SERVE} --exit-with-parent & sleep 60; true`
+      const { child, pid } = await startParent(folder, shell, ['-c', line])
+      onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')))
+      child.kill('SIGKILL')
+      await eventually('the server has ended', () => !isAlive(pid))
+    },
+  )
 })
 
 describe('without --exit-with-parent', () => {

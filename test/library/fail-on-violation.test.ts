@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect } from 'vitest'
 import { shareUnderstudy } from '../../src/node-test.ts'
 import { createTest } from '../../src/vitest.ts'
+import { budget } from '../support/budget.ts'
 import { it } from '../support/program.ts'
 import { ROOT } from '../support/program-process.ts'
 
@@ -36,8 +37,11 @@ async function runVitest(folder: string) {
 const POSTED = 'POST /api/v1/domains → 400 unknown_field: The field `domain` is not supported.'
 const MISSPELT = 'GET /api/v1/domain → 404 not_found: There is nothing at the path /api/v1/domain.'
 
+/** A runner that takes seconds to begin; the quick run has the other one. */
+const SLOW = ['vitest'].slice(0, budget({ quick: 0, full: 1 }))
+
 describe.concurrent('with failOnViolation', () => {
-  it('a test of vitest fails that violates the contract, and no other', async ({ folder }) => {
+  it.for(SLOW)('a test of %s fails that violates the contract, and no other', async (_, { folder }) => {
     const { ofFile, tests } = await runVitest(folder)
     const results = tests.map(({ title, failureMessages }) => [
       title,

@@ -4,8 +4,51 @@ import type { StopSignal, Terminal } from '../../src/cli/terminal.ts'
 import { SILENT } from '../../src/http/log.ts'
 import { endOf, environmentWith, Output, type Result, type RunningProgram, type RunOptions } from './running-program.ts'
 
-/** Resolves when no program is in the working folder of another one any more. */
-let folderIsFree: Promise<unknown> = Promise.resolve()
+/** Programs that have the same working folder and so may run at the same time. */
+interface Stay {
+  folder: string
+  /** How many programs are in the folder, or wait to be. */
+  count: number
+  /** Resolves when the working folder is this one. */
+  begun: Promise<void>
+  /** Resolves when no program needs the folder any more. */
+  over: Promise<void>
+  end: () => void
+}
+
+/** The stay that began last, or is to begin last. */
+let stay: Stay | undefined
+
+/** Makes a folder the working folder of this process, as soon as nobody needs another one; gives what ends that. */
+async function enter(folder: string): Promise<() => void> {
+  if (stay?.folder !== folder || stay.count === 0) stay = planStay(folder, stay?.over)
+  const own = stay
+  own.count++
+  const leave = () => {
+    if (--own.count === 0) own.end()
+  }
+  await own.begun.catch((error) => {
+    leave()
+    throw error
+  })
+  return leave
+}
+
+function planStay(folder: string, before: Promise<void> = Promise.resolve()): Stay {
+  let home: string | undefined
+  let end = () => {}
+  const begun = before.then(() => {
+    home = process.cwd()
+    process.chdir(folder)
+  })
+  const over = new Promise<void>((resolve) => {
+    end = () => {
+      if (home !== undefined) process.chdir(home)
+      resolve()
+    }
+  })
+  return { folder, count: 0, begun, over, end }
+}
 
 /**
  * Runs the program of the sources in this process, which takes a tenth of the time of a process. It has no log, and it
@@ -45,19 +88,8 @@ export function startInProcess(
   const prints = (pattern: RegExp) => output.prints(pattern)
 
   async function run(): Promise<Result> {
-    const before = folderIsFree
-    let leave = () => {}
-    folderIsFree = new Promise<void>((resolve) => {
-      leave = resolve
-    })
-    await before
-    const home = process.cwd()
-    process.chdir(folder)
-    function goHome(): void {
-      process.chdir(home)
-      leave()
-    }
-    prints(/is ready\.\n/).then(goHome, goHome)
+    const leave = await enter(folder)
+    prints(/is ready\.\n/).then(leave, leave)
     const code = await runProgram(args, terminal).finally(() => output.end())
     return { code, stdout: output.stdout, stderr: output.stderr }
   }
