@@ -2,11 +2,11 @@ import { constants } from 'node:os'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
 import {
-  duration,
   type Options,
   readDuration,
   someOf,
   text,
+  timeLimit,
   toggle,
   type Values,
   wholeNumber,
@@ -31,7 +31,7 @@ const OPTIONS = {
   ...TRIAL_OPTIONS,
   ...PARALLEL_OPTIONS,
   budget: {
-    kind: duration,
+    kind: timeLimit,
     help: 'How long to look for faults that break the command.',
     defaultText: `${USUAL_BUDGET}; with --runs, as long as it takes`,
   },

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { loadControlApi, readLimits } from '../admin/document.ts'
 import { createRuleCheck } from '../admin/fault-set-check.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -35,10 +35,12 @@ export async function readPlan(given: string, contract: Contract): Promise<Fault
 
 async function readText(path: string, source: string): Promise<string> {
   try {
-    const { size } = await stat(path)
-    if (size > LARGEST_PLAN)
-      throw new UsageError(`${source}: The file has ${size} bytes; a plan has at most ${LARGEST_PLAN}.`)
-    return await readFile(path, 'utf8')
+    // A pipe does not say how much will come.
+    const chunks: Buffer[] = []
+    for await (const chunk of createReadStream(path, { end: LARGEST_PLAN })) chunks.push(chunk as Buffer)
+    const content = Buffer.concat(chunks)
+    if (content.length <= LARGEST_PLAN) return content.toString()
+    throw new UsageError(`${source}: The file is too large; a plan has at most ${LARGEST_PLAN} bytes.`)
   } catch (error) {
     if (error instanceof UsageError) throw error
     const { code } = error as NodeJS.ErrnoException

@@ -30,7 +30,11 @@ describe('explore refuses', () => {
     [['x', '--', 'true'], /^explore: x is no option; the command comes after --/],
     [['--jobs', '0', '--', 'true'], '--jobs 0: must be a whole number from 1 to 1000'],
     [['--runs', '0', '--', 'true'], '--runs 0: must be a whole number from 1 to 1000000'],
-    [['--budget', 'soon', '--', 'true'], '--budget soon: must be a duration such as 90s, 30m, 1h or 2d'],
+    [
+      ['--budget', 'soon', '--', 'true'],
+      '--budget soon: must be a duration such as 90s, 30m, 1h or 2d, and longer than 0',
+    ],
+    [['--budget', '0', '--', 'true'], '--budget 0: must be a duration such as 90s, 30m, 1h or 2d, and longer than 0'],
     [['--fail-on', 'hang', '--', 'true'], '--fail-on hang: must be one or several of gave-up, separated by commas'],
     [['--ready-file', 'x', '--', 'true'], '--ready-file x: each trial has a server of its own; leave it out'],
     [['--data', 'x', '--', 'true'], '--data x: each trial begins with accounts of its own; leave it out'],

@@ -13,12 +13,13 @@ import { PROGRAM, runProcess, runShell, spawnProgram } from '../support/program-
 import { HAS_TERMINALS, runInTerminal, startInTerminal } from '../support/pseudo-terminal.ts'
 import { expectReport } from '../support/report-schema.ts'
 import type { Result, RunOptions } from '../support/running-program.ts'
+import { WITH_CURL } from '../support/shell-client.ts'
 
 /**
  * A client in a shell, which begins in a tenth of the time of one in JavaScript: `ask METHOD PATH [BODY [KEY [OPTION]]]` calls the
  * service, and `control METHOD PATH [BODY]` the control plane.
  */
-const CLIENT = `
+const CLIENT = `${WITH_CURL}
 send() {
   curl --disable --silent --noproxy '*' --request "$2" "$1" --header 'content-type: application/json' \\
     --header "authorization: Bearer \${4:-$UNDERSTUDY_API_KEY}" \${3:+--data-raw "$3"} $5
@@ -27,7 +28,7 @@ ask() { send "$UNDERSTUDY_BASE_URL$2" "$1" "$3" "$4" "$5"; }
 control() { send "$UNDERSTUDY_ADMIN_URL$2" "$1" "$3"; }
 `
 /** More than the journal remembers, where it is told to remember a hundred. */
-const MANY = budget({ quick: 300, full: 2_000 })
+const MANY = budget({ quick: 300, full: 10_000 })
 const LAWFUL = `ask GET /domains; ask POST /domains '{"domains":["ci.example"]}'`
 const VIOLATING = `ask POST /domains '{"domain":"new.example"}'`
 

@@ -5,9 +5,10 @@ import { describe, expect } from 'vitest'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
-import { DEPENDS_ON_ORDER, SEND, script } from '../trials/vary/varied-client.ts'
+import { SEND, shellClient } from '../support/shell-client.ts'
+import { DEPENDS_ON_ORDER } from '../trials/vary/varied-client.ts'
 
-const READS = script('send GET /domains')
+const READS = shellClient('send GET /domains')
 
 /** Expects one line on standard error, but for those that show how far it is, and the exit code. */
 async function expectRefusal(args: readonly string[], code: number, message: string | RegExp): Promise<void> {
@@ -45,8 +46,8 @@ describe('vary refuses', () => {
     [['--plan', 'gold', '--', ...READS], 2, /^--plan gold: must be one of/],
     [['--report', 'jso=x', '--', 'x'], 2, /^--report jso=x: did you mean json=x\?$/],
     [['--', 'no-such-command-here'], 127, 'no-such-command-here: there is no such command'],
-    [['--', ...script('exit 4')], 1, /^vary: The command fails with exit code 4 although nothing is varied/],
-    [['--', ...script('')], 1, /^vary: The command passes, but has sent no request to the service/],
+    [['--', ...shellClient('exit 4')], 1, /^vary: The command fails with exit code 4 although nothing is varied/],
+    [['--', ...shellClient('')], 1, /^vary: The command passes, but has sent no request to the service/],
   ]
   it.each(rows.map((row) => [row[0].join(' ').slice(-40), ...row] as const))('%s', (_, args, code, message) =>
     expectRefusal(['vary', ...args], code, message),
@@ -82,7 +83,7 @@ describe('vary refuses', () => {
     const { stdout } = await runInProcess(['assumptions', 'overlay', 'domain-order', '1'])
     writeFileSync(overlay, stdout)
     await expectRefusal(
-      ['vary', '--overlay', overlay, '--', ...script(DEPENDS_ON_ORDER)],
+      ['vary', '--overlay', overlay, '--', ...shellClient(DEPENDS_ON_ORDER)],
       1,
       /^vary: The command fails with exit code 1 although nothing is varied.*The domains were not added\.$/,
     )
@@ -121,7 +122,7 @@ describe('vary', () => {
   it('ends with its trials at a signal, and leaves no process and no file', async ({ folder, start }) => {
     const pids = join(folder, 'pids')
     writeFileSync(pids, '')
-    const command = script(`send GET /domains; echo $$ >> '${pids}'; exec sleep 60`)
+    const command = shellClient(`send GET /domains; echo $$ >> '${pids}'; exec sleep 60`)
     const running = start(['vary', '--', ...command], { folder })
     await expect.poll(() => readFileSync(pids, 'utf8'), { timeout: 20_000 }).toMatch(/^\d+\n$/)
     running.stop('SIGINT')

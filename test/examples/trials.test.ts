@@ -5,13 +5,19 @@ import { budget } from '../support/budget.ts'
 import { it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { ROOT } from '../support/program-process.ts'
+import { SEND } from '../support/shell-client.ts'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const CLIENTS = join(ROOT, 'test/trials/clients')
 /** What the tests of the README are: the client of each command. */
 const COMMANDS: readonly (readonly [command: string, client: string])[] = [
-  ['vary', `python3 ${CLIENTS}/depends-on-status.py`],
-  ['explore', `node ${CLIENTS}/blind-retry.mjs`],
+  [
+    'vary',
+    `${SEND}
+answer=$(send POST /domaingroups --data '{"name": "Retail"}')
+case $answer in *200) ;; *) echo "FAILED test_group.py::test_creates_a_group - $answer"; exit 1 ;; esac`,
+  ],
+  ['explore', `exec '${process.execPath}' '${CLIENTS}/blind-retry.mjs'`],
 ]
 
 /** What the README shows of a command. */
@@ -33,7 +39,7 @@ describe.concurrent('the README shows what', { timeout: 120_000 }, () => {
   it.for(COMMANDS.slice(0, budget({ quick: 1, full: COMMANDS.length })))(
     '%s prints about the tests of a client',
     async ([command, client], { folder }) => {
-      writeFileSync(join(folder, 'npm'), `#!/bin/sh\nexec ${client}\n`)
+      writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${client}\n`)
       chmodSync(join(folder, 'npm'), 0o755)
       const environment = {
         PATH: `${folder}:${process.env['PATH']}`,

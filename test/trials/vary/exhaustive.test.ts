@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { nameOf } from '../../../src/trials/vary/alternatives.ts'
 import { budget } from '../../support/budget.ts'
-import { allChoices, client, only, script, varyCommand, verdictsIn } from './varied-client.ts'
+import { shellClient } from '../../support/shell-client.ts'
+import { allChoices, client, only, varyCommand, verdictsIn } from './varied-client.ts'
 
 /** Does a little of everything, and takes the order of a list, a status and a text for granted. */
-const WATCHES = script(`
+const WATCHES = shellClient(`
   send POST /domains --data '{"domains":["shop.example.com","mail.example.com"]}' | grep -q 'Background processing'
   send GET /domains | grep -q '"shop.example.com","mail.example.com"\\]'
   send POST /domaingroups --data '{"name":"Retail","domains":["shop.example.com"]}' | grep -qx 200

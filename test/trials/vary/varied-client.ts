@@ -10,24 +10,6 @@ export function client(file: string): string[] {
   return [file.endsWith('.py') ? 'python3' : process.execPath, join(CLIENTS, file)]
 }
 
-/**
- * The command that runs a shell script, which may call `send METHOD PATH [OPTIONS OF CURL]` for a body and, in a line of its
- * own, the status. It starts in a tenth of the time that Node.js needs.
- */
-export function script(code: string): string[] {
-  return ['sh', '-c', `${SEND}${code}`]
-}
-
-/** What a shell script begins with. */
-export const SEND = `set -eu
-send() {
-  method=$1 path=$2
-  shift 2
-  curl --silent --noproxy '*' --request "$method" --header "Authorization: Bearer $UNDERSTUDY_API_KEY" \\
-    --header 'Content-Type: application/json' --write-out '\\n%{http_code}\\n' "$@" "$UNDERSTUDY_BASE_URL$path"
-}
-`
-
 /** Takes the order of a list for the order in which it has added the domains. */
 export const DEPENDS_ON_ORDER = `
 send POST /domains --data '{"domains":["shop.example.com","mail.example.com"]}'

@@ -1,11 +1,12 @@
 import { describe, expect } from 'vitest'
 import { it } from '../../support/program.ts'
-import { client, DEPENDS_ON_ORDER, only, reportOf, script, varyCommand, verdictsIn } from './varied-client.ts'
+import { shellClient } from '../../support/shell-client.ts'
+import { client, DEPENDS_ON_ORDER, only, reportOf, varyCommand, verdictsIn } from './varied-client.ts'
 
-const LIST = script('send GET /domains --include')
-const ORDER = script(DEPENDS_ON_ORDER)
+const LIST = shellClient('send GET /domains --include')
+const ORDER = shellClient(DEPENDS_ON_ORDER)
 /** Takes any status but 200 for a failure. */
-const STATUS = script(`
+const STATUS = shellClient(`
   answer=$(send POST /domaingroups --data '{"name": "Retail"}')
   case $answer in *200) ;; *) echo "FAILED test_group.py::test_creates_a_group - $answer"; exit 1 ;; esac
 `)
@@ -53,7 +54,7 @@ describe('vary', () => {
 
   it('tries several alternatives at once, finds the one that breaks, and says the same of each as alone', async () => {
     const choices = only('cors', 'request-id-format', 'response-charset', 'rate-limit-reset', 'domain-order')
-    const command = script(`send GET /domains --include | grep -Eiq '^x-request-id: [0-9a-f-]{36}.$'`)
+    const command = shellClient(`send GET /domains --include | grep -Eiq '^x-request-id: [0-9a-f-]{36}.$'`)
     const server = { fixture: 'demo' }
     const together = await varyCommand(command, { choices, server })
     const alone = await varyCommand(command, { choices, server, bundles: false })
@@ -78,7 +79,7 @@ describe('vary', () => {
 
   it('judges a client that sends other requests each time by several runs, and says so', async () => {
     const choices = only('add-domains-status/1')
-    const command = script(`send POST /domains --data '{"domains":["host-'$$'.example.com"]}'`)
+    const command = shellClient(`send POST /domains --data '{"domains":["host-'$$'.example.com"]}'`)
     const result = await varyCommand(command, { choices })
     expect(result.notes).toEqual([expect.stringMatching(/^The command is unsteady: only one of two runs sent POST/)])
     expect(verdictsIn(result)).toEqual({ 'add-domains-status/1': 'tolerates' })
@@ -121,7 +122,7 @@ describe('vary', () => {
   })
 
   it('decides nothing any more when its time is over', async () => {
-    const command = script('send GET /domains; case $UNDERSTUDY_TRIAL in baseline*) ;; *) exec sleep 60 ;; esac')
+    const command = shellClient('send GET /domains; case $UNDERSTUDY_TRIAL in baseline*) ;; *) exec sleep 60 ;; esac')
     const { dependencies } = await varyCommand(command, {
       choices: only('cors', 'request-id-format'),
       bundles: false,
@@ -140,7 +141,7 @@ describe('vary', () => {
     ['kill -KILL $$', /^The command was ended by SIGKILL/],
     ['', /^The command passes, but has sent no request to the service: does it use UNDERSTUDY_BASE_URL/],
   ])('finds nothing out about a command that does: %s', async (code, message) => {
-    await expect(varyCommand(script(code), { choices: only('cors') })).rejects.toMatchObject({
+    await expect(varyCommand(shellClient(code), { choices: only('cors') })).rejects.toMatchObject({
       name: 'BaselineError',
       message,
     })
