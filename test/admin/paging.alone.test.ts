@@ -82,5 +82,7 @@ it('a journal that is longer than any text is read in pages, and nobody waits fo
   expect(bytes).toBeGreaterThan(2 ** 29 * (ENTRIES / TOO_MANY))
   // Ratios, because another program may take half of the machine.
   expect(usual).toBeLessThan(ofPage / 5)
-  expect(nearlyAll).toBeLessThan(ofPage)
+  // A few are no hundredth: another program, or the garbage collector, may hold up one or two of them.
+  const late = pauses.filter((pause) => pause >= ofPage).length
+  expect(late).toBeLessThanOrEqual(Math.max(2, pauses.length / 100))
 }, 120_000)
