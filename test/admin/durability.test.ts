@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { withKey } from '../support/account.ts'
-import { IS_FULL_BUDGET } from '../support/budget.ts'
+import { budget } from '../support/budget.ts'
 import { askControl, type ControlResponse, controlApi } from '../support/control-plane.ts'
 import { spawnProgram } from '../support/program-process.ts'
 import { sendRequest } from '../support/request.ts'
@@ -115,11 +115,13 @@ const CHANGES: Readonly<Record<string, Change>> = {
 /** What belongs to the process: snapshots, journal and verdict end with it. */
 const OF_THE_PROCESS = ['takeSnapshot', 'deleteSnapshot', 'clearRequests', 'verifyRequests', 'clearVerdict']
 
-/** The changes that share a process: the quick run has one process for all, the full one a process for each. */
+/** The changes that share a process, each in an account of its own: all in the quick run, some in the full one. */
 const ALL = Object.entries(CHANGES)
-const RUNS: [name: string, changes: [string, Change][]][] = IS_FULL_BUDGET
-  ? ALL.map((change) => [change[0], [change]])
-  : [['all operations', ALL]]
+const SHARING = budget({ quick: ALL.length, full: 5 })
+const RUNS = Array.from({ length: Math.ceil(ALL.length / SHARING) }, (_, index) => {
+  const changes = ALL.slice(index * SHARING, (index + 1) * SHARING)
+  return [changes.map(([name]) => name).join(', '), changes] as const
+})
 
 /** Starts the program on the folder; `kill` ends it as the system would. */
 async function serve(

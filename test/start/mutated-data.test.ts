@@ -10,7 +10,7 @@ import { sendRequest } from '../support/request.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const FILES = budget({ quick: 80, full: 2_000 })
+const FILES = budget({ quick: 80, full: 800 })
 
 /** A fixture that uses all of what a fixture can hold. */
 const FIXTURE = {

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { exampleAccount, exampleRecord, SETTINGS } from '../example-account.ts'
 
 const WRITER = await bundle(new URL('killed-writer.mjs', import.meta.url))
-const ROUNDS = budget({ quick: 8, full: 100 })
+const ROUNDS = budget({ quick: 8, full: 60 })
 const SEED = 20_260_115
 const PLAN = { accounts: 4, clients: 3 }
 const STEPS = 6
