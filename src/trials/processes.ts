@@ -169,9 +169,17 @@ function readStat(pid: number): ProcessFacts | undefined {
   }
 }
 
+const NOBODY = new Int32Array(new SharedArrayBuffer(4))
+/** A process that is just becoming another program has no environment for a moment, in milliseconds. */
+const BECOMING = 5
+
 function hasInEnvironment(pid: number, text: string): boolean {
   try {
-    return readFileSync(`/proc/${pid}/environ`).includes(text)
+    for (let waited = 0; ; waited++) {
+      const environment = readFileSync(`/proc/${pid}/environ`)
+      if (environment.length > 0 || waited === BECOMING) return environment.includes(text)
+      Atomics.wait(NOBODY, 0, 0, 1)
+    }
   } catch {
     // It has ended, or it is another user's.
     return false
