@@ -1,4 +1,5 @@
 import { availableParallelism, constants } from 'node:os'
+import { type Alternative, type Choices, nameOf, readChoices } from '../contract/choices.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
@@ -16,7 +17,6 @@ import {
   wholeNumber,
 } from '../start/option.ts'
 import { pickServerOptions } from '../start/option-table.ts'
-import { type Alternative, type Choices, nameOf, readChoices } from '../trials/vary/alternatives.ts'
 import { DependenciesError, readDependencies } from '../trials/vary/dependencies-file.ts'
 import { BaselineError, vary as runVary, type VaryResult } from '../trials/vary/vary.ts'
 import { describeVary } from '../trials/vary/vary-report.ts'

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { Alternative } from '../../contract/choices.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { findViolation } from '../../ground/schema.ts'
 import { shorten } from '../../ground/show.ts'
-import type { Alternative } from './alternatives.ts'
 import type { AlternativeReport, Dependencies } from './dependencies.ts'
 
 /** A file that cannot be used; the message is the end of a sentence about the option. */

@@ -1,7 +1,7 @@
+import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import type { Secrets } from '../../journal/secrets.ts'
 import type { ServerOptions } from '../../start/options.ts'
 import type { TrialResult } from '../trial.ts'
-import { type Alternative, type Choices, nameOf } from './alternatives.ts'
 import type { AlternativeReport, VaryVerdict } from './dependencies.ts'
 import { describeEnd } from './failure.ts'
 import { findFirstDifference } from './first-difference.ts'

@@ -1,6 +1,6 @@
+import type { Choices } from '../../contract/choices.ts'
 import type { Block, Check, Finding, Report } from '../../reports/report.ts'
 import { writeShellLine } from '../shell-line.ts'
-import type { Choices } from './alternatives.ts'
 import type { AlternativeReport, FirstDifference, ShownResponse } from './dependencies.ts'
 import type { VaryResult } from './vary.ts'
 

@@ -1,7 +1,7 @@
+import { type Alternative, type Choices, nameOf } from '../../contract/choices.ts'
 import { Semaphore } from '../../ground/semaphore.ts'
 import { Secrets } from '../../journal/secrets.ts'
 import type { TrialResult } from '../trial.ts'
-import { type Alternative, type Choices, nameOf } from './alternatives.ts'
 import { compareBaselines, sendTheSame } from './baselines.ts'
 import { bundle } from './bundles.ts'
 import { type Counterfactual, findReached, type Reach } from './counterfactual.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nameOf } from '../../../src/trials/vary/alternatives.ts'
+import { nameOf } from '../../../src/contract/choices.ts'
 import { bundle, LARGEST } from '../../../src/trials/vary/bundles.ts'
 import { allChoices, only } from './varied-client.ts'
 

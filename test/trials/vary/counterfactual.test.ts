@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/contract/choices.ts'
 import { textOf } from '../../../src/http/content.ts'
-import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/trials/vary/alternatives.ts'
 import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
 import { BEHAVIOURS, type Behaviour } from '../../contract/behaviours.ts'

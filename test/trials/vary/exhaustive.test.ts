@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nameOf } from '../../../src/trials/vary/alternatives.ts'
+import { nameOf } from '../../../src/contract/choices.ts'
 import { budget } from '../../support/budget.ts'
 import { shellClient } from '../../support/shell-client.ts'
 import { allChoices, client, only, varyCommand, verdictsIn } from './varied-client.ts'

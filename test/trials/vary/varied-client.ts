@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/trials/vary/alternatives.ts'
+import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/contract/choices.ts'
 import type { AlternativeReport } from '../../../src/trials/vary/dependencies.ts'
 import { type VaryOptions, type VaryResult, vary } from '../../../src/trials/vary/vary.ts'
 

@@ -1,10 +1,10 @@
-import { type Assumption, assumptionsOf, overlayFor } from '../../contract/assumptions.ts'
-import { type Contract, compileContract, loadContract } from '../../contract/contract.ts'
-import { readSource } from '../../contract/document.ts'
-import { extensionsOf } from '../../contract/extensions.ts'
-import type { Overlay } from '../../contract/overlay.ts'
-import { createSharedSource } from '../../contract/schema-compiler.ts'
-import type { Json } from '../../ground/json.ts'
+import type { Json } from '../ground/json.ts'
+import { type Assumption, assumptionsOf, overlayFor } from './assumptions.ts'
+import { type Contract, compileContract, loadContract } from './contract.ts'
+import { readSource } from './document.ts'
+import { extensionsOf } from './extensions.ts'
+import type { Overlay } from './overlay.ts'
+import { createSharedSource } from './schema-compiler.ts'
 
 /** Another choice than ours that the specification permits. */
 export interface Alternative {
