@@ -14,7 +14,7 @@ type Check = (sources: Sources) => string[]
 const LEVELS: readonly (readonly string[])[] = [
   ['cli.ts', 'index.ts', 'vitest.ts', 'node-test.ts', 'prepare.ts', 'dashboard'],
   ['cli'],
-  ['trials'],
+  ['trials', 'evidence'],
   ['start'],
   ['library'],
   ['service', 'admin', 'reports'],
@@ -45,6 +45,10 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
     'node:os',
     'node:path',
     'node:util',
+  ],
+  evidence: [
+    ...['node:crypto', 'node:events', 'node:fs', 'node:fs/promises', 'node:http', 'node:https', 'node:net', 'node:os'],
+    ...['node:path', 'node:stream', 'node:string_decoder', 'node:tls', 'node:url', 'node:util', 'node:zlib'],
   ],
   start: ['node:events', 'node:fs', 'node:http'],
   service: ['node:http', 'node:net'],

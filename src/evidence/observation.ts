@@ -1,0 +1,49 @@
+/** Numbers of alternatives by the id of their assumption. 0 is our choice. */
+export type Assignment = Readonly<Record<string, number>>
+
+/**
+ * What exchanges say about assumptions: one of these combinations is how the service behaves. All combinations name the
+ * same assumptions, and at least one combination of these assumptions is missing, or nothing was learnt.
+ */
+export interface Observation {
+  allows: readonly Assignment[]
+  /** The ids of some exchanges that show it, the first ones. */
+  evidence: readonly string[]
+  /** How many show it. */
+  count: number
+}
+
+/** How many ids of exchanges are kept as evidence. */
+export const EVIDENCE_KEPT = 5
+
+/** Equal observations as one. Takes over the ids of the first ones. */
+export class Observations {
+  readonly #known = new Map<string, { allows: readonly Assignment[]; evidence: string[]; count: number }>()
+
+  add({ allows, evidence, count }: Observation): void {
+    const key = keyOf(allows)
+    const known = this.#known.get(key)
+    if (known === undefined) {
+      this.#known.set(key, { allows, evidence: evidence.slice(0, EVIDENCE_KEPT), count })
+      return
+    }
+    known.count += count
+    for (const id of evidence) {
+      if (known.evidence.length < EVIDENCE_KEPT && !known.evidence.includes(id)) known.evidence.push(id)
+    }
+  }
+
+  get all(): readonly Observation[] {
+    return [...this.#known.values()]
+  }
+}
+
+/** Observations that permit the same have the same key, in whatever order they list it. */
+function keyOf(allows: readonly Assignment[]): string {
+  const texts = allows.map((assignment) => JSON.stringify(Object.entries(assignment).toSorted(byId)))
+  return texts.toSorted().join(' ')
+}
+
+function byId([one]: readonly [string, number], [other]: readonly [string, number]): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
