@@ -9,10 +9,16 @@ const TURN = 5
  */
 export class Turns {
   #began = elapsed()
+  readonly #length: number
+
+  /** `length` is in milliseconds. */
+  constructor(length = TURN) {
+    this.#length = length
+  }
 
   /** Whether it is the turn of others. */
   isOver(): boolean {
-    return elapsed() - this.#began >= TURN
+    return elapsed() - this.#began >= this.#length
   }
 
   /** Resolves when everybody who was waiting has had a turn. Of several long works, one has its turn at a time. */

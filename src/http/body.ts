@@ -43,6 +43,12 @@ export interface BodyReader {
     fields: MediaFields,
     operation: Pick<Operation, 'readsBody'>,
   ): ReadBody | undefined
+  /** Reads a body of which all bytes were received before. */
+  readBytes(
+    bytes: Buffer,
+    fields: MediaFields,
+    operation: Pick<Operation, 'readsBody' | 'bodyOptional'>,
+  ): ReadBody | undefined
 }
 
 /** `reception` is shared with the other readers of the process. */
@@ -81,6 +87,15 @@ export function createBodyReader(settings: BodySettings, reception = ofProcess):
       if (size > bodyLimit) return refuse(tooLarge(bodyLimit))
       const isMarked = byteOrderMark === 'ignored' && text.startsWith(BYTE_ORDER_MARK)
       return parseText(isMarked ? text.slice(1) : text, { held: text, size })
+    },
+
+    readBytes(bytes, fields, { readsBody, bodyOptional }) {
+      if (!readsBody) return unreadBodies === 'refused' && bytes.length > 0 ? UNREAD : undefined
+      if (bodyOptional && bytes.length === 0) return undefined
+      const problem = findMediaProblem(fields, settings)
+      if (problem !== undefined) return refuse(problem)
+      if (bytes.length > bodyLimit) return refuse(tooLarge(bodyLimit))
+      return parseBytes(bytes, fields['content-type'])
     },
   }
 }

@@ -1,0 +1,292 @@
+import { viewData } from './data.ts'
+import type { Hypotheses } from './hypotheses.ts'
+import type { Assignment } from './observation.ts'
+import type { Purpose } from './purpose.ts'
+import type { Reading } from './reading.ts'
+import type { Prediction, Variable, Variants } from './variants.ts'
+import { accountOf } from './worlds.ts'
+
+/** What of a response may depend on what was chosen: its outcome and content, their order, and the spelling of domains. */
+const ASPECTS = ['content', 'order', 'spelling'] as const
+type Aspect = (typeof ASPECTS)[number]
+
+/** What a service that obeys an assignment may answer. */
+interface Possibilities {
+  /** The answers, one for each world. */
+  predictions: readonly Prediction[]
+  /** Which world would have led to what was seen; -1 for none. */
+  match: number
+  /** Of each aspect whether some world leads to it; `undefined` where already the content differs. */
+  fits: Readonly<Record<Aspect, boolean | undefined>>
+  /** Equal where nothing differs in any world. */
+  text: string
+  /** The settings that decided it. */
+  reads: ReadonlySet<string>
+}
+
+/** What was found out about the outcome of one exchange. */
+export interface Explanation {
+  /** Whether some combination of choices leads to what was seen. */
+  isExplained: boolean
+  /** What each aspect says about the choices; only where it says something. */
+  allows: readonly (readonly Assignment[])[]
+  /** The choices other than ours that it takes, where no other choices do; empty where ours explain it. */
+  deviations: Assignment
+  /** Whether several combinations other than ours explain it. */
+  isAmbiguous: boolean
+  /** How it came to be under the simplest combination that explains it. */
+  prediction: Prediction | undefined
+  /** What would have come under our choices, in each world. */
+  expected: readonly Prediction[]
+  /** All problems of which the service may have answered the first. */
+  problems: ReadonlyMap<string, Prediction>
+  /** What the account would be under single other choices that explain it as well. */
+  otherwise: readonly { id: string; number: number; prediction: Prediction }[]
+}
+
+/** Combinations that are looked at; where there would be more, nothing is learnt. */
+const COMBINATIONS = 400
+
+/** Finds the combinations of choices that explain what a service answered to one request. */
+export class Explainer {
+  readonly #variants: Variants
+  readonly #reading: Reading
+  readonly #purpose: Purpose
+  readonly #worlds: Hypotheses['worlds']
+  readonly #now: number
+  readonly #seen: { content: string; order: string; spelling: string }
+  readonly #pause: () => Promise<void>
+  readonly #known = new Map<string, Possibilities>()
+
+  constructor(
+    variants: Variants,
+    reading: Reading,
+    purpose: Purpose,
+    worlds: Hypotheses['worlds'],
+    now: number,
+    pause: () => Promise<void>,
+  ) {
+    this.#variants = variants
+    this.#reading = reading
+    this.#purpose = purpose
+    this.#worlds = worlds
+    this.#now = now
+    this.#pause = pause
+    const { outcome } = reading
+    this.#seen =
+      outcome.kind === 'success'
+        ? viewOf(reading, outcome.data)
+        : { content: outcome.kind === 'refusal' ? outcome.code : '', order: '', spelling: '' }
+  }
+
+  /**
+   * `fixed` are the choices that are certain. `extra` are assumptions that matter although the request does not show it.
+   */
+  async explain(fixed: Assignment, extra: readonly string[]): Promise<Explanation> {
+    const base = await this.#at(fixed)
+    const scope = await this.#findScope(fixed, base, extra)
+    const { combinations, isWhole } = combine(scope)
+    const tried: { assignment: Assignment; possibilities: Possibilities }[] = []
+    for (const assignment of combinations) {
+      tried.push({ assignment, possibilities: await this.#at({ ...fixed, ...assignment }) })
+    }
+    const fitting = tried.filter(({ possibilities }) => possibilities.match >= 0)
+    const simplest = fitting.toSorted((one, other) => weight(one.assignment) - weight(other.assignment))[0]
+    const own = await this.#at({})
+    const problems = new Map<string, Prediction>()
+    for (const { possibilities } of fitting) {
+      for (const each of possibilities.predictions) {
+        if (!each.ok && each.code === this.#seen.content) problems.set(reasonOf(each), each)
+      }
+    }
+    return {
+      isExplained: simplest !== undefined,
+      // What was not looked at may be how the service behaves.
+      allows: isWhole ? ASPECTS.flatMap((aspect) => this.#allowed(aspect, scope, tried)) : [],
+      ...(await this.#deviations(fixed, simplest?.assignment, fitting, own)),
+      prediction: simplest?.possibilities.predictions[simplest.possibilities.match],
+      expected: own.predictions,
+      problems,
+      otherwise: fitting.flatMap(({ assignment, possibilities }) => {
+        const [[id, number] = ['', 0], ...others] = Object.entries(assignment).filter(([, each]) => each > 0)
+        const prediction = possibilities.predictions[possibilities.match]
+        return number > 0 && others.length === 0 && prediction !== undefined ? [{ id, number, prediction }] : []
+      }),
+    }
+  }
+
+  /** The assumptions on which the response depends, alone or together with one other. */
+  async #findScope(fixed: Assignment, base: Possibilities, extra: readonly string[]): Promise<Variable[]> {
+    const scope = new Map<string, Variable>()
+    const candidates = (reads: ReadonlySet<string>) =>
+      this.#variants.variables
+        .filter(({ id }) => !Object.hasOwn(fixed, id) && !scope.has(id))
+        .map((variable) => ({
+          variable,
+          numbers: variable.alternatives.filter(
+            (number) =>
+              extra.includes(variable.id) ||
+              this.#variants.concerns(variable.id, number, this.#reading.operation?.id, this.#purpose.names, reads),
+          ),
+        }))
+    const reacting: { assignment: Assignment; possibilities: Possibilities }[] = []
+    for (const { variable, numbers } of candidates(base.reads)) {
+      for (const number of numbers) {
+        const assignment = { ...fixed, [variable.id]: number }
+        const possibilities = await this.#at(assignment)
+        if (possibilities.text === base.text) continue
+        scope.set(variable.id, variable)
+        reacting.push({ assignment, possibilities })
+      }
+    }
+    for (const { assignment, possibilities } of reacting) {
+      for (const { variable, numbers } of candidates(possibilities.reads)) {
+        for (const number of numbers) {
+          const { text } = await this.#at({ ...assignment, [variable.id]: number })
+          if (text === possibilities.text) continue
+          scope.set(variable.id, variable)
+          break
+        }
+      }
+    }
+    return [...scope.values()]
+  }
+
+  async #at(assignment: Assignment): Promise<Possibilities> {
+    const chosen = Object.fromEntries(Object.entries(assignment).filter(([, number]) => number > 0))
+    const key = JSON.stringify(Object.entries(chosen).toSorted())
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    await this.#pause()
+    const variant = await this.#variants.at(chosen)
+    const reads = new Set<string>()
+    const fits: Record<Aspect, boolean | undefined> = { content: false, order: undefined, spelling: undefined }
+    let match = -1
+    const texts: string[] = []
+    const predictions = this.#worlds.map((world, index) => {
+      const prediction = variant.answer(this.#reading, accountOf(world, variant.contract, chosen), this.#now)
+      for (const name of variant.reads) reads.add(name)
+      const view = prediction.ok
+        ? viewOf(this.#reading, prediction.data)
+        : { content: prediction.code, order: '', spelling: '' }
+      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${prediction.ok ? '' : reasonOf(prediction)}`)
+      if (prediction.ok !== (this.#reading.outcome.kind === 'success') || view.content !== this.#seen.content)
+        return prediction
+      fits.content = true
+      const isInOrder = view.order === this.#seen.order
+      fits.order = fits.order === true || isInOrder
+      fits.spelling = fits.spelling === true || view.spelling === this.#seen.spelling
+      if (match < 0 || isInOrder) match = index
+      return prediction
+    })
+    const possibilities = { predictions, match, fits, text: texts.join('\u0000'), reads }
+    this.#known.set(key, possibilities)
+    return possibilities
+  }
+
+  /** What an aspect says about the assumptions on which it depends; empty where it says nothing. */
+  #allowed(
+    aspect: Aspect,
+    scope: readonly Variable[],
+    tried: readonly { assignment: Assignment; possibilities: Possibilities }[],
+  ): (readonly Assignment[])[] {
+    let allowed = tried
+      .filter(({ possibilities }) => possibilities.fits[aspect] !== false)
+      .map((each) => each.assignment)
+    if (allowed.length === 0 || allowed.length === tried.length) return []
+    let all = tried.map((each) => each.assignment)
+    // An assumption whose value makes no difference is left out.
+    for (const { id } of scope) {
+      const keys = new Set(allowed.map(textOf))
+      const groups = new Map<string, { all: number; allowed: number; rest: Assignment }>()
+      for (const assignment of all) {
+        const rest = without(id, assignment)
+        const group = groups.get(textOf(rest)) ?? { all: 0, allowed: 0, rest }
+        groups.set(textOf(rest), group)
+        group.all++
+        if (keys.has(textOf(assignment))) group.allowed++
+      }
+      const rests = [...groups.values()]
+      if (!rests.every((group) => group.allowed === 0 || group.allowed === group.all)) continue
+      all = rests.map(({ rest }) => rest)
+      allowed = rests.filter((group) => group.allowed > 0).map(({ rest }) => rest)
+    }
+    return [allowed.flatMap((assignment) => this.#expand(assignment))]
+  }
+
+  /** What our choice allows, alternatives that change no outcome allow as well. */
+  #expand(assignment: Assignment): Assignment[] {
+    let expanded: Assignment[] = [{}]
+    for (const [id, number] of Object.entries(assignment)) {
+      const numbers = number === 0 ? [0, ...this.#variants.silentAlternatives(id)] : [number]
+      expanded = expanded.flatMap((each) => numbers.map((value) => ({ ...each, [id]: value })))
+    }
+    return expanded
+  }
+
+  async #deviations(
+    fixed: Assignment,
+    simplest: Assignment | undefined,
+    fitting: readonly { assignment: Assignment }[],
+    own: Possibilities,
+  ): Promise<Pick<Explanation, 'deviations' | 'isAmbiguous'>> {
+    if (simplest === undefined || own.match >= 0) return { deviations: {}, isAmbiguous: false }
+    const chosen: Record<string, number> = { ...fixed, ...simplest }
+    const deviations: Record<string, number> = {}
+    for (const [id, number] of Object.entries(chosen)) {
+      if (number === 0) continue
+      const { [id]: _, ...rest } = chosen
+      if ((await this.#at(rest)).match < 0) deviations[id] = number
+    }
+    const others = fitting.filter(({ assignment }) =>
+      Object.entries(deviations).some(([id, number]) => Object.hasOwn(assignment, id) && assignment[id] !== number),
+    )
+    return { deviations, isAmbiguous: others.length > 0 }
+  }
+}
+
+/** Lists are judged by what is known of their items, so only that there is one matters here. */
+function viewOf({ operation }: Reading, data: unknown): ReturnType<typeof viewData> {
+  return operation !== undefined && isListing(operation.id, data) ? LISTING : viewData(data)
+}
+
+const LISTING = { content: 'a list', order: '', spelling: '' }
+
+/** Whether a response lists all that the account has. */
+export function isListing(operation: string, data: unknown): boolean {
+  if (operation === 'listDomains' || operation === 'listDmarc') return true
+  return operation === 'listDomainGroups' && typeof data === 'object' && data !== null && 'groups' in data
+}
+
+function reasonOf(prediction: Prediction): string {
+  if (prediction.ok) return ''
+  const [{ code, reason = '' }] = prediction.problems
+  return `${code}/${reason}`
+}
+
+/** All combinations of values of the assumptions; only those with one or two other choices where there are too many. */
+function combine(scope: readonly Variable[]): { combinations: readonly Assignment[]; isWhole: boolean } {
+  const count = scope.reduce((product, { alternatives }) => product * (alternatives.length + 1), 1)
+  const isWhole = count <= COMBINATIONS
+  const most = isWhole ? Number.POSITIVE_INFINITY : 2
+  let combinations: Assignment[] = [{}]
+  for (const { id, alternatives } of scope) {
+    combinations = combinations.flatMap((assignment) => {
+      const others = weight(assignment) >= most ? [] : alternatives
+      return [0, ...others].map((number) => ({ ...assignment, [id]: number }))
+    })
+  }
+  return { combinations, isWhole }
+}
+
+function weight(assignment: Assignment): number {
+  return Object.values(assignment).filter((number) => number > 0).length
+}
+
+function without(id: string, { [id]: _, ...rest }: Assignment): Assignment {
+  return rest
+}
+
+function textOf(assignment: Assignment): string {
+  return JSON.stringify(assignment)
+}

@@ -1,0 +1,56 @@
+import { isObject, type Json } from '../ground/json.ts'
+import { comparable } from './purpose.ts'
+
+/** What a response says, in parts that depend on different choices. Equal texts mean the same. */
+export interface DataView {
+  /** What it says, in whatever order and spelling. Texts for people and figures are left out. */
+  content: string
+  /** In which order it lists things. */
+  order: string
+  /** How it spells domains. */
+  spelling: string
+}
+
+/** The `data` of a success, taken apart. */
+export function viewData(data: unknown): DataView {
+  const order: string[] = []
+  const spelling: string[] = []
+  const content = JSON.stringify(view(data, order, spelling)) ?? ''
+  return { content, order: order.join('\n'), spelling: spelling.toSorted().join('\n') }
+}
+
+function view(value: unknown, order: string[], spelling: string[]): unknown {
+  if (Array.isArray(value)) return viewList(value, order, spelling)
+  if (!isObject(value)) return value
+  // A record is known by its domain; its figures are looked at elsewhere.
+  if (typeof value['domain'] === 'string') return comparable(value['domain'])
+  const names = Object.keys(value).filter((name) => name !== 'message')
+  return Object.fromEntries(names.toSorted().map((name) => [name, view(value[name], order, spelling)]))
+}
+
+function viewList(list: readonly unknown[], order: string[], spelling: string[]): unknown {
+  const items = list.map((item) => {
+    if (typeof item !== 'string') return view(item, order, spelling)
+    spelling.push(item)
+    return comparable(item)
+  })
+  order.push(items.map((item) => idOf(item)).join(' '))
+  const texts = items.map((item) => [JSON.stringify(item) ?? '', item] as const)
+  return texts.toSorted(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0)).map(([, item]) => item)
+}
+
+function idOf(item: unknown): string {
+  return isObject(item) ? String(item['id']) : String(item)
+}
+
+/** A group, as far as `value` is one. */
+export function groupIn(value: unknown): { id: string; name: string; domains: readonly string[] } | undefined {
+  if (!isObject(value)) return undefined
+  const { id, name, domains } = value as Json
+  if (typeof id !== 'string' || typeof name !== 'string' || !areTexts(domains)) return undefined
+  return { id, name, domains }
+}
+
+export function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}

@@ -1,0 +1,222 @@
+import { isObject } from '../ground/json.ts'
+import { areTexts, groupIn } from './data.ts'
+import type { GroupFact, Knowledge } from './knowledge.ts'
+import { comparable, type Purpose } from './purpose.ts'
+import type { Reading } from './reading.ts'
+import type { World } from './worlds.ts'
+
+/** What the account may have held when a request came, and what of it is taken from what is known. */
+export interface Hypotheses {
+  worlds: readonly World[]
+  /** The facts that were relied on: `domain NAME`, `group ID`, `groups`. */
+  facts: ReadonlySet<string>
+}
+
+type DomainState = 'absent' | 'free' | 'used'
+type WorldGroup = World['groups'][number]
+
+/** More are not tried. All that a service can do shows in a few. */
+const WORLDS_LIMIT = 96
+/** An id that no service gives. */
+const SOME_ID = '\u0000some group'
+const SOME_NAME = '\u0000some name'
+
+/** On what a judgement relies. */
+export interface Reliance {
+  /** Whether what is known counts as given, although another client could have changed it since. */
+  onAll: boolean
+  /** Whether a domain or the name of a group is one that nobody else uses. */
+  isOwn(name: string): boolean
+}
+
+/**
+ * The worlds that a request may have met. What is known counts as given as far as it is relied on; everything else may be
+ * one way or the other. What a success has told limits the possibilities.
+ */
+export function hypothesesFor(reading: Reading, purpose: Purpose, knowledge: Knowledge, relies: Reliance): Hypotheses {
+  const facts = new Set<string>()
+  const domains = domainStates(reading, purpose, knowledge, relies, facts)
+  const named = namedGroups(reading, purpose, knowledge, relies, facts)
+  const others = otherGroups(purpose, knowledge, relies, facts)
+  const worlds: World[] = []
+  for (const states of domains) {
+    for (const groups of named) {
+      for (const beside of others) {
+        if (worlds.length >= WORLDS_LIMIT) return { worlds, facts }
+        worlds.push(worldOf(states, groups, beside, purpose, knowledge))
+      }
+    }
+  }
+  return { worlds, facts }
+}
+
+function worldOf(
+  states: ReadonlyMap<string, DomainState>,
+  named: readonly WorldGroup[],
+  others: readonly WorldGroup[],
+  { spellings }: Purpose,
+  knowledge: Knowledge,
+): World {
+  const groups = [...named, ...others.filter(({ id }) => !named.some((each) => each.id === id))]
+  const all = new Map(states)
+  // Members are monitored, unless the request is about whether they are.
+  for (const member of groups.flatMap((group) => group.domains)) if (!all.has(member)) all.set(member, 'free')
+  const domains = [...all].filter(([, state]) => state !== 'absent')
+  return {
+    domains: domains.map(([name, state]) => {
+      const { spelling = spellings.get(name) ?? name, addedAt } = knowledge.domains.get(name) ?? {}
+      return { name, spelling, isUsed: state === 'used', ...(addedAt !== undefined && { addedAt }) }
+    }),
+    groups,
+  }
+}
+
+function domainStates(
+  { operation, outcome }: Reading,
+  { names }: Purpose,
+  knowledge: Knowledge,
+  relies: Reliance,
+  facts: Set<string>,
+): ReadonlyMap<string, DomainState>[] {
+  const present: DomainState[] = operation?.method === 'DELETE' ? ['free', 'used'] : ['free']
+  const options = names.map((name): readonly DomainState[] => {
+    const isMonitored = relies.onAll || relies.isOwn(name) ? knowledge.isMonitored(name) : undefined
+    if (isMonitored !== undefined && !relies.isOwn(name)) facts.add(`domain ${name}`)
+    if (isMonitored === undefined) return ['absent', ...present]
+    // Nobody but the run itself has done anything with its own domains.
+    if (isMonitored && relies.isOwn(name)) return ['free']
+    return isMonitored ? present : ['absent']
+  })
+  const echoed = outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['domains'] : undefined
+  const echo = areTexts(echoed) ? new Set(echoed.map(comparable)) : undefined
+  const count = options.reduce((product, { length }) => product * length, 1)
+  if (count <= 27) return product(names, options)
+  const all = (wanted: (name: string, index: number) => DomainState) =>
+    new Map(
+      names.map((name, index) => {
+        const states = options[index] as readonly DomainState[]
+        const state = wanted(name, index)
+        return [name, states.includes(state) ? state : (states[0] as DomainState)]
+      }),
+    )
+  const isDeletion = operation?.method === 'DELETE'
+  return [
+    all(() => 'absent'),
+    all(() => 'free'),
+    all(() => 'used'),
+    all((_, index) => (index === 0 ? 'free' : 'absent')),
+    all((_, index) => (index === 0 ? 'absent' : 'free')),
+    all((_, index) => (index === 0 ? 'used' : 'free')),
+    ...(echo === undefined ? [] : guided()),
+  ]
+
+  /** What was echoed was added or removed; what was not, was in the way of it. */
+  function guided(): ReadonlyMap<string, DomainState>[] {
+    const isEchoed = (name: string) => echo?.has(name) === true
+    if (!isDeletion) return [all((name) => (isEchoed(name) ? 'absent' : 'free'))]
+    return [all((name) => (isEchoed(name) ? 'free' : 'absent')), all((name) => (isEchoed(name) ? 'free' : 'used'))]
+  }
+}
+
+function product(
+  names: readonly string[],
+  options: readonly (readonly DomainState[])[],
+): ReadonlyMap<string, DomainState>[] {
+  let maps: ReadonlyMap<string, DomainState>[] = [new Map()]
+  for (const [index, name] of names.entries()) {
+    maps = maps.flatMap((map) => (options[index] ?? []).map((state) => new Map(map).set(name, state)))
+  }
+  return maps
+}
+
+/** What may be with the groups that the request names by their ids. */
+function namedGroups(
+  { outcome }: Reading,
+  purpose: Purpose,
+  knowledge: Knowledge,
+  relies: Reliance,
+  facts: Set<string>,
+): readonly (readonly WorldGroup[])[] {
+  const answered = outcome.kind === 'success' && isObject(outcome.data) ? groupIn(outcome.data['group']) : undefined
+  const removed = new Set(listOf(purpose, 'remove_domains'))
+  let alternatives: readonly (readonly WorldGroup[])[] = [[]]
+  for (const id of purpose.ids) {
+    const fact = knowledge.groupOf(id)
+    const isOwn = fact?.exists === true && relies.isOwn(fact.name)
+    const options: (WorldGroup | undefined)[] = []
+    if (fact !== undefined && (relies.onAll || isOwn || isGone(fact))) {
+      if (!isOwn && !isGone(fact)) facts.add(`group ${id}`)
+      options.push(fact.exists ? groupOf(id, fact) : undefined)
+    } else {
+      const members = answered?.id === id ? answered.domains.map(comparable) : []
+      const added = new Set(listOf(purpose, 'add_domains'))
+      const name = answered?.id === id && purpose.name === undefined ? answered.name : SOME_NAME
+      options.push(undefined, { id, name, domains: members })
+      // What was added may have been new, and what was removed may have been there.
+      if (added.size > 0) options.push({ id, name, domains: members.filter((member) => !added.has(member)) })
+      if (removed.size > 0) options.push({ id, name, domains: [...members, ...removed] })
+      if (purpose.name !== undefined) options.push({ id, name: purpose.name, domains: members })
+    }
+    alternatives = alternatives.flatMap((groups) =>
+      options.map((group) => (group === undefined ? groups : [...groups, group])),
+    )
+  }
+  return alternatives
+}
+
+/** What may be with groups that the request does not name, where they could matter. */
+function otherGroups(
+  { name, names, ids }: Purpose,
+  knowledge: Knowledge,
+  relies: Reliance,
+  facts: Set<string>,
+): readonly (readonly WorldGroup[])[] {
+  const mentioned = new Set(names)
+  const loose = name === undefined ? undefined : loosely(name)
+  const known: WorldGroup[] = []
+  for (const [id, group] of knowledge.groups) {
+    if (!group.exists || ids.includes(id) || !(relies.onAll || relies.isOwn(group.name))) continue
+    const isNamed = loose !== undefined && loosely(group.name) === loose
+    if (!isNamed && !group.domains.some((member) => mentioned.has(member))) continue
+    if (!relies.isOwn(group.name)) facts.add(`group ${id}`)
+    known.push(groupOf(id, group))
+    if (known.length >= 20) break
+  }
+  const mayBeTaken = name !== undefined && !relies.isOwn(name)
+  const foreign = names.filter((each) => !relies.isOwn(each))
+  if (!mayBeTaken && foreign.length === 0) return [known]
+  if (knowledge.areGroupsComplete && relies.onAll) {
+    facts.add('groups')
+    return [known]
+  }
+  const possible: (readonly WorldGroup[])[] = [known]
+  if (mayBeTaken) possible.push([...known, { id: SOME_ID, name, domains: [] }])
+  if (foreign.length > 0) {
+    possible.push([...known, { id: SOME_ID, name: SOME_NAME, domains: foreign }])
+    if (mayBeTaken) possible.push([...known, { id: SOME_ID, name, domains: foreign }])
+  }
+  return possible
+}
+
+function groupOf(id: string, { name, domains, otherwise }: GroupFact): WorldGroup {
+  return otherwise === undefined ? { id, name, domains } : { id, name, domains, otherwise }
+}
+
+/** No id is used twice, so a group that is gone stays so. */
+function isGone({ exists, by }: GroupFact): boolean {
+  return !exists && by !== ''
+}
+
+/** The same for all names that any service could take for the same. */
+function loosely(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replaceAll(/[\p{Cc}\p{Cf}\s\ufffd\ud800-\udfff]/gu, '')
+    .toUpperCase()
+    .toLowerCase()
+}
+
+function listOf({ body }: Purpose, name: string): readonly string[] {
+  const list = body?.[name]
+  return areTexts(list) ? list.map(comparable) : []
+}

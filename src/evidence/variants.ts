@@ -1,0 +1,277 @@
+import { conform } from '../behaviour/conformity.ts'
+import { decide } from '../behaviour/judge.ts'
+import type { ServiceContract } from '../behaviour/operation.ts'
+import { OPERATIONS } from '../behaviour/operations/operations.ts'
+import { bindBehaviours } from '../behaviour/service-contract.ts'
+import type { Alternative, Choices } from '../contract/choices.ts'
+import type { AccountState } from '../domain/account.ts'
+import { type Problems, type Refusal, refuse } from '../domain/errors.ts'
+import type { Settings } from '../domain/settings.ts'
+import { isObject } from '../ground/json.ts'
+import { type BodyReader, createBodyReader } from '../http/body.ts'
+import { createRouter, type Route } from '../http/router.ts'
+import { createQueryReader, type Query } from '../http/target.ts'
+import type { Assignment } from './observation.ts'
+import type { Reading } from './reading.ts'
+
+/** An assumption on which the outcome of a request can depend. */
+export interface Variable {
+  id: string
+  /** The numbers of its alternatives that count: there may be others that change only how a response looks. */
+  alternatives: readonly number[]
+}
+
+/** What the service answers, before it is written. */
+export type Prediction =
+  | { ok: true; data: unknown; state: AccountState }
+  | { ok: false; code: string; problems: Problems<string> }
+
+/** How an alternative changes the contract. */
+type Change =
+  /** One setting that is read while a request is judged. */
+  | { kind: 'setting'; name: keyof Settings; value: unknown }
+  /** Something that is compiled. `operations` are those whose requests it concerns; absent for all. */
+  | { kind: 'document'; operations: ReadonlySet<string> | undefined; concernsHostnames: boolean }
+
+/** These decide how a response is written, what is counted or which figures there are, but no outcome of a request. */
+const NOT_JUDGED: ReadonlySet<string> = new Set<keyof Settings>([
+  ...(['plans', 'gateOrder', 'notHttp', 'gracePeriod', 'quotaScope', 'quotaWindow', 'rateLimitReset'] as const),
+  ...(['quotaHeaders', 'chargedRequests', 'responseType', 'clientRequestIds', 'cors', 'decimals'] as const),
+  ...(['policyBeforeRefresh', 'countPeriod'] as const),
+])
+/** These are compiled into the checks of a body. */
+const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
+  ...(['finalDot', 'internationalNames', 'underscores', 'singleLabels', 'ipv4Addresses', 'numericLastLabels'] as const),
+  ...(['wildcards', 'publicSuffixes', 'spaceAroundHostnames', 'invisibleInHostnames', 'spelling'] as const),
+])
+const SETTINGS_PLACE = '/x-settings/'
+/** How many compiled contracts are kept, at about a tenth of a megabyte each. */
+const KEPT_DOCUMENTS = 300
+const KEPT_VARIANTS = 3_000
+/** A name that is the same hostname under every choice but the one about public suffixes. */
+const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
+
+/** The service under combinations of alternatives. */
+export class Variants {
+  readonly variables: readonly Variable[]
+  readonly #choices: Choices
+  readonly #changes: ReadonlyMap<string, Change>
+  readonly #byName: ReadonlyMap<string, Alternative>
+  readonly #documents = new Map<string, ServiceContract>()
+  readonly #variants = new Map<string, Variant>()
+
+  private constructor(
+    choices: Choices,
+    changes: ReadonlyMap<string, Change>,
+    byName: ReadonlyMap<string, Alternative>,
+  ) {
+    this.#choices = choices
+    this.#changes = changes
+    this.#byName = byName
+    const numbers = new Map<string, number[]>()
+    for (const name of changes.keys()) {
+      const { id, number } = byName.get(name) as Alternative
+      numbers.set(id, [...(numbers.get(id) ?? []), number])
+    }
+    this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
+  }
+
+  static async load(choices: Choices): Promise<Variants> {
+    const changes = new Map<string, Change>()
+    const byName = new Map(choices.alternatives.map((each) => [nameOf(each.id, each.number), each]))
+    for (const [name, alternative] of byName) {
+      if (NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
+      const change = settingChange(alternative) ?? (await documentChange(alternative, choices))
+      if (change !== undefined) changes.set(name, change)
+    }
+    return new Variants(choices, changes, byName)
+  }
+
+  /**
+   * The assumptions that may change what is answered to a request, beside those whose settings are read. `names` are the
+   * hostnames that it names.
+   */
+  concerns(id: string, number: number, operation: string | undefined, names: readonly string[], reads: Reads): boolean {
+    const change = this.#changes.get(nameOf(id, number))
+    if (change === undefined) return false
+    if (change.kind === 'setting') return reads.has(change.name)
+    if (change.operations !== undefined && !change.operations.has(operation ?? '')) return false
+    if (!change.concernsHostnames) return true
+    return names.some((name) => !PLAIN.test(name) || id === 'public-suffixes')
+  }
+
+  /** The assumption about a setting, with its values: the first is our choice. `undefined` where there is none. */
+  choicesOf(setting: keyof Settings): { id: string; values: readonly unknown[] } | undefined {
+    const all = this.#choices.alternatives.filter((alternative) => settingOf(alternative) === setting)
+    const [first] = all
+    if (first === undefined) return undefined
+    return {
+      id: first.id,
+      values: [this.#choices.contract.settings[setting], ...all.map(({ value }) => value['value'])],
+    }
+  }
+
+  /** The numbers of all values of an assumption, from 0. */
+  numbersOf(id: string): readonly number[] {
+    return [0, ...this.#choices.alternatives.filter((alternative) => alternative.id === id).map(({ number }) => number)]
+  }
+
+  /** The alternatives of an assumption that change no outcome. */
+  silentAlternatives(id: string): readonly number[] {
+    const judged = this.variables.find((variable) => variable.id === id)?.alternatives ?? []
+    const all = this.#choices.alternatives.filter((alternative) => alternative.id === id)
+    return all.map(({ number }) => number).filter((number) => !judged.includes(number))
+  }
+
+  /** The service under an assignment. What is 0 or is not judged is left out. */
+  async at(assignment: Assignment): Promise<Variant> {
+    const names = Object.entries(assignment)
+      .map(([id, number]) => nameOf(id, number))
+      .filter((name) => this.#changes.has(name))
+      .toSorted()
+    const key = names.join(' ')
+    const known = this.#variants.get(key)
+    if (known !== undefined) return known
+    const compiled = names.filter((name) => this.#changes.get(name)?.kind === 'document')
+    const contract = await this.#compile(compiled)
+    const changed: Record<string, unknown> = {}
+    for (const name of names) {
+      const change = this.#changes.get(name)
+      if (change?.kind === 'setting') changed[change.name] = change.value
+    }
+    const variant = new Variant(contract, { ...contract.settings, ...changed })
+    keep(this.#variants, key, variant, KEPT_VARIANTS)
+    return variant
+  }
+
+  async #compile(names: readonly string[]): Promise<ServiceContract> {
+    const key = names.join(' ')
+    const known = this.#documents.get(key)
+    if (known !== undefined) return known
+    const alternatives = names.map((name) => this.#byName.get(name) as Alternative)
+    const contract = names.length === 0 ? this.#choices.contract : await this.#choices.compile(alternatives)
+    const bound = bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
+    keep(this.#documents, key, bound, KEPT_DOCUMENTS)
+    return bound
+  }
+}
+
+/** The names of the settings that decided an outcome. */
+export type Reads = ReadonlySet<string>
+
+/** The service under one combination of alternatives. */
+export class Variant {
+  readonly contract: ServiceContract
+  /** The settings that were read since `answer` was called last, and those that are read once for all. */
+  reads = new Set<string>()
+  readonly #always: ReadonlySet<string>
+  readonly #route: (method: string, path: string) => Route
+  readonly #readQuery: (text: string | undefined) => Query
+  readonly #bodies: BodyReader
+
+  constructor(contract: ServiceContract, settings: Settings) {
+    const watched = new Proxy(settings, {
+      get: (target, name) => {
+        this.reads.add(name as string)
+        return target[name as keyof Settings]
+      },
+    })
+    this.contract = { ...contract, settings: watched }
+    this.#route = createRouter(contract, watched)
+    this.#readQuery = createQueryReader(watched)
+    this.#bodies = createBodyReader(watched)
+    this.#always = this.reads
+  }
+
+  /** What is answered to a request that the gate has admitted, in this state. `now` is in milliseconds. */
+  answer(reading: Reading, state: AccountState, now: number): Prediction {
+    this.reads = new Set(this.#always)
+    const { request } = reading.exchange
+    const route = this.#route(request.method, reading.path)
+    if (!route.ok) return this.#refused(route)
+    const { operation } = route
+    const body = this.#bodies.readBytes(request.body.isKnown ? request.body.bytes : EMPTY, request.headers, operation)
+    const query = this.#readQuery(reading.query)
+    const { settings, catalogue } = this.contract
+    const conformity = conform({ operation, query, body }, settings, catalogue)
+    if (!conformity.ok) return this.#refused(conformity)
+    const decision = decide(conformity, state, this.contract, now)
+    if (!decision.ok) return this.#refused(decision)
+    const { value } = decision
+    return { ok: true, data: value.source === undefined ? value.data : value.make(), state: decision.state }
+  }
+
+  #refused({ problems }: Refusal<string>): Prediction {
+    const [problem] = problems
+    // Only a refusal outside of every operation can have another code than its problem.
+    const isOutside = problem.code === 'not_found' && problem.field === undefined
+    const code = isOutside ? this.contract.catalogue.answer(problem).code : problem.code
+    return { ok: false, code, problems }
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** The name of the setting that an alternative changes; `undefined` where it changes another part of the document. */
+function settingOf({ assumption: { place } }: Alternative): string | undefined {
+  return place.startsWith(SETTINGS_PLACE) ? camel(place.slice(SETTINGS_PLACE.length)) : undefined
+}
+
+function settingChange(alternative: Alternative): Change | undefined {
+  const name = settingOf(alternative)
+  // A setting that is compiled, or that decides about more than itself, is one for the compiler.
+  if (name === undefined || HOSTNAME_SETTINGS.has(name) || name === 'precedence') return undefined
+  return { kind: 'setting', name: name as keyof Settings, value: alternative.value['value'] }
+}
+
+/** `undefined` where the alternative changes no outcome. */
+async function documentChange(alternative: Alternative, choices: Choices): Promise<Change | undefined> {
+  const setting = settingOf(alternative)
+  if (setting !== undefined) {
+    return { kind: 'document', operations: undefined, concernsHostnames: HOSTNAME_SETTINGS.has(setting) }
+  }
+  const contract = await choices.compile([alternative])
+  const own = choices.contract
+  const operations = new Set<string>()
+  for (const operation of contract.operations) {
+    const former = own.operations.find(({ id }) => id === operation.id)
+    if (former === undefined || checksOf(former) !== checksOf(operation)) operations.add(operation.id)
+  }
+  if (operations.size > 0) return { kind: 'document', operations, concernsHostnames: false }
+  const isOther = OUTSIDE.some(
+    (problem) => own.catalogue.answer(problem).code !== contract.catalogue.answer(problem).code,
+  )
+  return isOther ? { kind: 'document', operations: undefined, concernsHostnames: false } : undefined
+}
+
+/** The refusals that can have another code than their problem. */
+const OUTSIDE = ['path', 'method'].map((reason) => refuse({ code: 'not_found', reason }).problems[0])
+
+/** What requests of an operation are held to, as text. */
+function checksOf({ bodySchema, parameterSchemas }: ServiceContract['operations'][number]): string {
+  return JSON.stringify([bodySchema, [...parameterSchemas]])
+}
+
+export function nameOf(id: string, number: number): string {
+  return `${id}/${number}`
+}
+
+function camel(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {
+  if (map.size >= limit) map.delete(map.keys().next().value as string)
+  map.set(key, value)
+}
+
+export function jsonOf(reading: Reading): unknown {
+  const { body } = reading.exchange.request
+  if (!body.isKnown) return undefined
+  try {
+    const value: unknown = JSON.parse(body.bytes.toString())
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
