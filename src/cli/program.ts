@@ -13,6 +13,7 @@ import type { Terminal } from './terminal.ts'
 const EXIT_CODES: Readonly<Record<string, number>> = {
   UsageError: 2,
   ContractError: 2,
+  EvidenceError: 2,
   FixtureError: 2,
   FaultSetError: 2,
   StoreError: 3,

@@ -60,6 +60,12 @@ export async function checkReportTargets(targets: readonly ReportTarget[]): Prom
   return undefined
 }
 
+/** Why the file could not be written at the end, as the end of a sentence, so that a person hears of it before the work. */
+export async function checkTarget(file: string): Promise<string | undefined> {
+  const place = await placeOf(file)
+  return 'reason' in place ? place.reason : undefined
+}
+
 /** Writes each report. One that fails does not keep the others from being written. Resolves to those that failed. */
 export async function writeReports(
   report: Report,
@@ -132,12 +138,16 @@ async function statIfThere(path: string) {
   }
 }
 
-/** Why the text could not be written. The folder is looked at again: the work before may have taken an hour. */
-async function writeTarget(file: string, text: string): Promise<string | undefined> {
+/**
+ * Writes a text to a file that a person has named, at once where that is possible. Resolves to the reason why it could
+ * not be written: the end of a sentence. The folder is looked at again: the work before may have taken an hour. With
+ * `mode`, the file has these rights, and otherwise those of the file that was there.
+ */
+export async function writeTarget(file: string, text: string, mode?: number): Promise<string | undefined> {
   const place = await placeOf(file)
   if ('reason' in place) return place.reason
   try {
-    if (place.how === 'replace') await replaceFile(place.path, text)
+    if (place.how === 'replace') await replaceFile(place.path, text, mode)
     else await writeFile(place.path, text)
     return undefined
   } catch (error) {
@@ -145,13 +155,13 @@ async function writeTarget(file: string, text: string): Promise<string | undefin
   }
 }
 
-/** A reader sees the whole old file or the whole new one. The new file has the rights of the old one. */
-async function replaceFile(path: string, text: string): Promise<void> {
+/** A reader sees the whole old file or the whole new one. The new file has the rights of the old one, if none are wanted. */
+async function replaceFile(path: string, text: string, wanted?: number): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`
-  const mode = (await statIfThere(path))?.mode
+  const mode = wanted ?? (await statIfThere(path))?.mode
   await rm(draft, { force: true })
   try {
-    await writeFile(draft, text, { flag: 'wx' })
+    await writeFile(draft, text, { flag: 'wx', ...(wanted !== undefined && { mode: wanted }) })
     if (mode !== undefined) await chmod(draft, mode & 0o777)
     await rename(draft, path)
   } catch (error) {

@@ -1,8 +1,10 @@
 import { loadControlApi } from '../../src/admin/document.ts'
+import { BASELINE_SCHEMA } from '../../src/evidence/baseline.ts'
+import { EVIDENCE_SCHEMA } from '../../src/evidence/evidence-schema.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 
 /** The JSON reports that have a schema in `docs/schemas`. */
-export const REPORT_NAMES = ['run', 'dependencies', 'explore'] as const
+export const REPORT_NAMES = ['run', 'dependencies', 'explore', 'evidence', 'baseline'] as const
 export type ReportName = (typeof REPORT_NAMES)[number]
 
 const control = (await loadControlApi()).document.source
@@ -123,6 +125,8 @@ const SCHEMAS: Readonly<Record<ReportName, Json>> = {
       coverage: shared('Coverage'),
     }),
   },
+  evidence: { title: 'The evidence file of dmarc-understudy', ...EVIDENCE_SCHEMA },
+  baseline: { title: 'The baseline file of dmarc-understudy: known findings that do not count', ...BASELINE_SCHEMA },
   dependencies: {
     title: 'The dependencies file: the report of dmarc-understudy vary',
     ...object({

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
+import type { ReportName } from '../reports/report-schemas.ts'
 
 const validators = new Map<string, ValidateFunction>()
 
@@ -15,7 +16,7 @@ export function validatorOf(name: string): ValidateFunction {
 }
 
 /** Fails unless what the `json` of a report becomes in its file is as `docs/schemas/NAME.json` says. */
-export function expectReport(name: 'run' | 'dependencies' | 'explore', json: unknown): void {
+export function expectReport(name: ReportName, json: unknown): void {
   const validate = validatorOf(name)
   validate(JSON.parse(JSON.stringify(json)))
   expect(validate.errors).toBeNull()

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs'
+import {
+  type AppliedBaseline,
+  applyBaseline,
+  type Baseline,
+  dayOf,
+  type Looked,
+  readBaseline,
+  updateBaseline,
+  writeBaseline,
+} from '../evidence/baseline.ts'
+import type { Finding } from '../evidence/finding.ts'
+import { systemClock } from '../ground/clock.ts'
+import { checkTarget } from '../reports/targets.ts'
+import { type Options, text, toggle, type Values } from '../start/option.ts'
+import { UsageError } from './errors.ts'
+
+/** The options of a command whose findings may be known already. */
+export const BASELINE_OPTIONS = {
+  baseline: {
+    kind: text,
+    help: 'A JSON file of findings that are known and do not count, each with a reason, and perhaps with the last day on which that holds.',
+    placeholder: 'FILE',
+  },
+  updateBaseline: {
+    kind: toggle,
+    help: 'Write the findings of this run to the file of --baseline. What is gone leaves the file only if this run looked at it.',
+    default: false,
+  },
+} as const satisfies Options
+
+/** A baseline as the command line gave it. */
+export interface GivenBaseline {
+  /** Divides the findings of the run; those that are accepted do not count. */
+  apply<Found extends Pick<Finding, 'id'>>(findings: readonly Found[], looked: Looked): AppliedBaseline<Found>
+  /** Writes the file anew, where the command line says so. `findings` are all that would count without it. */
+  finish(findings: readonly Pick<Finding, 'id'>[], looked: Looked): Promise<void>
+}
+
+/** Reads the file before the work begins; with --update-baseline it need not exist. @throws UsageError, EvidenceError */
+export async function openBaseline({
+  baseline: file,
+  updateBaseline: isUpdated,
+}: Values<typeof BASELINE_OPTIONS>): Promise<GivenBaseline | undefined> {
+  if (file === undefined) {
+    if (isUpdated) throw new UsageError('--update-baseline: needs --baseline FILE, which it writes')
+    return undefined
+  }
+  const isThere = existsSync(file)
+  if (isUpdated) {
+    const reason = await checkTarget(file)
+    if (reason !== undefined) throw new UsageError(`--baseline ${file}: ${reason}`)
+  }
+  const baseline: Baseline = isUpdated && !isThere ? { findings: [] } : await readBaseline(file)
+  return {
+    apply: (findings, looked) => applyBaseline(findings, looked, baseline, dayOf(systemClock())),
+    async finish(findings, looked) {
+      if (isUpdated) await writeBaseline(file, updateBaseline(findings, looked, baseline))
+    },
+  }
+}

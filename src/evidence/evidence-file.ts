@@ -1,0 +1,326 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import type { Choices } from '../contract/choices.ts'
+import { NAMES } from '../contract/extensions.ts'
+import { systemClock } from '../ground/clock.ts'
+import { isObject, parseJson } from '../ground/json.ts'
+import { isDeeperThan } from '../ground/nesting.ts'
+import { findViolation } from '../ground/schema.ts'
+import { shorten } from '../ground/show.ts'
+import { runAtOnce } from '../ground/work.ts'
+import { redactKeys } from '../journal/key-shapes.ts'
+import { redactorForAnybody, redactQuery, redactWithin } from '../journal/redaction.ts'
+import { Secrets } from '../journal/secrets.ts'
+import { SHORT } from '../journal/word-index.ts'
+import { writeTarget } from '../reports/targets.ts'
+import { EvidenceError } from './evidence-error.ts'
+import { EVIDENCE_LIMITS, EVIDENCE_SCHEMA, FORMAT, FORMAT_VERSION } from './evidence-schema.ts'
+import { readText } from './evidence-text.ts'
+import type { Finding } from './finding.ts'
+import type { Conclusion } from './investigation.ts'
+import { EVIDENCE_KEPT, type Observation, Observations } from './observation.ts'
+import type { AssumptionVerdict } from './verdict.ts'
+import { decideVerdicts } from './verdicts.ts'
+
+/** The content of an evidence file, as `docs/schemas/evidence.json` describes it. */
+export interface Evidence {
+  format: typeof FORMAT
+  format_version: number
+  tool: EvidenceTool
+  /** RFC 3339, in UTC. */
+  written_at: string
+  contract: { digest: string; overlays: readonly string[] }
+  targets?: readonly string[]
+  counts: {
+    exchanges: number
+    judged: number
+    findings: Readonly<Record<string, number>>
+    omitted?: { observations?: number; findings?: number }
+  }
+  observations: readonly Observation[]
+  findings: readonly Finding[]
+  messages: Readonly<Record<string, readonly string[]>>
+  verdicts: readonly AssumptionVerdict[]
+}
+
+export type EvidenceTool = 'check' | 'proxy' | 'verify' | 'calibrate'
+
+export interface EvidenceOptions {
+  tool: EvidenceTool
+  choices: Choices
+  /** The names of the files of the overlays of `choices`. */
+  overlays?: readonly string[]
+  /** URLs of the service; only their origin is kept. */
+  targets?: readonly string[]
+  /** All keys and other secrets that are known. None of them will be in the file. */
+  secrets?: readonly string[]
+  /** In milliseconds since the Unix epoch; now by default. */
+  at?: number
+}
+
+/** What is written about what was found out. Nothing in it is, or looks like, a key. */
+export function describeEvidence(conclusion: Conclusion, options: EvidenceOptions): Evidence {
+  const { tool, choices, overlays = [], targets = [], secrets = [], at = systemClock() } = options
+  const { observations, findings, counts, messages, exchanges, judged } = conclusion
+  const limits = EVIDENCE_LIMITS
+  const origins = unique(targets.flatMap(originOf))
+  const usable = observations.filter(hasRoom)
+  const omitted = {
+    ...(usable.length < observations.length || usable.length > limits.observations
+      ? { observations: observations.length - Math.min(usable.length, limits.observations) }
+      : {}),
+    ...(findings.length > limits.findings && { findings: findings.length - limits.findings }),
+  }
+  const evidence: Evidence = {
+    format: FORMAT,
+    format_version: FORMAT_VERSION,
+    tool,
+    written_at: new Date(at).toISOString(),
+    contract: { digest: digestOf(choices), overlays: overlays.slice(0, limits.overlays).map((each) => basename(each)) },
+    ...(origins.length > 0 && { targets: origins.slice(0, 100) }),
+    counts: {
+      exchanges,
+      judged,
+      findings: Object.fromEntries(Object.entries(counts).slice(0, limits.kinds)),
+      ...(Object.keys(omitted).length > 0 && { omitted }),
+    },
+    observations: usable.slice(0, limits.observations),
+    findings: findings.slice(0, limits.findings),
+    messages: Object.fromEntries(
+      Object.entries(messages)
+        .slice(0, limits.codes)
+        .map(([code, texts]) => [code, texts.slice(0, limits.messages)]),
+    ),
+    verdicts: decideVerdicts(observations, choices),
+  }
+  return withoutSecrets(evidence, secrets)
+}
+
+/**
+ * Writes what was found out to a file that only its owner can read, at once, so that nobody reads half of it.
+ * @throws EvidenceError where it cannot be written
+ */
+export async function writeEvidence(file: string, conclusion: Conclusion, options: EvidenceOptions): Promise<void> {
+  await saveEvidence(file, describeEvidence(conclusion, options), options.secrets)
+}
+
+/** The same for evidence that is there already. @throws EvidenceError */
+export async function saveEvidence(file: string, evidence: Evidence, secrets: readonly string[] = []): Promise<void> {
+  const written = withoutSecrets(evidence, secrets)
+  const text = `${JSON.stringify(written)}\n`
+  // What hides secrets finds them in all spellings. This shows that the file has no place for anything else.
+  const violation = await findViolation(EVIDENCE_SCHEMA, written)
+  if (violation !== undefined) {
+    throw new EvidenceError(file, violation.pointer, `The evidence is not written: the value ${violation.reason}.`)
+  }
+  if (secrets.some((secret) => secret.length > SHORT && text.includes(secret)) || redactKeys(text) !== text) {
+    throw new EvidenceError(file, '', 'The evidence is not written, because it would show a key.')
+  }
+  const reason = await writeTarget(file, text, OWNER_ONLY)
+  if (reason !== undefined) throw new EvidenceError(file, '', `The evidence ${reason}.`)
+}
+
+const OWNER_ONLY = 0o600
+/** The levels of a file that the schema takes. */
+const DEPTH = 6
+
+/**
+ * Reads an evidence file. It must be about the contract of `choices`: with other choices, the numbers of alternatives
+ * have another meaning. @throws EvidenceError
+ */
+export async function readEvidence(file: string, choices: Choices): Promise<Evidence> {
+  const text = await readText(file, EVIDENCE_LIMITS.bytes, 'evidence')
+  const found = parseJson(text, (reason) => new EvidenceError(file, '', reason))
+  const fail = (pointer: string, reason: string) => new EvidenceError(file, pointer, reason)
+  if (!isObject(found) || found['format'] !== FORMAT) {
+    throw fail('', 'This is no evidence file; verify, check and proxy write one with --evidence FILE.')
+  }
+  const { format_version: version } = found
+  if (typeof version === 'number' && version > FORMAT_VERSION) {
+    throw fail(
+      '/format_version',
+      `The format ${version} is newer than this program, which reads ${FORMAT_VERSION}; install a newer one.`,
+    )
+  }
+  if (runAtOnce(isDeeperThan(DEPTH, found))) throw fail('', 'The values are nested too deeply for an evidence file.')
+  const violation = await findViolation(EVIDENCE_SCHEMA, found)
+  if (violation !== undefined) throw fail(violation.pointer, `The value ${violation.reason}.`)
+  const evidence = found as unknown as Evidence
+  const problem = findForeign(evidence, choices)
+  if (problem !== undefined) throw fail(problem.pointer, problem.reason)
+  return evidence
+}
+
+/** What several files say together. @throws EvidenceError for none, or for files of different contracts */
+export function mergeEvidence(
+  files: readonly { file: string; evidence: Evidence }[],
+  choices: Choices,
+  at = systemClock(),
+): Evidence {
+  const [first] = files
+  if (first === undefined) throw new EvidenceError('--evidence', '', 'There is no evidence; name at least one file.')
+  const observations = new Observations()
+  const findings: Finding[] = []
+  const listed: Record<string, number> = Object.create(null)
+  const counts: Record<string, number> = Object.create(null)
+  const messages: Record<string, string[]> = Object.create(null)
+  const omitted = { observations: 0, findings: 0 }
+  for (const { file, evidence } of files) {
+    if (evidence.contract.digest !== first.evidence.contract.digest) {
+      throw new EvidenceError(
+        file,
+        '/contract/digest',
+        `This is evidence about another contract than that of ${first.file}.`,
+      )
+    }
+    for (const observation of evidence.observations) observations.add(observation)
+    for (const finding of evidence.findings) {
+      listed[finding.id] = (listed[finding.id] ?? 0) + 1
+      if ((listed[finding.id] ?? 0) <= EVIDENCE_KEPT) findings.push(finding)
+    }
+    for (const [id, count] of Object.entries(evidence.counts.findings)) counts[id] = (counts[id] ?? 0) + count
+    for (const [code, texts] of Object.entries(evidence.messages)) {
+      messages[code] = unique([...(messages[code] ?? []), ...texts])
+    }
+    omitted.observations += evidence.counts.omitted?.observations ?? 0
+    omitted.findings += evidence.counts.omitted?.findings ?? 0
+  }
+  const all = files.map(({ evidence }) => evidence)
+  return describeEvidence(
+    {
+      exchanges: all.reduce((sum, { counts: { exchanges } }) => sum + exchanges, 0),
+      judged: all.reduce((sum, { counts: { judged } }) => sum + judged, 0),
+      findings,
+      counts,
+      observations: observations.all,
+      messages,
+    },
+    {
+      tool: 'calibrate',
+      choices,
+      overlays: first.evidence.contract.overlays,
+      targets: all.flatMap(({ targets = [] }) => targets),
+      at,
+    },
+  )
+}
+
+/** Names the meaning of a contract: openapi.yaml with its overlays, without the texts that are for readers only. */
+export function digestOf({ contract }: Pick<Choices, 'contract'>): string {
+  const known = digests.get(contract)
+  if (known !== undefined) return known
+  const digest = createHash('sha256')
+    .update(JSON.stringify(meaningOf(contract.document.source, false)))
+    .digest('hex')
+  digests.set(contract, digest)
+  return digest
+}
+
+const digests = new WeakMap<object, string>()
+/** Keys of a description whose values are for readers. */
+const FOR_READERS = new Set([
+  'description',
+  'summary',
+  'title',
+  'example',
+  'examples',
+  'spec',
+  'reason',
+  'unobservable',
+  'info',
+])
+
+function meaningOf(value: unknown, keysAreNames: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => meaningOf(item, false))
+  if (!isObject(value)) return value
+  return Object.entries(value)
+    .filter(([key]) => keysAreNames || !FOR_READERS.has(key))
+    .map(([key, item]) => [key, meaningOf(item, NAMES.has(key) && !keysAreNames)])
+}
+
+/** Why evidence does not belong to these choices, with its place. */
+function findForeign(
+  { contract, observations }: Evidence,
+  choices: Choices,
+): { pointer: string; reason: string } | undefined {
+  const highest = new Map(choices.ids.map((id) => [id, 0]))
+  for (const { id, number } of choices.alternatives) highest.set(id, Math.max(highest.get(id) ?? 0, number))
+  for (const [index, { allows }] of observations.entries()) {
+    const scope = Object.keys(allows[0] ?? {})
+    for (const [place, assignment] of allows.entries()) {
+      const at = `/observations/${index}/allows/${place}`
+      const entries = Object.entries(assignment)
+      for (const [id, number] of entries) {
+        const most = highest.get(id)
+        if (most === undefined) {
+          return { pointer: `${at}/${id}`, reason: `The contract has no assumption ${shorten(id)}. ${OTHER_CONTRACT}` }
+        }
+        if (number > most) {
+          return {
+            pointer: `${at}/${id}`,
+            reason: `The assumption ${id} has ${most} alternatives, not ${number}. ${OTHER_CONTRACT}`,
+          }
+        }
+      }
+      if (entries.length !== scope.length || !scope.every((id) => Object.hasOwn(assignment, id))) {
+        return { pointer: at, reason: `Every combination names the same assumptions, here ${scope.join(', ')}.` }
+      }
+    }
+  }
+  if (contract.digest === digestOf(choices)) return undefined
+  const { overlays } = contract
+  const made =
+    overlays.length === 0
+      ? 'It was made without an overlay, maybe with another version of this program'
+      : `It was made with the overlay ${overlays.map((each) => shorten(each)).join(', ')}; give the same with --overlay`
+  return { pointer: '/contract/digest', reason: `This is evidence about another contract. ${made}.` }
+}
+
+const OTHER_CONTRACT = 'This is evidence about another contract; give the overlays with which it was made.'
+
+/** Without anything that is or looks like a secret, and with texts that have room. */
+function withoutSecrets(evidence: Evidence, secrets: readonly string[]): Evidence {
+  const redactKnown = redactorForAnybody(new Secrets(secrets.filter((secret) => secret !== '')))
+  // The same names are in every observation.
+  const done = new Map<string, string>()
+  const redact = (text: string) => {
+    const hidden = done.get(text) ?? redactKnown(text).replaceAll(BEARER, '$1 [redacted]')
+    done.set(text, hidden)
+    return hidden
+  }
+  const { contract, format, findings, ...rest } = evidence
+  const paths = findings.map((finding) => ({ ...finding, path: redactPath(finding.path, redact) }))
+  const { digest } = contract
+  const hidden = redactWithin({ ...rest, overlays: contract.overlays, findings: paths }, (text) => cut(redact(text)))
+  const { overlays, ...others } = hidden
+  return { format, ...others, contract: { digest, overlays } } as Evidence
+}
+
+/** A key behind its scheme, as a message may quote it. */
+const BEARER = /\b(bearer|basic)\s+(?!\[redacted\])[^\s"'`]{6,}/gi
+
+function redactPath(path: string, redact: (text: string) => string): string {
+  const start = path.indexOf('?')
+  return start < 0 ? redact(path) : `${redact(path.slice(0, start))}?${redactQuery(path.slice(start + 1), redact)}`
+}
+
+function cut(text: string): string {
+  return shorten(text, EVIDENCE_LIMITS.text)
+}
+
+function hasRoom({ allows }: Observation): boolean {
+  return (
+    allows.length > 0 &&
+    allows.length <= EVIDENCE_LIMITS.combinations &&
+    Object.keys(allows[0] ?? {}).length <= EVIDENCE_LIMITS.assumptions
+  )
+}
+
+/** The origin of a URL, which has no credentials. */
+function originOf(url: string): string[] {
+  return URL.canParse(url) ? [new URL(url).origin] : []
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)]
+}

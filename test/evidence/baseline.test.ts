@@ -1,0 +1,143 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  applyBaseline,
+  type Baseline,
+  dayOf,
+  LARGEST_BASELINE,
+  lookedAt,
+  readBaseline,
+  updateBaseline,
+  writeBaseline,
+} from '../../src/evidence/baseline.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const TODAY = '2026-03-10'
+const KNOWN = 'contract-violation/listDomains/200/response/data/domains'
+const GONE = 'broken-rule/listDmarc/200/one-record-per-domain'
+const UNSEEN = 'contract-violation/addDomains/400/response/error'
+const looked = lookedAt(new Set(['listDomains/200', 'listDmarc/200']))
+
+function baselineOf(...findings: Baseline['findings']): Baseline {
+  return { findings }
+}
+
+describe('applyBaseline', () => {
+  const baseline = baselineOf(
+    { id: KNOWN, reason: 'told' },
+    { id: GONE, reason: 'told' },
+    { id: UNSEEN, reason: 'told' },
+  )
+
+  it('accepts every finding with the id of an entry, and leaves the others open', () => {
+    const findings = [
+      { id: KNOWN, at: 1 },
+      { id: 'unexplained/listDomains/200/data', at: 2 },
+      { id: KNOWN, at: 3 },
+    ]
+    const { open, accepted } = applyBaseline(findings, looked, baseline, TODAY)
+    expect(open.map(({ at }) => at)).toEqual([2])
+    expect(accepted.map(({ finding, entry }) => [finding.at, entry.reason])).toEqual([
+      [1, 'told'],
+      [3, 'told'],
+    ])
+  })
+
+  it('calls an entry fixed only if the operation answered with its status in this run', () => {
+    const { entries } = applyBaseline([{ id: KNOWN }], looked, baseline, TODAY)
+    expect(entries.map(({ state }) => state)).toEqual(['accepted', 'fixed', 'not looked at'])
+  })
+
+  it.each([
+    ['2026-03-11', 'accepted', 0],
+    ['2026-03-10', 'accepted', 0],
+    ['2026-03-09', 'expired', 1],
+  ])('on 2026-03-10, an entry until %s is %s', (expires, state, count) => {
+    const { entries, open } = applyBaseline(
+      [{ id: KNOWN }],
+      looked,
+      baselineOf({ id: KNOWN, reason: 'told', expires }),
+      TODAY,
+    )
+    expect(entries.map((each) => each.state)).toEqual([state])
+    expect(open).toHaveLength(count)
+  })
+
+  it('tells the day of an instant in UTC', () => {
+    expect(dayOf(Date.UTC(2026, 2, 10, 23, 59, 59, 999))).toBe(TODAY)
+  })
+})
+
+describe('updateBaseline', () => {
+  it('keeps reasons and days, adds what is new, and removes only what was looked at and is gone', () => {
+    const before = baselineOf(
+      { id: KNOWN, reason: 'told', expires: '2026-01-01' },
+      { id: GONE, reason: 'told' },
+      { id: UNSEEN, reason: 'told' },
+    )
+    const added = 'unexplained/listDmarc/200/data'
+    expect(updateBaseline([{ id: KNOWN }, { id: added }, { id: added }], looked, before)).toEqual({
+      findings: [
+        { id: KNOWN, reason: 'told', expires: '2026-01-01' },
+        { id: UNSEEN, reason: 'told' },
+        { id: added, reason: 'to be decided' },
+      ],
+    })
+  })
+
+  it('begins a baseline where there is none, under which the same run passes', () => {
+    const findings = [{ id: KNOWN }, { id: GONE }]
+    const baseline = updateBaseline(findings, looked)
+    expect(applyBaseline(findings, looked, baseline, TODAY).open).toEqual([])
+  })
+})
+
+describe('a baseline file', () => {
+  it('is read as it was written, and nothing else is left in its folder', async () => {
+    const file = join(temporaryFolder(), 'baseline.json')
+    const baseline = baselineOf({ id: KNOWN, reason: 'told', expires: '2028-02-29' })
+    await writeBaseline(file, baseline)
+    expect(await readBaseline(file)).toEqual(baseline)
+    expect(readdirSync(join(file, '..'))).toEqual(['baseline.json'])
+    expect(readFileSync(file, 'utf8').endsWith('}\n')).toBe(true)
+  })
+
+  it.each([
+    ['nonsense', 'This is not valid JSON'],
+    ['[]', 'A baseline is an object: {"findings": [{"id", "reason"}]}.'],
+    ['{}', '#/findings: The value is missing.'],
+    ['{"findings": [], "finding": []}', '#/finding: The value is not allowed here; allowed fields are findings.'],
+    ['{"findings": [{"id": "a"}]}', '#/findings/0/reason: The value is missing.'],
+    ['{"findings": [{"id": "a", "reason": " "}]}', '#/findings/0/reason: The value is " " but must be a sentence.'],
+    [
+      '{"findings": [{"id": "a", "reason": "b", "expires": "soon"}]}',
+      '#/findings/0/expires: The value is "soon" but must be a day such as 2026-12-31.',
+    ],
+    [
+      '{"findings": [{"id": "a", "reason": "b", "expires": "2026-02-30"}]}',
+      '#/findings/0/expires: There is no day 2026-02-30.',
+    ],
+    [
+      '{"findings": [{"id": "a", "reason": "b"}, {"id": "a", "reason": "c"}]}',
+      '#/findings/1/id: The finding a is there twice, also at 0.',
+    ],
+    ['{"findings": [], "findings": []}', 'An object has the field findings more than once.'],
+    ['{"findings": [], "__proto__": {}}', '#/__proto__: The value is not allowed here'],
+  ])('%s is refused', async (text, message) => {
+    const file = join(temporaryFolder(), 'baseline.json')
+    writeFileSync(file, text)
+    await expect(readBaseline(file)).rejects.toThrow(message)
+  })
+
+  it('is refused where it is missing, a folder, or too large', async () => {
+    const folder = temporaryFolder()
+    await expect(readBaseline(join(folder, 'none.json'))).rejects.toThrow('The baseline cannot be read (ENOENT).')
+    await expect(readBaseline(folder)).rejects.toThrow('The baseline cannot be read (EISDIR).')
+    const large = join(folder, 'large.json')
+    writeFileSync(large, ' '.repeat(LARGEST_BASELINE.bytes + 1))
+    await expect(readBaseline(large)).rejects.toThrow('The file is too large')
+    mkdirSync(join(folder, 'full'))
+    await expect(writeBaseline(join(folder, 'full'), baselineOf())).rejects.toThrow('is a folder; name a file in it')
+  })
+})
