@@ -52,9 +52,10 @@ export async function openService(
   const store = options.store ?? openMemoryStore({ clock: () => time })
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
   const service = await startServer({ ...defaults, ...options }, behaviours, inside)
-  const { baseUrl, contract } = service
+  const { contract } = service
+  const { baseUrl, stop: stopRelay } = await relayed(service.baseUrl)
   let stopped: Promise<void> | undefined
-  const stop = () => (stopped ??= service.stop())
+  const stop = () => (stopped ??= service.stop().then(stopRelay))
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {
     const sent = { authorization: `Bearer ${API_KEY}`, ...headers }
@@ -87,6 +88,17 @@ export async function openService(
     },
     stop,
   }
+}
+
+/**
+ * With `TEST_RELAY=1`, tests reach the stand-in through the relay of the command `proxy`, which must change nothing for
+ * them.
+ */
+async function relayed(baseUrl: string): Promise<{ baseUrl: string; stop: () => Promise<void> }> {
+  if (process.env['TEST_RELAY'] !== '1') return { baseUrl, stop: async () => {} }
+  const { openRelay } = await import('../evidence/proxy/open-relay.ts')
+  const { origin, relay } = await openRelay(baseUrl, { keptPath: undefined })
+  return { baseUrl: origin + new URL(baseUrl).pathname, stop: () => relay.stop() }
 }
 
 /** Holds a response to the contract. */
