@@ -43,13 +43,13 @@ export class ProxiedConnection {
       drain: () => void this.#service?.resume(),
       error: () => this.#breakOff('The client has broken the connection off.', true),
       close: () => this.#breakOff('The client has closed the connection.', false),
-      timeout: () => this.#breakOff('Nothing was sent for too long.', false),
+      timeout: () => this.#endSilence(),
     } as const
     for (const [event, listener] of Object.entries(listeners)) client.on(event, listener)
     this.#detach = () => {
       for (const [event, listener] of Object.entries(listeners)) client.off(event, listener)
     }
-    client.setTimeout(deps.idle)
+    client.setTimeout(Math.min(SILENCE, deps.idle))
   }
 
   /** How many requests wait for their response. */
@@ -78,8 +78,15 @@ export class ProxiedConnection {
     if (isFull) this.client.pause()
   }
 
+  /** A service has its own way with clients that say nothing, so it must know of this one. */
+  #endSilence(): void {
+    if (this.#service === undefined) this.#service = this.#open()
+    else this.#breakOff('Nothing was sent for too long.', false)
+  }
+
   #open(): Socket {
-    const { target } = this.#deps
+    const { target, idle } = this.#deps
+    this.client.setTimeout(idle)
     const service = target.isSecure
       ? connectSecurely({ ...target.tls, host: target.host, port: target.port, allowHalfOpen: true } as object)
       : connect({ host: target.host, port: target.port, allowHalfOpen: true })
@@ -167,6 +174,8 @@ function close(side: Socket | TLSSocket, resets: boolean): void {
   else side.write('', () => side.resetAndDestroy())
 }
 
+/** In milliseconds: how long a client may say nothing before the service is told of it. */
+const SILENCE = 500
 /** In milliseconds: how long a connection to the service may take to come about. */
 const CONNECT_PATIENCE = 30_000
 /** In milliseconds: how long a side may take to receive the rest when the other one is gone. */
