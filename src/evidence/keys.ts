@@ -35,6 +35,11 @@ export class Keys {
     return name
   }
 
+  /** All keys that have a name, for whoever looks for them in what is about to be written. */
+  get secrets(): readonly string[] {
+    return [...this.#names.keys()]
+  }
+
   /** What the header fields of a request say about who sent it. */
   credentialsOf(fields: Fields): Credentials {
     const sent = fields.filter(([name]) => name.toLowerCase() === 'authorization').map(([, value]) => value.trim())

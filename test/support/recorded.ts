@@ -64,5 +64,7 @@ export function entryOf(options: EntryOptions = {}): Json {
 
 /** The text of a HAR file. */
 export function harOf(entries: readonly unknown[], log: Json = {}): string {
-  return JSON.stringify({ log: { version: '1.2', creator: { name: 'WebInspector', version: '537.36' }, entries, ...log } })
+  return JSON.stringify({
+    log: { version: '1.2', creator: { name: 'WebInspector', version: '537.36' }, entries, ...log },
+  })
 }

@@ -69,6 +69,11 @@ export class EntryScanner {
     return this.#hasEntries
   }
 
+  /** How many entries there are so far, those included that cannot be read. */
+  get count(): number {
+    return this.#number
+  }
+
   /** The JSON of `log.creator`, as far as it is there and short. */
   get creator(): string | undefined {
     return this.#creator

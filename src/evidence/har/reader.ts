@@ -65,13 +65,25 @@ export interface Tally {
 
 /** Recordings of one service. To be closed. */
 export interface Recording {
-  baseUrl: string
+  /** Absent where no request went to a path of the contract. */
+  baseUrl: string | undefined
   /** How many exchanges there are. */
   size: number
   tally: Tally
+  /** Where requests went, as a sentence. */
+  hosts: string
+  /** All keys that were found. None of them is in an exchange. */
+  secrets: readonly string[]
   /** The exchanges in the order in which they began. They are read one at a time. */
-  exchanges(): AsyncGenerator<Exchange, void, undefined>
+  exchanges(): AsyncGenerator<RecordedStep, void, undefined>
   close(): Promise<void>
+}
+
+/** The next exchange of a recording. */
+export interface RecordedStep {
+  exchange: Exchange
+  /** Whether something before it is missing, which may have changed the account. */
+  isAfterGap: boolean
 }
 
 /** An exchange, as far as it is needed to put all of them in order. */
@@ -79,6 +91,7 @@ interface Place extends Span, Extent {
   file: RecordedFile
   number: number
   mayChange: boolean
+  isAfterGap: boolean
 }
 
 interface RecordedFile {
@@ -104,13 +117,15 @@ export async function openRecording(paths: readonly string[], options: HarOption
     await survey.take(files)
     const baseUrl = survey.conclude()
     const places = survey.placesAt(baseUrl)
-    const { tally, keys } = survey
-    const named = files.length > 1
+    const { tally, keys, hosts } = survey
+    const terms = { baseUrl, base: options.contract.basePath, keys, named: files.length > 1 }
     return {
       baseUrl,
       size: places.length,
       tally,
-      exchanges: () => readExchanges(places, { baseUrl, base: options.contract.basePath, keys, named }, options),
+      hosts,
+      secrets: keys.secrets,
+      exchanges: () => readExchanges(places, terms, options),
       close,
     }
   } catch (error) {
@@ -148,6 +163,9 @@ class Survey {
   readonly #asides = new Map<string, Record<Aside, number>>()
   #requests = 0
   #count = 0
+  /** Whether something was lost since the latest exchange, and in which file. */
+  #gapIn: RecordedFile | undefined
+  #latest: Place | undefined
   readonly tally = {
     elsewhere: 0,
     preflight: 0,
@@ -178,13 +196,17 @@ class Survey {
   }
 
   /** The base URL of the service. @throws HarError */
-  conclude(): string {
+  conclude(): string | undefined {
     const { baseUrl } = this.#options
     return baseUrl === undefined ? this.#search.conclude() : withoutSlash(baseUrl)
   }
 
+  get hosts(): string {
+    return this.#search.describeHosts()
+  }
+
   /** The exchanges with a service in order of time. Everything else is counted. */
-  placesAt(baseUrl: string): readonly Place[] {
+  placesAt(baseUrl = ''): readonly Place[] {
     const service = this.#given === undefined ? baseUrl : GIVEN
     const places = this.#places.get(service) ?? []
     const asides = this.#asides.get(service) ?? NO_ASIDES
@@ -201,7 +223,7 @@ class Survey {
         file.isOwn ||= isOwn(scanner.creator)
         this.#takeEntry(readJson(bytes.toString()), extent, number, file)
       },
-      onLostEntry: (reason, number) => this.#lose(`${name}: Entry ${number} ${reason}.`),
+      onLostEntry: (reason, number) => this.#lose(`${name}: Entry ${number} ${reason}.`, file),
     })
     // Two pieces in turn would not be faster: to look at one takes longer than to read it.
     const piece = Buffer.allocUnsafe(PIECE)
@@ -220,7 +242,7 @@ class Survey {
     }
     if (isFirst) throw new HarError(`${name}: The file is empty.`)
     const end = scanner.end()
-    if (!scanner.hasEntries) {
+    if (!scanner.hasEntries || (end !== undefined && scanner.count === 0)) {
       const reason = end === undefined ? 'it has no list log.entries' : `${end.reason} (byte ${end.offset + 1})`
       throw new HarError(`${name}: This is no HAR file: ${reason}.`)
     }
@@ -235,10 +257,11 @@ class Survey {
     const line = isObject(entry) ? requestLineOf(entry) : undefined
     const where = `${shorten(file.path)}: Entry ${number}`
     if (!isObject(entry) || line === undefined) {
-      this.#lose(isObject(entry) ? `${where} has no request with a method and a URL.` : `${where} is not valid JSON.`)
+      const reason = isObject(entry) ? 'has no request with a method and a URL' : 'is not valid JSON'
+      this.#lose(`${where} ${reason}.`, file)
       return
     }
-    if (file.isOwn) this.#noteLeftOut(entry, where)
+    if (file.isOwn) this.#noteLeftOut(entry, where, file)
     this.#requests++
     const url = this.#urls.split(line.url)
     const service = url === undefined ? undefined : this.#serviceOf(url)
@@ -253,11 +276,12 @@ class Survey {
     const span = spanOf(entry)
     if (span === undefined) {
       this.#requests--
-      this.#lose(`${where} does not say when its request was sent.`)
+      this.#lose(`${where} does not say when its request was sent.`, file)
       return
     }
     if (++this.#count > MOST_EXCHANGES) {
       this.tally.left++
+      this.#gapIn = file
       return
     }
     const fields = fieldsOf(entry['request'])
@@ -268,23 +292,30 @@ class Survey {
     }
     const mayChange = !['GET', 'HEAD', 'OPTIONS'].includes(line.method)
     const places = this.#places.get(service) ?? []
-    places.push({ file, offset, length, number, mayChange, ...span })
+    const place = { file, offset, length, number, mayChange, isAfterGap: this.#gapIn === file, ...span }
+    places.push(place)
+    this.#gapIn = undefined
+    this.#latest = place
     this.#places.set(service, places)
   }
 
   #serviceOf(url: SplitUrl): string | undefined {
-    if (this.#given === undefined) return this.#search.note(url)
+    const guessed = this.#search.note(url)
+    if (this.#given === undefined) return guessed
     const { origin, target } = this.#given
     return url.origin === origin && restBelow(withoutSlash(target), url.target) !== undefined ? GIVEN : undefined
   }
 
   /** The disk was too slow for our recorder. */
-  #noteLeftOut({ [LEFT_OUT]: count }: Json, where: string): void {
+  #noteLeftOut({ [LEFT_OUT]: count }: Json, where: string, file: RecordedFile): void {
     if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 1) return
-    this.#lose(`${where} comes after ${count} that were not recorded, because the disk was too slow.`, count)
+    this.#lose(`${where} comes after ${count} that were not recorded, because the disk was too slow.`, file, count)
   }
 
-  #lose(problem: string, count = 1): void {
+  /** The exchange before is marked too, because entries need not be in order of time. */
+  #lose(problem: string, file: RecordedFile, count = 1): void {
+    this.#gapIn = file
+    if (this.#latest?.file === file) this.#latest.isAfterGap = true
     this.tally.lost += count
     if (this.tally.problems.length < DESCRIBED) this.tally.problems.push(problem)
   }
@@ -351,7 +382,7 @@ function findOverlaps(places: readonly Place[]): readonly boolean[] {
 }
 
 interface Terms {
-  baseUrl: string
+  baseUrl: string | undefined
   /** The base path of the contract. */
   base: string
   keys: Keys
@@ -363,11 +394,11 @@ async function* readExchanges(
   places: readonly Place[],
   terms: Terms,
   { signal }: HarOptions,
-): AsyncGenerator<Exchange, void, undefined> {
+): AsyncGenerator<RecordedStep, void, undefined> {
   const overlaps = findOverlaps(places)
   const windows = new Map<RecordedFile, Window>()
   const urls = new UrlSplitter()
-  const path = withoutSlash(urls.split(terms.baseUrl)?.target ?? '')
+  const path = withoutSlash(urls.split(terms.baseUrl ?? '')?.target ?? '')
   for (const [index, place] of places.entries()) {
     signal?.throwIfAborted()
     const { file } = place
@@ -379,7 +410,8 @@ async function* readExchanges(
     if (!isObject(entry) || rest === undefined) {
       throw new HarError(`${shorten(file.path)}: The file has changed while it was read.`)
     }
-    yield await readExchange(entry, { place, overlaps: overlaps[index] === true, target: terms.base + rest, ...terms })
+    const circumstances = { place, overlaps: overlaps[index] === true, target: terms.base + rest, ...terms }
+    yield { exchange: await readExchange(entry, circumstances), isAfterGap: place.isAfterGap }
   }
 }
 

@@ -62,20 +62,17 @@ export class ServiceSearch {
     return service
   }
 
-  /** The base URL. @throws HarError where none or more than one can be meant */
-  conclude(): string {
-    const [only, ...others] = [...this.#services.keys()]
-    if (only !== undefined && others.length === 0) return only
-    if (only !== undefined) {
-      throw new HarError(
-        `requests of the service went to ${list(this.#services)}; say with --base-url which one is meant`,
-      )
-    }
-    const hosts = this.#hosts.size === 0 ? 'there is no request at all' : `the requests went to ${list(this.#hosts)}`
-    const example = `https://…${this.#base}${[...this.#paths].toSorted()[0] ?? ''}`
+  /** The base URL; `undefined` where nothing was sent to one. @throws HarError where more than one can be meant */
+  conclude(): string | undefined {
+    if (this.#services.size <= 1) return [...this.#services.keys()][0]
     throw new HarError(
-      `no request went to a path of the service, such as ${example}; ${hosts}; --base-url says where it is`,
+      `requests of the service went to ${list(this.#services)}; say with --base-url which one is meant`,
     )
+  }
+
+  /** Where requests went, as a sentence. */
+  describeHosts(): string {
+    return this.#hosts.size === 0 ? 'There is no request at all.' : `The requests went to ${list(this.#hosts)}.`
   }
 }
 
