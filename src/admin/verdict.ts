@@ -16,7 +16,12 @@ function withService(report: VerdictReport, service: NonNullable<VerdictReport['
   const [example] = first
   const times = findings === 1 ? 'once' : `${findings} times`
   const what = example && ` The first was at ${example.method} ${example.path}: ${example.message}`
-  return { ...report, passed: false, message: `The service did something wrong ${times}.${what} ${report.message}`, service }
+  return {
+    ...report,
+    passed: false,
+    message: `The service did something wrong ${times}.${what} ${report.message}`,
+    service,
+  }
 }
 
 /** The verdict as JSON. */

@@ -38,6 +38,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'Read recorded traffic of a service, and say whether the service and its clients kept the contract and its rules.',
     load: async () => (await import('./check.ts')).check,
   },
+  proxy: {
+    usage: 'proxy --target URL [options]',
+    summary:
+      'Pass requests on to a service, byte for byte, and say what it and its clients did that the contract does not permit.',
+    load: async () => (await import('./proxy.ts')).proxy,
+  },
   fixture: {
     usage: 'fixture [options]',
     summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',

@@ -109,7 +109,9 @@ export class ProxiedConnection {
       if (!this.#isOver) this.#deps.failed(error, this.#hasConnected)
       this.#breakOff(`The service could not be reached or has broken the connection off: ${error.message}.`, true)
     })
-    service.on('timeout', () => service.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })))
+    service.on('timeout', () =>
+      service.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })),
+    )
     service.on('close', () => this.#breakOff('The service has closed the connection.', false))
     return service
   }

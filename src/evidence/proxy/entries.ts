@@ -3,7 +3,6 @@ import { conform } from '../../behaviour/conformity.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { Operation } from '../../contract/api.ts'
 import type { Problem } from '../../domain/errors.ts'
-import { parseJsonOrNothing } from './envelope.ts'
 import type { ExplanationReport } from '../../explain/explanation.ts'
 import { reportViolation, type ViolationReport } from '../../ground/schema.ts'
 import { createBodyReader } from '../../http/body.ts'
@@ -13,7 +12,8 @@ import { createQueryReader, type Query, splitTarget } from '../../http/target.ts
 import { NO_KEY } from '../../journal/entry.ts'
 import type { NewEntry } from '../../journal/journal.ts'
 import type { Verdict } from '../../journal/verdict.ts'
-import { type Exchange, type SeenBody, type SeenResponse } from '../exchange.ts'
+import type { Exchange, SeenBody, SeenResponse } from '../exchange.ts'
+import { parseJsonOrNothing } from './envelope.ts'
 import type { Sighting } from './sighting.ts'
 import type { PassedExchange } from './traffic.ts'
 
@@ -136,7 +136,8 @@ function createHolder(contract: ServiceContract): (exchange: Exchange) => Held {
     // The coding is undone here, and the contract forbids it.
     const read = bodies.readBytes(bytes, request.headers, operation)
     const conforming = conform({ operation, query, body: read }, settings, catalogue)
-    if (!conforming.ok) return { operation, query, body: conforming.value, problems: conforming.problems, isJudged: true }
+    if (!conforming.ok)
+      return { operation, query, body: conforming.value, problems: conforming.problems, isJudged: true }
     return { operation, query, body: conforming.body, problems: [], isJudged: true }
   }
 }

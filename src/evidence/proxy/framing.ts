@@ -47,7 +47,5 @@ function lengthIn(fields: readonly Field[]): number | Lost | undefined {
   const lengths = valuesOf(fields, 'content-length')
   if (lengths.length === 0) return undefined
   const [length = ''] = lengths
-  return lengths.length === 1 && /^\d{1,15}$/.test(length)
-    ? Number(length)
-    : { lost: 'has no valid Content-Length' }
+  return lengths.length === 1 && /^\d{1,15}$/.test(length) ? Number(length) : { lost: 'has no valid Content-Length' }
 }

@@ -172,8 +172,9 @@ export class MessageReader {
     return (more.length === 0 ? first : Buffer.concat(this.#line)).toString('latin1')
   }
 
-  #takeLine(text: string): void {
-    if (!(this.#expects === 'field' && this.#takeHost(text))) this.#passHeld()
+  #takeLine(sent: string): void {
+    const text = this.#expects === 'field' ? this.#editHost(sent) : sent
+    this.#passHeld()
     this.#line = []
     this.#isReleased = false
     if (CONTROL.test(text)) return this.lose('has a control character in its header')
@@ -210,15 +211,15 @@ export class MessageReader {
     this.#fields.push([name, value])
   }
 
-  /** Passes on a Host field with another value. Returns `false` for any other line. */
-  #takeHost(text: string): boolean {
-    const [, beginning = '', value = '', ending = ''] = /^(host:[ \t]*)(.*?)([ \t]*)$/i.exec(text) ?? []
-    if (this.#editor === undefined || beginning === '' || CONTROL.test(text)) return false
+  /** The line as it is passed on: a Host field may get another value. */
+  #editHost(line: string): string {
+    const [, beginning = '', value = '', ending = ''] = /^(host:[ \t]*)(.*?)([ \t]*)$/i.exec(line) ?? []
+    if (this.#editor === undefined || beginning === '' || CONTROL.test(line)) return line
     const other = this.#editor.hostFor(value)
-    if (other === value) return false
-    this.#held = []
-    this.#pass(Buffer.from(`${beginning}${other}${ending}\r\n`, 'latin1'))
-    return true
+    if (other === value) return line
+    const edited = `${beginning}${other}${ending}`
+    this.#held = [Buffer.from(`${edited}\r\n`, 'latin1')]
+    return edited
   }
 
   #takeSize(text: string): void {

@@ -179,11 +179,21 @@ function describeError(error: NodeJS.ErrnoException, { url, host, port, isSecure
   const { code = '' } = error
   if (CERTIFICATE.test(code)) {
     const remedy = '--ca FILE trusts the authority behind it, --insecure trusts any'
-    return { text: `${url} has a certificate that is not trusted (${code}); ${remedy}.`, isLasting: true, isUsage: false }
+    return {
+      text: `${url} has a certificate that is not trusted (${code}); ${remedy}.`,
+      isLasting: true,
+      isUsage: false,
+    }
   }
   if (isSecure && /^(?:ERR_SSL_|EPROTO)/.test(code)) {
     const text = `${url} does not speak TLS (${code}); is it http://${host}${port === 443 ? '' : `:${port}`}?`
-    return { text, isLasting: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version|packet length/i.test(`${code} ${error.message}`), isUsage: true }
+    return {
+      text,
+      isLasting: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version|packet length/i.test(
+        `${code} ${error.message}`,
+      ),
+      isUsage: true,
+    }
   }
   const why = REASONS[code] ?? `cannot be reached (${code || error.message})`
   return { text: `${url} ${why}.`, isLasting: false, isUsage: false }

@@ -1,5 +1,5 @@
-import type { Redact } from '../../journal/redaction.ts'
 import { splitTarget } from '../../http/target.ts'
+import type { Redact } from '../../journal/redaction.ts'
 import type { Exchange, SeenBody } from '../exchange.ts'
 import type { RecordedBody, RecordedExchange } from '../har/recorded-exchange.ts'
 import { type Keys, readFields, redactTarget } from '../keys.ts'

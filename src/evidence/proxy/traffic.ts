@@ -84,7 +84,10 @@ export class Traffic {
   }
 
   /** A request has begun at that moment. */
-  begin(head: { method: string; target: string; startLine: string; fields: readonly Field[] }, began = this.now()): Draft {
+  begin(
+    head: { method: string; target: string; startLine: string; fields: readonly Field[] },
+    began = this.now(),
+  ): Draft {
     const { method, target, startLine, fields } = head
     const draft = new Draft(this, {
       ordinal: ++this.#ordinal,

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { readTarget } from '../../../src/evidence/proxy/target.ts'
 import { Relay, type RelayOptions } from '../../../src/evidence/proxy/relay.ts'
+import { readTarget } from '../../../src/evidence/proxy/target.ts'
 import { type PassedExchange, Traffic } from '../../../src/evidence/proxy/traffic.ts'
 
 export interface TestRelay {
