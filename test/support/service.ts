@@ -92,13 +92,25 @@ export async function openService(
 
 /**
  * With `TEST_RELAY=1`, tests reach the stand-in through the relay of the command `proxy`, which must change nothing for
- * them.
+ * them; and at the end, every byte on both sides of it is compared.
  */
 async function relayed(baseUrl: string): Promise<{ baseUrl: string; stop: () => Promise<void> }> {
   if (process.env['TEST_RELAY'] !== '1') return { baseUrl, stop: async () => {} }
   const { openRelay } = await import('../evidence/proxy/open-relay.ts')
-  const { origin, relay } = await openRelay(baseUrl, { keptPath: undefined })
-  return { baseUrl: origin + new URL(baseUrl).pathname, stop: () => relay.stop() }
+  const { compareTaps, openTap } = await import('../evidence/proxy/tap.ts')
+  const { port, pathname } = new URL(baseUrl)
+  const inside = await openTap(Number(port))
+  const { origin, relay } = await openRelay(`http://127.0.0.1:${inside.port}`, { keptPath: undefined })
+  const outside = await openTap(Number(new URL(origin).port))
+  return {
+    baseUrl: `http://127.0.0.1:${outside.port}${pathname}`,
+    async stop() {
+      await relay.stop()
+      await Promise.all([inside.close(), outside.close()])
+      const hosts = [`127.0.0.1:${outside.port}`, `127.0.0.1:${inside.port}`, 'localhost']
+      expect(compareTaps(outside.connections, inside.connections, hosts)).toEqual([])
+    },
+  }
 }
 
 /** Holds a response to the contract. */

@@ -47,13 +47,14 @@ export class CollectedBody {
   add(part: Buffer): void {
     this.size += part.length
     if (this.missing !== undefined) return
-    if (this.size > BODY_LIMIT) return this.drop(`The body is longer than ${BODY_LIMIT >> 20} MiB.`)
     const needed = this.#length + part.length
-    if (needed > this.#bytes.length && !this.#grow(needed)) {
-      return this.drop('There was no room to keep the body until it could be judged.')
+    if (this.size > BODY_LIMIT) this.drop(`The body is longer than ${BODY_LIMIT >> 20} MiB.`)
+    else if (needed > this.#bytes.length && !this.#grow(needed)) {
+      this.drop('There was no room to keep the body until it could be judged.')
+    } else {
+      part.copy(this.#bytes, this.#length)
+      this.#length = needed
     }
-    part.copy(this.#bytes, this.#length)
-    this.#length = needed
   }
 
   /** What was kept, if that is the whole body. */

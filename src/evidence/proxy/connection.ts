@@ -70,7 +70,8 @@ export class ProxiedConnection {
 
   #write(pieces: readonly Buffer[]): void {
     if (pieces.length === 0) return
-    const service = (this.#service ??= this.#open())
+    this.#service ??= this.#open()
+    const service = this.#service
     let isFull = false
     if (pieces.length > 1) service.cork()
     for (const piece of pieces) isFull = !service.write(piece)

@@ -177,38 +177,45 @@ export class MessageReader {
     this.#passHeld()
     this.#line = []
     this.#isReleased = false
-    if (CONTROL.test(text)) return this.lose('has a control character in its header')
-    switch (this.#expects) {
-      case 'start':
-        return this.#takeStart(text)
-      case 'field':
-        return text === '' ? this.#endHead() : this.#takeField(text)
-      case 'size':
-        return this.#takeSize(text)
-      case 'data end':
-        if (text !== '') return this.lose('has a chunk that is longer than its size')
-        this.#expects = 'size'
-        this.#headSize = 0
-        return
-      case 'trailer':
-        if (text === '') this.#endMessage()
-        else if (!FIELD.test(text)) this.lose('has a trailer that is no header field')
+    if (CONTROL.test(text)) {
+      this.lose('has a control character in its header')
+      return
     }
+    if (this.#expects === 'start') this.#takeStart(text)
+    else if (this.#expects === 'size') this.#takeSize(text)
+    else if (this.#expects === 'data end') this.#endChunk(text)
+    else if (text === '') this.#endFields()
+    else this.#takeField(text)
   }
 
   #takeStart(text: string): void {
     // A server takes an empty line before a request for the end of the body before.
     if (text === '' && this.#editor !== undefined) return
     const isRight = (this.#editor === undefined ? RESPONSE_START : REQUEST_START).test(text)
-    if (!isRight) return this.lose('does not begin as a message of HTTP/1.1')
+    if (!isRight) {
+      this.lose('does not begin as a message of HTTP/1.1')
+      return
+    }
     this.#startLine = text
     this.#expects = 'field'
   }
 
+  /** A line of a header, or of what comes after the last chunk. */
   #takeField(text: string): void {
     const [, name, value] = FIELD.exec(text) ?? []
-    if (name === undefined || value === undefined) return this.lose('has a line in its header that is no header field')
-    this.#fields.push([name, value])
+    if (name === undefined || value === undefined) this.lose('has a line in its header that is no header field')
+    else if (this.#expects === 'field') this.#fields.push([name, value])
+  }
+
+  #endFields(): void {
+    if (this.#expects === 'field') this.#endHead()
+    else this.#endMessage()
+  }
+
+  #endChunk(text: string): void {
+    if (text !== '') this.lose('has a chunk that is longer than its size')
+    this.#expects = 'size'
+    this.#headSize = 0
   }
 
   /** The line as it is passed on: a Host field may get another value. */
@@ -224,7 +231,10 @@ export class MessageReader {
 
   #takeSize(text: string): void {
     const size = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec(text)?.[1]
-    if (size === undefined) return this.lose('has a chunk without a valid size')
+    if (size === undefined) {
+      this.lose('has a chunk without a valid size')
+      return
+    }
     this.#left = Number.parseInt(size, 16)
     this.#headSize = 0
     if (this.#left === 0) this.#expects = 'trailer'
