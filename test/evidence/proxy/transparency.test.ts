@@ -35,6 +35,7 @@ afterAll(() => {
 async function ask(origin: string, pieces: readonly (string | Buffer)[], halfCloses: boolean): Promise<string> {
   const { port } = new URL(origin)
   const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   await once(socket, 'connect')
   const chunks: Buffer[] = []
   socket.on('data', (chunk) => chunks.push(chunk))
@@ -45,7 +46,7 @@ async function ask(origin: string, pieces: readonly (string | Buffer)[], halfClo
     if (pieces.length > 1) await new Promise((resolve) => setImmediate(resolve))
   }
   if (halfCloses) socket.end()
-  await new Promise((resolve) => socket.once('close', resolve))
+  await closed
   return Buffer.concat(chunks)
     .toString('latin1')
     .replaceAll(/^Date: .*$/gm, 'Date: …')
