@@ -240,6 +240,7 @@ export class Investigation {
     }
     if (!explanation.isExplained) report(this.#breach(reading, purpose, track, known))
     if (!isSuccess) return
+    if (isSoleWriter && changesSomething(exchange.request.method)) this.#forgetOthers(track)
     if (exchange.overlaps || !known.isExplained) {
       if (changesSomething(exchange.request.method)) track.forget(purpose, operation?.id ?? '')
       if (exchange.overlaps) return
@@ -278,15 +279,17 @@ export class Investigation {
     worlds: ReturnType<typeof hypothesesFor>['worlds'],
     now: number,
   ): Promise<Explanation> {
-    const extra = new Set<string>()
-    for (const { groups } of worlds)
-      for (const { otherwise = [] } of groups) for (const { id } of otherwise) extra.add(id)
     const explainer = new Explainer(this.#variants, reading, purpose, worlds, now, () => this.#pause())
     const { fixed } = this.#decided
-    const explanation = await explainer.explain(fixed, [...extra])
+    const explanation = await explainer.explain(fixed)
     if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
-    const free = await explainer.explain({}, [...extra])
+    const free = await explainer.explain({})
     return free.isExplained ? free : explanation
+  }
+
+  /** Two keys may belong to one account, so what was changed with one may be what is known of the other. */
+  #forgetOthers(track: AccountTrack): void {
+    for (const [name, other] of this.#tracks) if (other !== track) this.#tracks.delete(name)
   }
 
   /** What relies on knowledge waits until it is shown that nobody else has changed it. */
