@@ -188,7 +188,7 @@ export class Explainer {
     const predictions = accounts.map((account, index) => {
       const prediction = answer(account)
       const view = this.#viewOf(prediction)
-      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${reasonOf(prediction)}`)
+      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${reasonOf(prediction)}\n${membersOf(prediction)}`)
       if (this.#compare(prediction, view, fits) && match < 0) match = index
       return prediction
     })
@@ -318,6 +318,12 @@ function reasonOf(prediction: Prediction): string {
   if (prediction.ok) return ''
   const [{ code, reason = '' }] = prediction.problems
   return `${code}/${reason}`
+}
+
+/** The members of all groups after a request: some choices change more than the response shows. */
+function membersOf(prediction: Prediction): string {
+  if (!prediction.ok || prediction.state.groups.size < 2) return ''
+  return [...prediction.state.groups.values()].map(({ id, domains }) => `${id} ${domains.length}`).join()
 }
 
 /** All combinations of values of the assumptions; only those with one or two other choices where there are too many. */
