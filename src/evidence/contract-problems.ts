@@ -151,7 +151,10 @@ function findInContent(reading: Reading, operation: Operation, permitted: Permit
     case 'refusal': {
       const problems = permitted.checkFailure()(readJson(outcome.text)).map(inBody)
       const { code } = outcome
-      if (!permitted.contract.catalogue.has(code) || permitted.isRefusedUnread(code, status)) return problems
+      // Under our choice, the path may be none, or the method wrong.
+      const isUnread =
+        permitted.isRefusedUnread(code, status) || (!reading.route.ok && permitted.isRefusedOutside(code, status))
+      if (isUnread || !permitted.contract.catalogue.has(code)) return problems
       const place = `${pointerOf(operation)}/responses`
       if (!permitted.codesOf(operation).has(code)) {
         const reason = `has the code ${show(code)}, with which ${operation.id} never answers.`
