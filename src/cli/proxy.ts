@@ -331,7 +331,7 @@ async function describe(
     failures: failuresOf(running),
     warnings: warningsOf(running, recording),
     facts: [
-      { name: 'Passed on', value: `${sightings.exchanges} requests to ${target.url}` },
+      { name: 'Passed on', value: `${count(sightings.exchanges, 'request')} to ${target.url}` },
       ...(recording === undefined
         ? []
         : [{ name: 'Recording', value: `${reading.values.record}, ${recording.entries} exchanges` }]),

@@ -1,4 +1,3 @@
-import type { Exchange } from '../exchange.ts'
 import { type Finding, isFailure } from '../finding.ts'
 import type { RecordedExchange } from '../har/recorded-exchange.ts'
 import { Keys } from '../keys.ts'
@@ -141,7 +140,7 @@ export class Witness implements TrafficListener {
       const sighting = await readSighting(passed, { target, basePath, keys: this.keys })
       record?.(sighting.recorded)
       note?.(sighting, passed)
-      this.#count(sighting.exchange, sighting.isOfService)
+      this.#count(sighting, passed.broken !== undefined)
       if (sighting.isOfService) this.#judging.add(sighting.exchange)
       // It is no part of the contract, and nobody knows what it has changed.
       else if (mayChange(passed.method)) this.#judging.forget()
@@ -152,13 +151,14 @@ export class Witness implements TrafficListener {
     }
   }
 
-  #count({ response }: Exchange, isOfService: boolean): void {
+  #count({ exchange: { response }, isOfService }: Sighting, isBroken: boolean): void {
     const counts = this.#counts
     if (!isOfService) counts.foreign++
-    if (response === undefined) counts.unanswered++
-    else if (response.status >= 300 && response.status < 400 && response.status !== 304) counts.redirects++
+    if (isBroken) counts.unanswered++
+    if (response === undefined) return
+    if (response.status >= 300 && response.status < 400 && response.status !== 304) counts.redirects++
     else if (response.status === 429) counts.refusedByQuota++
-    if (/^\s*text\/html\b/i.test(response?.headers['content-type'] ?? '')) counts.html++
+    if (/^\s*text\/html\b/i.test(response.headers['content-type'] ?? '')) counts.html++
   }
 
   #note(finding: Finding): void {
