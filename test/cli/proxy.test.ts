@@ -18,6 +18,10 @@ function ask(url: string, init: RequestInit = {}): Promise<Response> {
   return fetch(url, { ...init, headers })
 }
 
+async function dataAt<Data>(url: string): Promise<Data> {
+  return ((await (await fetch(url)).json()) as { data: Data }).data
+}
+
 function add(baseUrl: string, body: object): Promise<Response> {
   return ask(`${baseUrl}/domains`, { method: 'POST', body: JSON.stringify(body) })
 }
@@ -59,20 +63,21 @@ describe('proxy', () => {
     expect((await add(baseUrl, { domains: ['b.example'], name: 'x' })).status).toBe(400)
     await ask(`${new URL(baseUrl).origin}/elsewhere`)
     const admin = `${new URL(baseUrl).origin}/__admin`
-    await expect.poll(async () => (await (await fetch(`${admin}/verdict`)).json()).data.requests).toBe(4)
-    const { data: verdict } = await (await fetch(`${admin}/verdict`)).json()
+    await expect.poll(async () => (await dataAt<{ requests: number }>(`${admin}/verdict`)).requests).toBe(4)
+    const verdict = await dataAt<object>(`${admin}/verdict`)
     expect(verdict).toMatchObject({
       passed: false,
       violations: { count: 1, by_code: { unknown_field: 1 }, first: [{ correction: null }] },
       service: { exchanges: 4, not_judged: 1 },
     })
-    const { data: journal } = await (await fetch(`${admin}/accounts/default/requests?operation=addDomains`)).json()
+    const journal = await dataAt<{ requests: unknown }>(`${admin}/accounts/default/requests?operation=addDomains`)
     expect(journal.requests).toMatchObject([
       { status: 200, key: 'key 1', request: { body: '{"domains":["a.example"]}' }, violations: [] },
       { status: 400, code: 'unknown_field', problems: [{ code: 'unknown_field' }] },
     ])
     const refused = await fetch(`${admin}/accounts/default/clock`)
-    expect([refused.status, (await refused.json()).error.message]).toEqual([
+    const { error } = (await refused.json()) as { error: { message: string } }
+    expect([refused.status, error.message]).toEqual([
       403,
       'getClock is not possible here, because the proxy only observes a service: it has no account of its own.',
     ])
