@@ -25,7 +25,7 @@ describe('check', () => {
     writeFileSync(path, harOf(own))
     const r = await runInProcess(['check', path, '--report', `json=${folder}/r.json`])
     console.log(r, readFileSync(`${folder}/r.json`, 'utf8').slice(0, 3000))
-    const t = await runInProcess(['check', path+'x'])
+    const t = await runInProcess(['check', path + 'x'])
     console.log(t)
     writeFileSync(path, harOf([entryOf()]))
     console.log(await runInProcess(['check', path]))
