@@ -98,11 +98,11 @@ describe('A recording', () => {
   it('is whole whenever the program is killed', async ({ folder, onTestFinished }) => {
     const path = join(folder, 'a.har')
     let largest = 0
-    for (let kill = 0; kill < budget({ quick: 12, full: 150 }); kill++) {
+    for (let kill = 0; kill < budget({ quick: 8, full: 100 }); kill++) {
       const child = spawn(process.execPath, [recorder, path], { stdio: ['ignore', 'pipe', 'inherit'] })
       onTestFinished(() => void child.kill('SIGKILL'))
       await once(child.stdout, 'data')
-      await wait(Math.random() * 200)
+      await wait(Math.random() * 120)
       child.kill('SIGKILL')
       await once(child, 'exit')
       const { log } = JSON.parse(readFileSync(path, 'utf8')) as { log: { entries: { request: { url: string } }[] } }
