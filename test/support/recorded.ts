@@ -17,10 +17,10 @@ export interface EntryOptions {
   /** In milliseconds after `RECORDED_AT`. */
   after?: number
   time?: number
-  request?: Json
+  request?: Json | undefined
   response?: Json | undefined
-  content?: Json
-  more?: Json
+  content?: Json | undefined
+  more?: Json | undefined
 }
 
 /** An entry of a HAR file, as most recorders write it. */
