@@ -1,3 +1,4 @@
+import { isObject, type Json } from '../ground/json.ts'
 import { viewData } from './data.ts'
 import type { Hypotheses } from './hypotheses.ts'
 import type { Assignment } from './observation.ts'
@@ -51,7 +52,7 @@ const COMBINATIONS = 400
 export class Explainer {
   readonly #variants: Variants
   readonly #reading: Reading
-  readonly #purpose: Purpose
+  readonly #spellings: readonly string[]
   readonly #worlds: Hypotheses['worlds']
   readonly #now: number
   readonly #seen: { content: string; order: string; spelling: string }
@@ -68,7 +69,7 @@ export class Explainer {
   ) {
     this.#variants = variants
     this.#reading = reading
-    this.#purpose = purpose
+    this.#spellings = [...purpose.names, ...purpose.spellings.values()]
     this.#worlds = worlds
     this.#now = now
     this.#pause = pause
@@ -126,7 +127,7 @@ export class Explainer {
           numbers: variable.alternatives.filter(
             (number) =>
               extra.includes(variable.id) ||
-              this.#variants.concerns(variable.id, number, this.#reading.operation?.id, this.#purpose.names, reads),
+              this.#variants.concerns(variable.id, number, this.#reading.operation?.id, this.#spellings, reads),
           ),
         }))
     const reacting: { assignment: Assignment; possibilities: Possibilities }[] = []
@@ -245,9 +246,15 @@ export class Explainer {
   }
 }
 
-/** Lists are judged by what is known of their items, so only that there is one matters here. */
+/**
+ * Lists are judged by what is known of their items, so only that there is one matters here. The service chooses the ids
+ * of groups.
+ */
 function viewOf({ operation }: Reading, data: unknown): ReturnType<typeof viewData> {
-  return operation !== undefined && isListing(operation.id, data) ? LISTING : viewData(data)
+  if (operation !== undefined && isListing(operation.id, data)) return LISTING
+  if (operation?.id !== 'createDomainGroup') return viewData(data)
+  const group = isObject(data) && isObject(data['group']) ? data['group'] : {}
+  return viewData({ ...(data as Json), group: { ...group, id: typeof group['id'] } })
 }
 
 const LISTING = { content: 'a list', order: '', spelling: '' }
