@@ -1,6 +1,5 @@
 import { realpath } from 'node:fs/promises'
 import { constants } from 'node:os'
-import { basename } from 'node:path'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
 import { readOverlay } from '../contract/overlay.ts'
@@ -92,7 +91,7 @@ export const check: Command = {
       const applied = baseline?.apply(conclusion.findings, answers.looked)
       const report = describeFindings({
         tool: 'check',
-        title: files.map((file) => basename(file)).join(', '),
+        title: files.join(', '),
         conclusion,
         choices,
         answers,
@@ -157,6 +156,7 @@ async function judge(
   recording: Recording,
   { values, choices, signal, progress }: Terms,
 ): Promise<{ investigation: Investigation; answers: Answers }> {
+  progress.show(`dmarc-understudy check: 0 of ${recording.size} exchanges judged`)
   const investigation = await Investigation.begin({ choices, isSoleWriter: values.soleWriter })
   const answers = new Answers(choices.contract)
   let done = 0

@@ -150,7 +150,7 @@ function summarise({ conclusion, baseline }: EvidenceReportOptions, counted: rea
   const found =
     counted.length === 0
       ? 'The service and its clients did nothing wrong'
-      : `${many(counted.length, 'thing is', 'things are')} wrong, in ${many(times, 'place', 'places')}`
+      : `${many(counted.length, 'thing is', 'things are')} wrong, seen ${times === 1 ? 'once' : `${times} times`}`
   const accepted = baseline?.accepted.length ?? 0
   const known = accepted === 0 ? '' : ` ${many(accepted, 'finding is', 'findings are')} accepted by the baseline.`
   return `${found}. ${judged} of ${many(exchanges, 'exchange was', 'exchanges were')} judged.${known}`

@@ -170,7 +170,11 @@ describe('check refuses', () => {
       '--update-baseline: needs --baseline FILE, which it writes',
     ],
     ['evidence in no folder', ['a', '--evidence', '/x/y/z'], /^--evidence \/x\/y\/z: /],
-    ['an option that there is not', ['a', '--sole-writter'], '--sole-writter is no option here; did you mean --sole-writer?'],
+    [
+      'an option that there is not',
+      ['a', '--sole-writter'],
+      '--sole-writter is no option here; did you mean --sole-writer?',
+    ],
   ])('%s', async ([, args, message]) => {
     await expectRefusal(['check', ...args], 2, message)
   })
