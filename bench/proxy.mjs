@@ -71,10 +71,19 @@ for (let round = -20; round < rounds; round++) {
 
 const quantile = (times, share) => times.toSorted((one, other) => one - other)[Math.floor(times.length * share)] ?? 0
 const rows = [...Object.keys(kinds), 'all'].map((kind) => {
-  const [direct, through] = ways.map(({ times }) => (kind === 'all' ? [...times.values()].flat() : (times.get(kind) ?? [])))
+  const [direct, through] = ways.map(({ times }) =>
+    kind === 'all' ? [...times.values()].flat() : (times.get(kind) ?? []),
+  )
   const at = (times, share) => quantile(times, share).toFixed(2)
   const added = (quantile(through, 0.5) - quantile(direct, 0.5)).toFixed(2)
-  return { kind, 'direct p50': at(direct, 0.5), 'proxied p50': at(through, 0.5), 'added p50': added, 'direct p99': at(direct, 0.99), 'proxied p99': at(through, 0.99) }
+  return {
+    kind,
+    'direct p50': at(direct, 0.5),
+    'proxied p50': at(through, 0.5),
+    'added p50': added,
+    'direct p99': at(direct, 0.99),
+    'proxied p99': at(through, 0.99),
+  }
 })
 console.table(rows)
 for (const { agent } of ways) agent.destroy()

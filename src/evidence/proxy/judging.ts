@@ -63,10 +63,12 @@ export class Judging {
 
   /** Resolves when nothing waits any more, or the signal is aborted; what waits then is skipped. */
   async finish(signal?: AbortSignal): Promise<void> {
-    signal?.addEventListener('abort', () => {
+    const skip = () => {
       this.skipped += this.#waiting.filter((each) => each !== undefined).length
       this.#waiting = []
-    })
+    }
+    if (signal?.aborted) skip()
+    else signal?.addEventListener('abort', skip)
     while (this.#working !== undefined) await this.#working
   }
 
