@@ -6,12 +6,14 @@ import type { Investigation } from '../investigation.ts'
 /** What judges exchanges one after the other. */
 export type Judge = Pick<Investigation, 'take' | 'forget' | 'conclude'>
 
-export const JUDGING_LIMITS = {
+export interface JudgingLimits {
   /** How many exchanges may wait. */
-  exchanges: 2_000,
+  exchanges: number
   /** How many bytes of bodies they may have. */
-  bytes: 64 << 20,
-} as const
+  bytes: number
+}
+
+export const JUDGING_LIMITS: JudgingLimits = { exchanges: 2_000, bytes: 64 << 20 }
 
 export interface JudgingListener {
   judged(exchange: Exchange, findings: readonly Finding[]): void
@@ -23,7 +25,7 @@ export interface JudgingListener {
 export class Judging {
   readonly #judge: Judge
   readonly #listener: JudgingListener
-  readonly #limits: typeof JUDGING_LIMITS
+  readonly #limits: JudgingLimits
   /** `undefined` stands for exchanges that are missing. */
   #waiting: (Exchange | undefined)[] = []
   #bytes = 0
@@ -32,7 +34,7 @@ export class Judging {
   skipped = 0
   failures = 0
 
-  constructor(judge: Judge, listener: JudgingListener, limits: Partial<typeof JUDGING_LIMITS> = {}) {
+  constructor(judge: Judge, listener: JudgingListener, limits: Partial<JudgingLimits> = {}) {
     this.#judge = judge
     this.#listener = listener
     this.#limits = { ...JUDGING_LIMITS, ...limits }

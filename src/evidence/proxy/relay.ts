@@ -37,6 +37,8 @@ export class Relay {
   readonly #connections = new Set<ProxiedConnection>()
   /** The own ends of connections to the service, by which the service turns out to be the proxy itself. */
   readonly #own = new Set<string>()
+  /** The clients by the names of their ends. A connection may be accepted before it is known that it is an own one. */
+  readonly #clients = new Map<string, Socket>()
   /** How many connections were refused because there were as many as there may be. */
   refused = 0
   /** Whether a connection to the service came back to the proxy. */
@@ -96,7 +98,8 @@ export class Relay {
   }
 
   #accept(client: Socket): void {
-    if (this.#own.has(nameOf(client.remoteAddress, client.remotePort))) {
+    const name = nameOf(client.remoteAddress, client.remotePort)
+    if (this.#own.has(name)) {
       this.isLoop = true
       client.destroy()
       return
@@ -115,12 +118,21 @@ export class Relay {
       idle: this.#options.idle ?? IDLE,
     })
     this.#connections.add(connection)
-    client.once('close', () => this.#connections.delete(connection))
+    this.#clients.set(name, client)
+    client.once('close', () => {
+      this.#connections.delete(connection)
+      this.#clients.delete(name)
+    })
   }
 
   #noteOwn(service: Socket): void {
     const own = nameOf(service.localAddress, service.localPort)
     this.#own.add(own)
+    const client = this.#clients.get(own)
+    if (client !== undefined) {
+      this.isLoop = true
+      client.destroy()
+    }
     service.once('close', () => this.#own.delete(own))
   }
 }

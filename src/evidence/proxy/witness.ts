@@ -1,7 +1,7 @@
 import { type Finding, isFailure } from '../finding.ts'
 import type { RecordedExchange } from '../har/recorded-exchange.ts'
 import { Keys } from '../keys.ts'
-import { type JUDGING_LIMITS, type Judge, Judging } from './judging.ts'
+import { type Judge, Judging, type JudgingLimits } from './judging.ts'
 import { readSighting, type Sighting } from './sighting.ts'
 import type { Target } from './target.ts'
 import { mayChange, type PassedExchange, type TrafficListener } from './traffic.ts'
@@ -24,7 +24,7 @@ export interface WitnessOptions {
   found(finding: Finding): void
   /** The judge, or what reads exchanges, threw. */
   failed(error: unknown): void
-  limits?: Partial<typeof JUDGING_LIMITS>
+  limits?: Partial<JudgingLimits>
 }
 
 /** What was seen of the traffic, and what of it was not judged. */

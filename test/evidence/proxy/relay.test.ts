@@ -14,6 +14,8 @@ async function startService(serve: (socket: Socket) => void = () => {}): Promise
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
+    socket.on('end', () => socket.end())
+    socket.resume()
     serve(socket)
   })
   server.listen(0, '127.0.0.1')
@@ -26,11 +28,20 @@ async function startService(serve: (socket: Socket) => void = () => {}): Promise
 }
 
 async function open({ origin }: TestRelay): Promise<Socket> {
-  const socket = connect({ port: Number(new URL(origin).port), host: '127.0.0.1', allowHalfOpen: true })
+  const socket = connect({ port: Number(new URL(origin).port), host: '127.0.0.1' })
   socket.on('error', () => {})
+  socket.resume()
   await once(socket, 'connect')
   onTestFinished(() => void socket.destroy())
   return socket
+}
+
+/** Resolves when a connection is closed, in whatever way. */
+function closing(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve()
+    else socket.once('close', () => resolve())
+  })
 }
 
 describe('A relay', () => {
@@ -80,7 +91,7 @@ describe('A relay', () => {
     const relay = await startRelay(url)
     const client = await open(relay)
     client.write(CHANGE)
-    await once(client, 'close')
+    await closing(client)
     const other = await open(relay)
     other.write(REQUEST)
     await expect.poll(() => relay.exchanges().length).toBe(2)
@@ -121,8 +132,7 @@ describe('A relay', () => {
       received += chunk
     })
     client.write(REQUEST)
-    await once(client, 'end')
-    client.end()
+    await closing(client)
     expect(received).toBe(EMPTY + late)
     expect(relay.told).toMatchObject([{ broken: undefined }])
   })
@@ -171,7 +181,7 @@ describe('A relay', () => {
     const relay = await startRelay(url, { idle: 50 })
     const client = await open(relay)
     client.write(REQUEST)
-    await once(client, 'close')
+    await closing(client)
     expect(relay.exchanges()).toMatchObject([{ response: undefined, broken: 'Nothing was sent for too long.' }])
   })
 
@@ -179,7 +189,7 @@ describe('A relay', () => {
     const { url } = await startService()
     const relay = await startRelay(url, { maxConnections: 1 })
     await open(relay)
-    await once(await open(relay), 'close')
+    await closing(await open(relay))
     expect(relay.relay.refused).toBe(1)
   })
 
@@ -190,7 +200,7 @@ describe('A relay', () => {
     expect(relay.relay.isLoop).toBe(true)
     const client = await open(relay)
     client.write(REQUEST)
-    await once(client, 'close')
+    await closing(client)
   })
 
   it('names a Host once that it passes on as it is', async () => {
