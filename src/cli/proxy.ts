@@ -7,7 +7,8 @@ import { Answers } from '../evidence/answers.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { type Finding, isFailure } from '../evidence/finding.ts'
 import { HarFileError, HarWriter } from '../evidence/har/writer.ts'
-import { Investigation } from '../evidence/investigation.ts'
+import type { Conclusion } from '../evidence/investigation.ts'
+import { type Judge, openJudge } from '../evidence/proxy/judge.ts'
 import { type RunningProxy, startProxy } from '../evidence/proxy/proxy.ts'
 import { readTarget, type Target } from '../evidence/proxy/target.ts'
 import { describeFindings } from '../evidence/report.ts'
@@ -108,7 +109,8 @@ export const proxy: Command = {
       throw new UsageError(`${sources.host}: others can reach this address, so give --admin-token TOKEN or --no-admin`)
     }
     const baseline = await openBaseline(values)
-    const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
+    const read = await Promise.all(values.overlays.map(readOverlay))
+    const choices = await readChoices(read)
     const target = readTargetOption(reading, choices)
     refuseLoop(target, reading)
     const ready = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
@@ -119,8 +121,8 @@ export const proxy: Command = {
       target,
       progress,
       answers: new Answers(choices.contract),
-      investigation: await Investigation.begin({ choices, isSoleWriter: values.soleWriter }),
       recording: await openRecording(values.record, sources.record),
+      judge: await openJudge({ choices, overlays: read, isSoleWriter: values.soleWriter }),
       startedAt: new Date(systemClock()).toISOString(),
       began: elapsed(),
     }
@@ -147,8 +149,8 @@ export const proxy: Command = {
         await session.recording?.close()
         progress.end()
       }
-      const report = describe(running, session, baseline)
-      const conclusion = session.investigation.conclude()
+      const conclusion = await session.judge.conclude()
+      const report = describe(running, session, conclusion, baseline)
       if (values.evidence !== undefined) {
         await writeEvidence(values.evidence, conclusion, {
           tool: 'proxy',
@@ -167,6 +169,7 @@ export const proxy: Command = {
       progress.end()
       ready?.remove()
       await session.recording?.close()
+      await session.judge.close()
     }
   },
 }
@@ -177,7 +180,7 @@ interface Session {
   target: Target
   progress: Progress
   answers: Answers
-  investigation: Investigation
+  judge: Judge & { close(): Promise<void> }
   recording: HarWriter | undefined
   startedAt: string
   began: number
@@ -234,14 +237,14 @@ async function openRecording(file: string | undefined, source: string): Promise<
 }
 
 function start(session: Session): Promise<RunningProxy> {
-  const { choices, investigation, recording, target, answers, progress, reading } = session
+  const { choices, judge, recording, target, answers, progress, reading } = session
   const { values } = reading
   const seen = new Set<string>()
   const say = (sentence: string) => progress.print(`dmarc-understudy: ${printable(sentence)}`)
   return startProxy({
     target,
     contract: choices.contract,
-    judge: investigation,
+    judge,
     host: values.host,
     port: values.port,
     maxConnections: values.maxConnections,
@@ -316,10 +319,10 @@ function greeting({ baseUrl, adminUrl }: RunningProxy, { target, reading: { valu
 async function describe(
   running: RunningProxy,
   session: Session,
+  conclusion: Conclusion,
   baseline: Awaited<ReturnType<typeof openBaseline>>,
 ): Promise<Report> {
-  const { choices, target, answers, investigation, recording, reading, startedAt, began } = session
-  const conclusion = investigation.conclude()
+  const { choices, target, answers, recording, reading, startedAt, began } = session
   const { sightings } = running.witness
   const report = describeFindings({
     tool: 'proxy',

@@ -1,10 +1,7 @@
 import { Turns } from '../../ground/turns.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Finding } from '../finding.ts'
-import type { Investigation } from '../investigation.ts'
-
-/** What judges exchanges one after the other. */
-export type Judge = Pick<Investigation, 'take' | 'forget' | 'conclude'>
+import type { Judge } from './judge.ts'
 
 export interface JudgingLimits {
   /** How many exchanges may wait. */

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Exchange } from '../../../src/evidence/exchange.ts'
 import type { Finding } from '../../../src/evidence/finding.ts'
 import type { Conclusion } from '../../../src/evidence/investigation.ts'
-import { type Judge, Judging } from '../../../src/evidence/proxy/judging.ts'
+import type { Judge } from '../../../src/evidence/proxy/judge.ts'
+import { Judging } from '../../../src/evidence/proxy/judging.ts'
 
 const FINDING = { id: 'x', label: 'unexplained', method: 'GET', path: '/', message: '' } satisfies Finding
 
