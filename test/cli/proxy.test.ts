@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
+import { budget } from '../support/budget.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import type { RunningProgram } from '../support/running-program.ts'
 import { API_KEY, startService } from '../support/service.ts'
@@ -41,6 +43,10 @@ async function startRaw(serve: (socket: Socket) => void): Promise<string> {
     server.close()
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function residentBytes(pid: number): number {
+  return Number(execFileSync('ps', ['-o', 'rss=', '-p', `${pid}`], { encoding: 'utf8' })) * 1024
 }
 
 describe('proxy', () => {
@@ -194,6 +200,78 @@ describe('proxy', () => {
     await once(socket, 'close')
     expect(received).toMatch(/^HTTP\/1\.1 404 No\r\n[\s\S]*HTTP\/1\.1 200 OK\r\n[\s\S]*"status":"ok"/)
     expect(seen).toEqual([get('/api/v1/domains').replace(/localhost:\d+/, new URL(target).host)])
+  })
+})
+
+describe('The program proxy', () => {
+  it('leaves a whole recording when it is killed at any moment', async ({ folder, startProcess }) => {
+    const service = await startService({ enforceQuotas: false })
+    for (let run = 0; run < budget({ quick: 1, full: 8 }); run++) {
+      const har = join(folder, `${run}.har`)
+      const running = startProcess(['proxy', '--target', service.baseUrl, '--port', '0', '--record', har])
+      const baseUrl = await listens(running)
+      let answered = 0
+      const traffic = (async () => {
+        for (;;) {
+          await (await ask(`${baseUrl}/domains`)).text()
+          answered++
+        }
+      })().catch(() => {})
+      await expect.poll(() => JSON.parse(readFileSync(har, 'utf8')).log.entries.length).toBeGreaterThan(3 * run)
+      running.stop('SIGKILL')
+      await running.ended
+      await traffic
+      const { log } = JSON.parse(readFileSync(har, 'utf8'))
+      expect(log.entries.length).toBeLessThanOrEqual(answered + 1)
+    }
+  })
+
+  it('judges in a thread of its own, and passes a stream on that is longer than its memory', async ({
+    folder,
+    startProcess,
+  }) => {
+    const size = budget({ quick: 64, full: 1_024 }) << 20
+    const block = Buffer.alloc(1 << 20, ' ')
+    const target = await startRaw((socket) => {
+      let left = size
+      const send = () => {
+        while (left > 0) {
+          left -= block.length
+          if (!socket.write(block)) return
+        }
+      }
+      socket.on('drain', send)
+      socket.once('data', () => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`)
+        send()
+      })
+    })
+    const file = join(folder, 'ready.json')
+    const running = startProcess([
+      'proxy',
+      '--target',
+      target,
+      '--port',
+      '0',
+      '--fail-on-violation',
+      '--ready-file',
+      file,
+    ])
+    const baseUrl = await listens(running)
+    const { pid } = JSON.parse(readFileSync(file, 'utf8'))
+    const before = residentBytes(pid)
+    let received = 0
+    let highest = 0
+    for await (const chunk of (await ask(`${baseUrl}/domains`)).body ?? []) {
+      if (received >> 25 !== (received + chunk.length) >> 25) highest = Math.max(highest, residentBytes(pid))
+      received += chunk.length
+    }
+    expect(received).toBe(size)
+    expect(highest - before).toBeLessThan(150 << 20)
+    running.stop('SIGINT')
+    const { code, stderr } = await running.ended
+    expect(stderr).toContain('The body is longer than 16 MiB.')
+    expect(code).toBe(1)
   })
 })
 
