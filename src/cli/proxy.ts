@@ -32,7 +32,7 @@ import type { Terminal } from './terminal.ts'
 
 const { port, host, adminToken, admin, overlays, maxConnections, readyFile, exitWithParent } = COMMAND_LINE_OPTIONS
 
-const OPTIONS = {
+export const OPTIONS = {
   target: {
     kind: text,
     placeholder: 'URL',
@@ -91,9 +91,9 @@ const OPTIONS = {
 } as const satisfies Options
 
 /** How many findings are shown when they are found; the others wait for the end. */
-const SHOWN_LIVE = 30
+export const SHOWN_LIVE = 30
 /** In milliseconds: how long what waits to be judged at the end may take. */
-const JUDGING_PATIENCE = 30_000
+export const JUDGING_PATIENCE = 30_000
 
 export const proxy: Command = {
   options: OPTIONS,

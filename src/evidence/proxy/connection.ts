@@ -178,8 +178,8 @@ function close(side: Socket | TLSSocket, resets: boolean): void {
 }
 
 /** In milliseconds: how long a client may say nothing before the service is told of it. */
-const SILENCE = 500
+export const SILENCE = 500
 /** In milliseconds: how long a connection to the service may take to come about. */
-const CONNECT_PATIENCE = 30_000
+export const CONNECT_PATIENCE = 30_000
 /** In milliseconds: how long a side may take to receive the rest when the other one is gone. */
 const FLUSH_PATIENCE = 10_000

@@ -3,7 +3,7 @@ import { MessageReader, type RequestEditor } from './message-reader.ts'
 import type { Draft, Traffic } from './traffic.ts'
 
 /** Requests of one connection that were sent before the first of them was answered, of which the others are not followed. */
-const PIPELINE_LIMIT = 1_000
+export const PIPELINE_LIMIT = 1_000
 
 /** What is said on one connection, in both directions. Nothing in it delays or changes a byte but those of Host. */
 export class Conversation {

@@ -5,7 +5,7 @@ import type { SeenBody } from '../exchange.ts'
 /** Bytes that a body may have when its content codings are undone. */
 export const DECODED_LIMIT = 32 << 20
 /** How many content codings may be stacked. */
-const CODINGS_LIMIT = 5
+export const CODINGS_LIMIT = 5
 
 type Undo = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 

@@ -8,7 +8,7 @@ import type { Target } from './target.ts'
 import { mayChange, type PassedExchange, type TrafficListener } from './traffic.ts'
 
 /** How many exchanges may wait to be read. */
-const READING_LIMIT = 10_000
+export const READING_LIMIT = 10_000
 /** How many findings against the service are kept whole. */
 const FIRST = 10
 
