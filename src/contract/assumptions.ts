@@ -15,15 +15,18 @@ export interface Assumption {
   alternatives: readonly Json[]
   /** Why there is no alternative, where there is none. */
   reason?: string
+  /**
+   * Why exchanges of one client with the service cannot show that it behaves as an alternative: for all of them, or by
+   * the number of the alternative for some.
+   */
+  unobservable?: string | Readonly<Record<string, string>>
 }
 
 export function assumptionsOf(document: Json, extensions: readonly Extension[]): Assumption[] {
   return extensions
     .filter(({ key }) => key === 'x-assumption')
     .map(({ value, holder }) => {
-      const { id, spec, alternatives, reason } = value as Pick<Assumption, 'id' | 'spec' | 'reason'> & {
-        alternatives: Json[]
-      }
+      const { id, spec, alternatives, reason, unobservable } = value as Omit<Assumption, 'place' | 'choice'>
       return {
         id,
         place: holder,
@@ -31,6 +34,7 @@ export function assumptionsOf(document: Json, extensions: readonly Extension[]):
         alternatives,
         choice: choiceOf(valueAt(document, holder) as Json, alternatives),
         ...(reason !== undefined && { reason }),
+        ...(unobservable !== undefined && { unobservable }),
       }
     })
 }
