@@ -32,6 +32,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'Run a command with one fault after the other, and say which faults it does not survive.',
     load: async () => (await import('./explore.ts')).explore,
   },
+  check: {
+    usage: 'check [options] FILE.har...',
+    summary:
+      'Read recorded traffic of a service, and say whether the service and its clients kept the contract and its rules.',
+    load: async () => (await import('./check.ts')).check,
+  },
   fixture: {
     usage: 'fixture [options]',
     summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',

@@ -57,6 +57,22 @@ export function redactorForAnybody(secrets: Secrets): Redact {
   return (text) => hide(text, [secrets.indexOf(undefined), createIndex(secrets.findIn([text]))], () => HIDDEN)
 }
 
+/** Makes a function that hides what an index finds, as `labelOf` names it, and what looks like a key. */
+export function createRedactor(
+  indexes: readonly WordIndex[],
+  labelOf: (found: string) => string = () => HIDDEN,
+): Redact {
+  return (text) => hide(text, indexes, labelOf)
+}
+
+/**
+ * What a message carries as credentials in its header fields, which stand as names and values in turn, and in its query.
+ */
+export function findCredentials(headers: readonly string[], target: string): readonly string[] {
+  const { own, others } = credentialsIn(headers)
+  return [...own, ...others, ...credentialsInQuery(target)]
+}
+
 /** The value of a header field without secrets. */
 export function redactField(name: string, value: string, redact: Redact): string {
   if (!CREDENTIAL.test(name)) return redact(value)

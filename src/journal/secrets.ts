@@ -124,7 +124,8 @@ export function createIndex(secrets: Iterable<string>): WordIndex {
   return index
 }
 
-function addSecret(index: WordIndex, secret: string): void {
+/** Adds a secret to an index, with all the ways in which it may be spelled. */
+export function addSecret(index: WordIndex, secret: string): void {
   index.add(secret)
   for (const spelling of spellInBase64(secret)) index.add(spelling, true)
 }

@@ -1,0 +1,216 @@
+import { realpath } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { basename } from 'node:path'
+import { type Choices, readChoices } from '../contract/choices.ts'
+import { readLines } from '../contract/lines.ts'
+import { readOverlay } from '../contract/overlay.ts'
+import { Answers } from '../evidence/answers.ts'
+import { writeEvidence } from '../evidence/evidence-file.ts'
+import { isFailure } from '../evidence/finding.ts'
+import { openRecording, type Recording, type Tally } from '../evidence/har/reader.ts'
+import { HarError } from '../evidence/har/service.ts'
+import { Investigation } from '../evidence/investigation.ts'
+import { describeFindings } from '../evidence/report.ts'
+import { elapsed, systemClock } from '../ground/clock.ts'
+import { shorten } from '../ground/show.ts'
+import type { Fact } from '../reports/report.ts'
+import { checkTarget } from '../reports/targets.ts'
+import { type Kind, type Options, text, toggle, type Values } from '../start/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import { BASELINE_OPTIONS, openBaseline } from './baselines.ts'
+import type { Command } from './command.ts'
+import { UsageError } from './errors.ts'
+import { Interrupted, Interruption } from './interruption.ts'
+import { readOptions } from './options.ts'
+import { Progress } from './progress.ts'
+import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+
+const baseUrl: Kind<string> = {
+  ...text,
+  remedy: 'must be the base URL of the service, such as https://dmarc.example/api/v1, without a query',
+  placeholder: 'URL',
+  fits: (value): value is string => typeof value === 'string' && isBaseUrl(value),
+}
+
+function isBaseUrl(written: string): boolean {
+  if (!URL.canParse(written) || /[?#]/.test(written)) return false
+  const { protocol, username, password } = new URL(written)
+  return /^https?:$/.test(protocol) && username === '' && password === ''
+}
+
+const OPTIONS = {
+  baseUrl: {
+    kind: baseUrl,
+    help: 'The base URL of the service in the recordings. Requests to anything else are left out.',
+    defaultText: 'the one below which paths of the contract are asked for',
+  },
+  overlays: {
+    ...COMMAND_LINE_OPTIONS.overlays,
+    flagHelp: 'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file.',
+  },
+  soleWriter: {
+    kind: toggle,
+    help: 'Nobody else changed the accounts meanwhile, so what was seen once stays as it is until the recording shows a change.',
+    default: false,
+  },
+  evidence: {
+    kind: text,
+    placeholder: 'FILE',
+    help: 'Write what was found out to FILE, for calibrate and assumptions. It holds no key.',
+  },
+  ...BASELINE_OPTIONS,
+  ...REPORT_OPTIONS,
+} as const satisfies Options
+
+export const check: Command = {
+  options: OPTIONS,
+
+  async run(args, terminal) {
+    const { values, sources, positionals: files } = readOptions(OPTIONS, args, terminal.environment)
+    await refuseFiles(files)
+    await checkReports(values.report)
+    await refuseEvidence(values.evidence, sources.evidence)
+    const baseline = await openBaseline(values)
+    const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
+    const startedAt = new Date(systemClock()).toISOString()
+    const began = elapsed()
+    const progress = new Progress(terminal)
+    const interruption = new Interruption(terminal, { isOver: true })
+    const { signal } = interruption
+    let recording: Recording | undefined
+    try {
+      recording = await openRecording(files, {
+        contract: choices.contract,
+        baseUrl: values.baseUrl,
+        signal,
+        onProgress: (read, total) => progress.show(`check: ${share(read, total)} of the recordings read`),
+      })
+      const { investigation, answers } = await judge(recording, { values, choices, signal, progress })
+      progress.end()
+      const conclusion = investigation.conclude()
+      const applied = baseline?.apply(conclusion.findings, answers.looked)
+      const report = describeFindings({
+        tool: 'check',
+        title: files.map((file) => basename(file)).join(', '),
+        conclusion,
+        choices,
+        answers,
+        baseline: applied,
+        ...describeRecording(recording, signal),
+        interruptedWith: exitCodeAfter(signal),
+        startedAt,
+        seconds: Math.round(elapsed() - began) / 1000,
+        lineOf: await readLines(),
+      })
+      if (values.evidence !== undefined) {
+        const { baseUrl: target, secrets } = recording
+        const targets = target === undefined ? [] : [target]
+        await writeEvidence(values.evidence, conclusion, {
+          tool: 'check',
+          choices,
+          overlays: values.overlays,
+          targets,
+          secrets,
+        })
+      }
+      if (!signal.aborted) await baseline?.finish(conclusion.findings.filter(isFailure), answers.looked)
+      return await deliverReport(report, values.report, terminal)
+    } catch (error) {
+      if (error instanceof HarError) throw new UsageError(`check: ${error.message}`)
+      if (!(error instanceof Interrupted)) throw error
+      terminal.printError(`dmarc-understudy: check: stopped by ${error.by} before anything was judged`)
+      return 128 + constants.signals[error.by]
+    } finally {
+      progress.end()
+      interruption.release()
+      await recording?.close()
+    }
+  },
+}
+
+/** @throws UsageError where there is no file, or one is given twice, so that its exchanges would count twice */
+async function refuseFiles(files: readonly string[]): Promise<void> {
+  if (files.length === 0) {
+    throw new UsageError('check: needs at least one HAR file, such as dmarc-understudy check traffic.har')
+  }
+  const paths = await Promise.all(files.map((file) => realpath(file).catch(() => file)))
+  const repeated = files.find((_, index) => paths.indexOf(paths[index] ?? '') < index)
+  if (repeated !== undefined) throw new UsageError(`check: ${shorten(repeated)} is given twice`)
+}
+
+/** @throws UsageError for a file that could not be written at the end */
+async function refuseEvidence(file: string | undefined, source: string): Promise<void> {
+  const reason = file === undefined ? undefined : await checkTarget(file)
+  if (reason !== undefined) throw new UsageError(`${source}: ${reason}`)
+}
+
+interface Terms {
+  values: Values<typeof OPTIONS>
+  choices: Choices
+  signal: AbortSignal
+  progress: Progress
+}
+
+/** Judges the exchanges one after another, until a signal comes. */
+async function judge(
+  recording: Recording,
+  { values, choices, signal, progress }: Terms,
+): Promise<{ investigation: Investigation; answers: Answers }> {
+  const investigation = await Investigation.begin({ choices, isSoleWriter: values.soleWriter })
+  const answers = new Answers(choices.contract)
+  let done = 0
+  try {
+    for await (const { exchange, isAfterGap } of recording.exchanges()) {
+      if (isAfterGap) investigation.forget()
+      answers.note(exchange)
+      await investigation.take(exchange)
+      progress.show(`check: ${++done} of ${recording.size} exchanges judged`)
+    }
+  } catch (error) {
+    if (!(error instanceof Interrupted) || !signal.aborted) throw error
+  }
+  return { investigation, answers }
+}
+
+/** What the report says of the recordings themselves. */
+function describeRecording(
+  { baseUrl: service, size, tally, hosts }: Recording,
+  signal: AbortSignal,
+): { failures: string[]; warnings: string[]; facts: Fact[] } {
+  const { lost, problems, broken, left } = tally
+  const stopped = signal.aborted ? ['It was told to stop before all exchanges were judged.'] : []
+  const foreign = size === 0 ? [hosts, 'Say with --base-url where the service is.'] : []
+  const more = lost > problems.length ? [`${lost - problems.length} more entries cannot be read.`] : []
+  const beyond = left > 0 ? [`${left} exchanges more than can be judged were left out.`] : []
+  const elsewhere = describeElsewhere(tally)
+  return {
+    failures: [...broken, ...beyond, ...stopped, ...foreign],
+    warnings: [...problems, ...more],
+    facts: [
+      ...(service === undefined ? [] : [{ name: 'Service', value: service }]),
+      ...(elsewhere === '' ? [] : [{ name: 'Left out', value: elsewhere }]),
+    ],
+  }
+}
+
+const ASIDES: readonly [kind: keyof Tally & ('elsewhere' | 'preflight' | 'cache' | 'fulfilled'), words: string][] = [
+  ['elsewhere', 'to other addresses'],
+  ['preflight', 'of a browser that asked whether a page may call the service'],
+  ['cache', 'answered by the cache of a browser'],
+  ['fulfilled', 'answered by a test itself'],
+]
+
+function describeElsewhere(tally: Tally): string {
+  return ASIDES.filter(([kind]) => tally[kind] > 0)
+    .map(([kind, words]) => `${tally[kind]} ${words}`)
+    .join(', ')
+}
+
+function share(read: number, total: number): string {
+  return `${total === 0 ? 100 : Math.floor((100 * read) / total)} %`
+}
+
+/** What a shell says of a program that was told to stop. */
+function exitCodeAfter({ aborted, reason }: AbortSignal): number | undefined {
+  return aborted && reason instanceof Interrupted ? 128 + constants.signals[reason.by] : undefined
+}

@@ -1,0 +1,64 @@
+import type { Contract } from '../contract/contract.ts'
+import { createRouter, type Route } from '../http/router.ts'
+import { splitTarget } from '../http/target.ts'
+import { type Looked, lookedAt } from './baseline.ts'
+import type { Exchange } from './exchange.ts'
+
+/** How many reasons are told apart; a status can be one of some hundreds. */
+const MOST_REASONS = 50
+
+/** Counts what a service has answered, and why some of it says nothing about its behaviour. */
+export class Answers {
+  readonly #route: (method: string, path: string) => Route
+  readonly #readsBody: (route: Route) => boolean
+  /** By operation and status, as `listDomains/200`. */
+  readonly #counts = new Map<string, number>()
+  readonly #reasons = new Map<string, number>()
+
+  constructor(contract: Contract) {
+    this.#route = createRouter(contract, contract.settings)
+    this.#readsBody = (route) => route.ok && route.operation.readsBody
+  }
+
+  note({ request, response }: Exchange): void {
+    const route = this.#route(request.method, splitTarget(request.target).path)
+    const subject = route.ok ? route.operation.id : `${request.method} outside`
+    if (response !== undefined) add(this.#counts, `${subject}/${response.status}`)
+    const reason = reasonAgainst({ request, response }, this.#readsBody(route))
+    if (reason !== undefined && (this.#reasons.has(reason) || this.#reasons.size < MOST_REASONS))
+      add(this.#reasons, reason)
+  }
+
+  /** Whether a finding of this id would have been seen. */
+  get looked(): Looked {
+    return lookedAt(new Set(this.#counts.keys()))
+  }
+
+  /** How often each operation answered with each status, as `listDomains/200`. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts
+  }
+
+  /** Why the behaviour in some exchanges cannot be judged, with how often; the most frequent reason first. */
+  get reasons(): readonly (readonly [reason: string, times: number])[] {
+    return [...this.#reasons].toSorted(([, one], [, other]) => other - one)
+  }
+}
+
+/** Why an exchange shows nothing of the behaviour, as far as it can be told from the exchange alone. */
+function reasonAgainst(
+  { request, response }: Pick<Exchange, 'request' | 'response'>,
+  readsBody: boolean,
+): string | undefined {
+  if (response === undefined) return 'No response was recorded.'
+  if (request.method === 'HEAD') return 'A response to HEAD has no body.'
+  if (!response.body.isKnown) return response.body.reason
+  if (readsBody && !request.body.isKnown) return request.body.reason
+  if (response.status >= 500) return `The service failed with ${response.status}.`
+  if (response.status === 429) return 'The quota was used up.'
+  return response.status === 401 || response.status === 403 ? `The key was refused with ${response.status}.` : undefined
+}
+
+function add(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}

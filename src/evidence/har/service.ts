@@ -1,0 +1,91 @@
+import { shorten } from '../../ground/show.ts'
+
+/** How many hosts and possible services of recordings are counted apart. */
+const MOST_NAMES = 1000
+/** How many hosts a message names. */
+const NAMED = 5
+
+/** What a recording was read for, and cannot be. The message is one line. */
+export class HarError extends Error {
+  override name = 'HarError'
+}
+
+/** The origin of a URL as a person would write it, and everything behind it as it was sent, without a fragment. */
+export interface SplitUrl {
+  origin: string
+  target: string
+}
+
+/** Takes URLs apart. It remembers origins, because recordings have few of them. */
+export class UrlSplitter {
+  readonly #origins = new Map<string, string | undefined>()
+
+  /** `undefined` for what is no URL of HTTP. */
+  split(url: string): SplitUrl | undefined {
+    const [, written = '', rest = ''] = /^(https?:\/\/[^/?#]*)([^#]*)/i.exec(url) ?? []
+    if (written === '') return undefined
+    let origin = this.#origins.get(written)
+    if (origin === undefined && !this.#origins.has(written)) {
+      origin = URL.canParse(written) ? new URL(written).origin : undefined
+      if (this.#origins.size < MOST_NAMES) this.#origins.set(written, origin)
+    }
+    return origin === undefined ? undefined : { origin, target: rest.startsWith('/') ? rest : `/${rest}` }
+  }
+}
+
+/**
+ * Finds out to which service the requests of recordings went: the one base URL below which they ask for paths of the
+ * contract.
+ */
+export class ServiceSearch {
+  readonly #base: string
+  readonly #paths: ReadonlySet<string>
+  /** How many requests went to paths of the contract below a base URL, and how many to a host. */
+  readonly #services = new Map<string, number>()
+  readonly #hosts = new Map<string, number>()
+
+  /** `base` is the base path of the contract, `paths` are those below it. */
+  constructor(base: string, paths: Iterable<string>) {
+    this.#base = base
+    this.#paths = new Set(paths)
+  }
+
+  /** Takes note of a request. Returns the base URL of the service that it may have gone to. */
+  note({ origin, target }: SplitUrl): string | undefined {
+    count(this.#hosts, origin)
+    const path = /^[^?]*/.exec(target)?.[0] ?? ''
+    const place = `${path}/`.indexOf(`${this.#base}/`)
+    if (place < 0) return undefined
+    const end = place + this.#base.length
+    const service = origin + path.slice(0, end)
+    if (this.#paths.has(path.slice(end))) count(this.#services, service)
+    return service
+  }
+
+  /** The base URL; `undefined` where nothing was sent to one. @throws HarError where more than one can be meant */
+  conclude(): string | undefined {
+    if (this.#services.size <= 1) return [...this.#services.keys()][0]
+    throw new HarError(
+      `requests of the service went to ${list(this.#services)}; say with --base-url which one is meant`,
+    )
+  }
+
+  /** Where requests went, as a sentence. */
+  describeHosts(): string {
+    return this.#hosts.size === 0 ? 'There is no request at all.' : `The requests went to ${list(this.#hosts)}.`
+  }
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  const former = counts.get(name)
+  if (former !== undefined || counts.size < MOST_NAMES) counts.set(name, (former ?? 0) + 1)
+}
+
+/** `https://a.example (12 requests) and http://localhost:80 (1 request)` */
+function list(counts: ReadonlyMap<string, number>): string {
+  const named = [...counts]
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, NAMED)
+    .map(([name, times]) => `${shorten(name)} (${times} request${times === 1 ? '' : 's'})`)
+  return counts.size > NAMED ? `${named.join(', ')} and ${counts.size - NAMED} more` : named.join(' and ')
+}

@@ -1,0 +1,116 @@
+import { HIDDEN, looksLikeKey } from '../journal/key-shapes.ts'
+import { createRedactor, findCredentials, type Redact, redactField, redactQuery } from '../journal/redaction.ts'
+import { addSecret, createIndex } from '../journal/secrets.ts'
+import { WordIndex } from '../journal/word-index.ts'
+import type { Credentials, Headers } from './exchange.ts'
+
+/** The header fields of a message as they were sent: a name can occur more than once. */
+export type Fields = readonly (readonly [name: string, value: string])[]
+
+/** How many keys have a name. Whoever sends more of them is not told apart. */
+export const MOST_KEYS = 10_000
+
+/** What may stand before a key. Anything else may be a part of a secret. */
+const SCHEME = /^[A-Za-z][A-Za-z0-9-]{0,19}$/
+/** A scheme that may come without anything behind it. */
+const BARE_SCHEME = /^(?:bearer|basic|digest|token|apikey|negotiate)$/i
+/** Never part of what is judged: they hold secrets, and the service says nothing about cookies. */
+const LEFT_OUT = /^(?:authorization|proxy-authorization|cookie2?|set-cookie2?|:.*)$/i
+
+/** What a key that was taken out of a text is replaced with: `[key 1]`. */
+const LABEL = /^\[(key [1-9]\d{0,8})(: several words)?\]$/
+
+/** Gives keys names, so that nothing that is judged or written down holds one. The same key has the same name. */
+export class Keys {
+  readonly #names = new Map<string, string>()
+  readonly #index = new WordIndex()
+
+  /** The name of a key, such as `key 1`; `undefined` for a new one where there are too many. */
+  nameOf(key: string): string | undefined {
+    const known = this.#names.get(key)
+    if (known !== undefined || this.#names.size >= MOST_KEYS) return known
+    const name = `key ${this.#names.size + 1}`
+    this.#names.set(key, name)
+    addSecret(this.#index, key)
+    return name
+  }
+
+  /** All keys that have a name, for whoever looks for them in what is about to be written. */
+  get secrets(): readonly string[] {
+    return [...this.#names.keys()]
+  }
+
+  /** What the header fields of a request say about who sent it. */
+  credentialsOf(fields: Fields): Credentials {
+    const sent = fields.filter(([name]) => name.toLowerCase() === 'authorization').map(([, value]) => value.trim())
+    if (sent.length === 0) return { kind: 'none' }
+    const { scheme, secret } = splitCredentials(sent.join(', '))
+    if (secret === '') return { kind: 'sent', scheme, key: '', isWord: false }
+    const key = this.nameOf(secret)
+    if (key === undefined) return { kind: 'unknown' }
+    return { kind: 'sent', scheme, key, isWord: /^\S+$/.test(secret) }
+  }
+
+  /**
+   * A function that hides in texts of one exchange all keys that were named so far, everything that looks like a key, and
+   * what the exchange itself carries, such as cookies.
+   */
+  redactorFor({ target, fields }: { target: string; fields: Fields }): Redact {
+    const carried = findCredentials(fields.flat(), target).filter((secret) => !this.#names.has(secret))
+    const indexes = carried.length === 0 ? [this.#index] : [this.#index, createIndex(carried)]
+    return createRedactor(indexes, (found) => {
+      const name = this.#names.get(found)
+      return name === undefined ? HIDDEN : `[${name}]`
+    })
+  }
+}
+
+/** The header fields of a message as they are judged. */
+export function readFields(fields: Fields, redact: Redact): Headers {
+  const headers: Record<string, string> = Object.create(null)
+  for (const [name, value] of fields) {
+    if (LEFT_OUT.test(name)) continue
+    const key = redact(name.toLowerCase())
+    const shown = redactField(name, value, redact)
+    headers[key] = headers[key] === undefined ? shown : `${headers[key]}, ${shown}`
+  }
+  return headers
+}
+
+/** A target without keys. */
+export function redactTarget(target: string, redact: Redact): string {
+  const mark = target.indexOf('?')
+  if (mark < 0) return redact(target)
+  return `${redact(target.slice(0, mark))}?${redactQuery(target.slice(mark + 1), redact)}`
+}
+
+/** The value of Authorization with the name of the key in its place: `Bearer [key 1]`. */
+export function writeCredentials(credentials: Credentials): string {
+  if (credentials.kind !== 'sent') return HIDDEN
+  const { scheme, key, isWord } = credentials
+  const label = key === '' ? '' : `[${key}${isWord ? '' : ': several words'}]`
+  return `${scheme} ${label}`.trim()
+}
+
+/** What `writeCredentials` has written; `undefined` for anything else. `nameOf` gives the key its name here. */
+export function readCredentials(
+  written: string,
+  nameOf: (name: string) => string | undefined,
+): Credentials | undefined {
+  if (written === HIDDEN) return { kind: 'unknown' }
+  if (BARE_SCHEME.test(written)) return { kind: 'sent', scheme: written, key: '', isWord: false }
+  const [, scheme = '', label = ''] = /^(?:(\S+) )?(\[.*\])$/.exec(written) ?? []
+  const [, name, isSeveral] = LABEL.exec(label) ?? []
+  if (name === undefined) return undefined
+  const key = nameOf(name)
+  return key === undefined ? { kind: 'unknown' } : { kind: 'sent', scheme, key, isWord: isSeveral === undefined }
+}
+
+/** What stands before the first space is the scheme, unless it may be a secret itself. */
+function splitCredentials(value: string): { scheme: string; secret: string } {
+  const space = value.search(/\s/)
+  if (space < 0) return BARE_SCHEME.test(value) ? { scheme: value, secret: '' } : { scheme: '', secret: value }
+  const scheme = value.slice(0, space)
+  if (!SCHEME.test(scheme) || looksLikeKey(scheme)) return { scheme: '', secret: value }
+  return { scheme, secret: value.slice(space).trim() }
+}

@@ -1,0 +1,319 @@
+import type { Choices } from '../contract/choices.ts'
+import type { LineOf } from '../contract/lines.ts'
+import type { Block, Check, Fact, Level, Report, Finding as ReportFinding, Rule } from '../reports/report.ts'
+import type { Answers } from './answers.ts'
+import type { AppliedBaseline, BaselineEntry } from './baseline.ts'
+import { type Finding, isFailure, type Label } from './finding.ts'
+import type { Conclusion } from './investigation.ts'
+import type { AssumptionVerdict } from './verdict.ts'
+import { decideVerdicts } from './verdicts.ts'
+
+export interface EvidenceReportOptions {
+  tool: 'check' | 'proxy'
+  /** What was looked at, in a few words. */
+  title: string
+  conclusion: Conclusion
+  choices: Choices
+  answers: Answers
+  /** Absent where no finding is known beforehand. */
+  baseline?: AppliedBaseline<Finding> | undefined
+  /** What is missing, so that the result cannot be green, in sentences. */
+  failures?: readonly string[]
+  /** What else a person should know about the exchanges, in sentences. */
+  warnings?: readonly string[]
+  facts?: readonly Fact[]
+  /** What the program ends with, where it was told to stop. */
+  interruptedWith?: number | undefined
+  /** RFC 3339, in UTC. */
+  startedAt: string
+  seconds: number
+  lineOf: LineOf
+}
+
+/** A finding in the JSON report: that of the first exchange, and how often there was one of this id. */
+interface ReportedFinding extends Finding {
+  /** If more than once. */
+  count?: number
+  /** Why the user has accepted it. */
+  accepted?: string
+}
+
+/** The JSON report of `check` and `proxy`, as `docs/schemas/check.json` describes it. */
+export interface EvidenceReport {
+  exchanges: number
+  judged: number
+  findings: readonly ReportedFinding[]
+  assumptions: readonly AssumptionVerdict[]
+  /** What is missing, so that the result is not green, in sentences. */
+  failures?: readonly string[]
+  warnings?: readonly string[]
+}
+
+const LABELS: Readonly<Record<Label, { level: Level; name: string; description: string }>> = {
+  'contract violation': {
+    level: 'error',
+    name: 'The contract is violated',
+    description:
+      'Every request and every response obeys openapi.yaml. A client that relies on it does not expect this.',
+  },
+  'broken rule': {
+    level: 'error',
+    name: 'A rule of the specification is broken',
+    description: 'The specification demands it, whatever the account holds.',
+  },
+  unexplained: {
+    level: 'error',
+    name: 'The behaviour is unexplained',
+    description: 'No alternative that the specification permits and nothing that the account can hold explains it.',
+  },
+  'cannot tell': {
+    level: 'note',
+    name: 'It cannot be told',
+    description:
+      'What the account held is not known, another client may have changed it, or the recording lacks a part.',
+  },
+  'decides assumption': {
+    level: 'note',
+    name: 'The service chooses otherwise',
+    description: 'The specification leaves it open, and the service has chosen another alternative than the stand-in.',
+  },
+}
+
+/** What was found out about exchanges, for every format. */
+export function describeFindings(options: EvidenceReportOptions): Report {
+  const {
+    tool,
+    title,
+    conclusion,
+    choices,
+    baseline,
+    failures = [],
+    warnings = [],
+    startedAt,
+    seconds,
+    lineOf,
+  } = options
+  const reasons = new Map(baseline?.accepted.map(({ finding, entry }) => [finding.id, entry]))
+  const findings = oneOfEach(conclusion.findings)
+  const counted = findings.filter((finding) => isFailure(finding) && !reasons.has(finding.id))
+  const verdicts = decideVerdicts(conclusion.observations, choices)
+  const missing = conclusion.judged > 0 ? failures : [...failures, nothingJudged(options)]
+  const passed = counted.length === 0 && missing.length === 0
+  const shown = new Map(
+    findings.map((finding) => [finding.id, showFinding(finding, conclusion, reasons.get(finding.id))]),
+  )
+  const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted').map(showContradiction)
+  const json: EvidenceReport = {
+    exchanges: conclusion.exchanges,
+    judged: conclusion.judged,
+    findings: findings.map((finding) => reportFinding(finding, conclusion, reasons.get(finding.id), lineOf)),
+    assumptions: verdicts,
+    ...(missing.length > 0 && { failures: missing }),
+    ...(warnings.length > 0 && { warnings }),
+  }
+  return {
+    tool,
+    title,
+    summary: [...missing, summarise(options, counted)].join(' '),
+    passed,
+    exitCode: options.interruptedWith ?? (passed ? 0 : 1),
+    startedAt,
+    seconds,
+    facts: factsOf(options, verdicts),
+    findings: [...missing.map(showMissing), ...shown.values(), ...contradicted, ...warnings.map(showWarning)],
+    checks: [...checkAnswers(options, shown, reasons), ...verdicts.map(checkVerdict), ...missing.map(checkMissing)],
+    sections: sectionsOf(options, verdicts),
+    json,
+  }
+}
+
+/** The first finding of each id. */
+function oneOfEach(findings: readonly Finding[]): readonly Finding[] {
+  const first = new Map<string, Finding>()
+  for (const finding of findings) if (!first.has(finding.id)) first.set(finding.id, finding)
+  return [...first.values()]
+}
+
+/** Nothing that was looked at is no success. */
+function nothingJudged({ conclusion, answers }: EvidenceReportOptions): string {
+  const { exchanges } = conclusion
+  if (exchanges === 0) return 'There was no exchange with the service, so nothing was judged.'
+  const [[reason] = ['']] = answers.reasons
+  const all = exchanges === 1 ? 'The only exchange' : `None of the ${exchanges} exchanges`
+  return `${all} ${exchanges === 1 ? 'could not' : 'could'} be judged. ${reason}`.trim()
+}
+
+function summarise({ conclusion, baseline }: EvidenceReportOptions, counted: readonly Finding[]): string {
+  const { exchanges, judged, counts } = conclusion
+  if (exchanges === 0) return ''
+  const times = counted.reduce((sum, { id }) => sum + (counts[id] ?? 1), 0)
+  const found =
+    counted.length === 0
+      ? 'The service and its clients did nothing wrong'
+      : `${many(counted.length, 'thing is', 'things are')} wrong, in ${many(times, 'place', 'places')}`
+  const accepted = baseline?.accepted.length ?? 0
+  const known = accepted === 0 ? '' : ` ${many(accepted, 'finding is', 'findings are')} accepted by the baseline.`
+  return `${found}. ${judged} of ${many(exchanges, 'exchange was', 'exchanges were')} judged.${known}`
+}
+
+function factsOf(
+  { conclusion, answers, baseline, facts = [] }: EvidenceReportOptions,
+  verdicts: readonly AssumptionVerdict[],
+): Fact[] {
+  const { exchanges, judged } = conclusion
+  const decided = (verdict: AssumptionVerdict['verdict']) => verdicts.filter((each) => each.verdict === verdict).length
+  const gone = baseline?.entries.filter(({ state }) => state === 'fixed').length ?? 0
+  const expired = baseline?.entries.filter(({ state }) => state === 'expired').length ?? 0
+  return [
+    ...facts,
+    { name: 'Exchanges', value: `${exchanges}, of which ${judged} were judged` },
+    ...(exchanges > judged && answers.reasons.length > 0 ? [{ name: 'Not judged', value: listReasons(answers) }] : []),
+    {
+      name: 'Assumptions',
+      value: `${decided('as chosen')} as chosen, ${decided('alternative')} otherwise, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
+    },
+    ...(gone > 0
+      ? [{ name: 'Baseline', value: `${gone} of its findings are gone; --update-baseline removes them` }]
+      : []),
+    ...(expired > 0 ? [{ name: 'Expired', value: `${expired} findings of the baseline count again` }] : []),
+  ]
+}
+
+/** How many reasons a line has room for. */
+const NAMED = 3
+
+function listReasons({ reasons }: Answers): string {
+  const named = reasons.slice(0, NAMED).map(([reason, times]) => `${times}: ${reason}`)
+  return [...named, ...(reasons.length > NAMED ? ['…'] : [])].join(' ')
+}
+
+function ruleOf(finding: Finding): Rule {
+  const { label, rule, assumption, alternative } = finding
+  const { name, description } = LABELS[label]
+  const id = label.replaceAll(' ', '-')
+  if (rule !== undefined) return { id: rule, name, description }
+  return { id: assumption === undefined ? id : `${assumption}/${alternative ?? 0}`, name, description }
+}
+
+function showFinding(finding: Finding, { counts }: Conclusion, accepted: BaselineEntry | undefined): ReportFinding {
+  const { label, message, pointer, method, path, request_id: requestId, status, id } = finding
+  const { level } = LABELS[label]
+  const known = accepted === undefined ? '' : ` Accepted by the baseline: ${accepted.reason}`
+  return {
+    rule: ruleOf(finding),
+    level: accepted !== undefined && level === 'error' ? 'note' : level,
+    message: message + known,
+    pointer,
+    request: { method, path, requestId, status },
+    occurrences: counts[id] ?? 1,
+    details: [{ kind: 'text', text: `The finding is called ${id}.` }],
+  }
+}
+
+function reportFinding(
+  finding: Finding,
+  { counts }: Conclusion,
+  accepted: BaselineEntry | undefined,
+  lineOf: LineOf,
+): ReportedFinding {
+  const { pointer, line = pointer === undefined ? undefined : lineOf(pointer), id } = finding
+  const count = counts[id] ?? 1
+  return {
+    ...finding,
+    ...(line !== undefined && { line }),
+    ...(count > 1 && { count }),
+    ...(accepted !== undefined && { accepted: accepted.reason }),
+  }
+}
+
+function showContradiction({ id, evidence }: AssumptionVerdict): ReportFinding {
+  return {
+    rule: {
+      id,
+      name: 'The service contradicts itself',
+      description: 'It has shown more than one choice of an assumption.',
+    },
+    level: 'warning',
+    message: `Responses show more than one choice of ${id}: ${evidence.join(', ')}.`,
+  }
+}
+
+function showMissing(message: string): ReportFinding {
+  return { rule: INCOMPLETE, level: 'error', message }
+}
+
+function showWarning(message: string): ReportFinding {
+  return { rule: INCOMPLETE, level: 'warning', message }
+}
+
+const INCOMPLETE: Rule = {
+  id: 'incomplete',
+  name: 'Something is missing',
+  description: 'What was not looked at may be wrong.',
+}
+
+/** A check for each status that each operation answered with. */
+function checkAnswers(
+  { answers }: EvidenceReportOptions,
+  shown: ReadonlyMap<string, ReportFinding>,
+  accepted: ReadonlyMap<string, BaselineEntry>,
+): Check[] {
+  const found = new Map<string, [id: string, finding: ReportFinding][]>()
+  for (const each of shown) {
+    const subject = each[0].split('/').slice(1, 3).join('/')
+    found.set(subject, [...(found.get(subject) ?? []), each])
+  }
+  const subjects = new Set([...answers.counts.keys(), ...found.keys()])
+  return [...subjects].toSorted().map((subject) => {
+    const [group = '', status = ''] = subject.split('/')
+    const own = found.get(subject) ?? []
+    const isBroken = own.some(([id, { level }]) => level === 'error' && !accepted.has(id))
+    const times = answers.counts.get(subject) ?? 0
+    return {
+      id: `answer/${subject}`,
+      group,
+      name: `${group} ${status}`,
+      outcome: isBroken ? 'failed' : 'passed',
+      message: `seen ${many(times, 'time', 'times')}`,
+      findings: own.map(([, finding]) => finding),
+    }
+  })
+}
+
+function checkVerdict({ id, verdict, alternative, evidence }: AssumptionVerdict): Check {
+  const what = alternative === undefined ? verdict : `${verdict} ${alternative}`
+  const message = evidence.length === 0 ? what : `${what}; see ${evidence.join(', ')}`
+  const outcome = verdict === 'undecided' ? 'skipped' : 'passed'
+  return { id: `assumption/${id}`, group: 'assumptions', name: id, outcome, message }
+}
+
+function checkMissing(message: string, index: number): Check {
+  return {
+    id: `incomplete/${index + 1}`,
+    group: 'incomplete',
+    name: 'Everything was looked at',
+    outcome: 'error',
+    message,
+  }
+}
+
+function sectionsOf({ answers }: EvidenceReportOptions, verdicts: readonly AssumptionVerdict[]): Report['sections'] {
+  const decided = verdicts.filter(({ verdict }) => verdict !== 'undecided')
+  const table = (columns: string[], rows: string[][]): Block => ({ kind: 'table', columns, rows })
+  const assumptions = decided.map(({ id, verdict, alternative, evidence }) => [
+    id,
+    alternative === undefined ? verdict : `${verdict} ${alternative}`,
+    evidence.join(', '),
+  ])
+  const reasons = answers.reasons.map(([reason, times]) => [reason, String(times)])
+  return [
+    ...(assumptions.length > 0
+      ? [{ title: 'Assumptions', blocks: [table(['Assumption', 'Verdict', 'Evidence'], assumptions)] }]
+      : []),
+    ...(reasons.length > 0 ? [{ title: 'Not judged', blocks: [table(['Reason', 'Exchanges'], reasons)] }] : []),
+  ]
+}
+
+function many(count: number, one: string, more: string): string {
+  return `${count} ${count === 1 ? one : more}`
+}
