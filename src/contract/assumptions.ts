@@ -107,7 +107,7 @@ function joinObjects(one: Json, other: Json): Json {
 }
 
 /** A JSON pointer as a normalized JSONPath (RFC 9535 §2.7). */
-function pathTo(document: Json, pointer: string): string {
+export function pathTo(document: Json, pointer: string): string {
   let value: unknown = document
   let path = '$'
   for (const step of stepsOf(pointer)) {

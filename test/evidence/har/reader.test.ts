@@ -21,7 +21,14 @@ async function read(folder: string, text: string | Buffer, baseUrl?: string) {
 
 describe('A recording', () => {
   it('is read', async ({ folder }) => {
-    const r = await read(folder, harOf([entryOf(), entryOf({ after: 100, method: 'POST', request: {postData: {mimeType:'a', text: '{}'}} }), entryOf({ url: 'https://x.example/' })]))
+    const r = await read(
+      folder,
+      harOf([
+        entryOf(),
+        entryOf({ after: 100, method: 'POST', request: { postData: { mimeType: 'a', text: '{}' } } }),
+        entryOf({ url: 'https://x.example/' }),
+      ]),
+    )
     console.dir(r, { depth: 9 })
     expect(r.size).toBe(2)
   })
