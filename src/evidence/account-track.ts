@@ -1,3 +1,4 @@
+import { refreshDay } from '../domain/dmarc.ts'
 import { comparedName } from '../domain/groups.ts'
 import { arrange } from '../domain/order.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -5,7 +6,7 @@ import { isObject } from '../ground/json.ts'
 import type { Explanation } from './behaviour.ts'
 import { areTexts, groupIn } from './data.ts'
 import { countMisplaced, type GroupFact, Knowledge, type OtherMembers } from './knowledge.ts'
-import type { Assignment } from './observation.ts'
+import type { Assignment, Observation } from './observation.ts'
 import { comparable, type Purpose } from './purpose.ts'
 import type { Reading } from './reading.ts'
 import { Suspense } from './suspense.ts'
@@ -26,12 +27,19 @@ export interface Mismatch {
 export interface ListRemarks {
   mismatches: readonly Mismatch[]
   allows: readonly (readonly Assignment[])[]
+  /** What it says if nobody has taken out an item and put it back. */
+  likely: readonly (readonly Assignment[])[]
   /** A list that is in no order that the choices know. */
   isOutOfOrder: boolean
 }
 
 /** How many items of a list others may have taken out and put back while nobody looked, before its order counts. */
 const TOLERATED = 2
+const LIKELY_LIMIT = 1_000
+/** In milliseconds, how long after its addition a domain is certainly not processed. */
+const AT_ONCE = 30_000
+/** In milliseconds, after which each domain has a record: a day of processing, and the next refresh. */
+const LONGEST_PROCESSING = 48 * 3_600_000
 /** Lists are looked at up to so many items for their order. */
 const ORDER_LIMIT = 500
 
@@ -39,13 +47,17 @@ const ORDER_LIMIT = 500
 export class AccountTrack {
   readonly knowledge = new Knowledge()
   readonly suspense = new Suspense()
+  /** Whether somebody else was seen to change the account. */
+  isShared = false
+  /** What lists said, and how many lists of each kind had been compared by then. */
+  readonly #likely: { allows: readonly Assignment[]; evidence: string; seen: number }[] = []
+  /** How many lists showed what was expected. */
+  #confirmed = 0
   /** Whether a request with the key was ever admitted. */
   wasAdmitted = false
   readonly #variants: Variants
   readonly #isSole: boolean
   readonly #isOwn: (name: string) => boolean
-  /** How often the members of a group were as only another choice explains. */
-  readonly #moves = new Map<string, number>()
 
   constructor(variants: Variants, isSole: boolean, isOwn: (name: string) => boolean) {
     this.#variants = variants
@@ -56,6 +68,22 @@ export class AccountTrack {
   /** Whether nobody else changes what has this name. */
   isCertain(name: string): boolean {
     return this.#isSole || this.#isOwn(name)
+  }
+
+  /** Keeps what a list says only if nobody else has taken anything out and put it back. */
+  remember(allows: ListRemarks['likely'], evidence: string): void {
+    for (const each of allows) {
+      if (this.#likely.length < LIKELY_LIMIT) this.#likely.push({ allows: each, evidence, seen: this.#confirmed })
+    }
+  }
+
+  /**
+   * What lists said, if nobody else was seen to change the account, also not in a list that came later.
+   */
+  get likely(): readonly Observation[] {
+    if (this.isShared) return []
+    const shown = this.#likely.filter(({ seen }) => seen < this.#confirmed)
+    return shown.map(({ allows, evidence }) => ({ allows, evidence: [evidence], count: 1 }))
   }
 
   /** Takes over what a response shows. `now` is on the service's clock. */
@@ -124,17 +152,26 @@ export class AccountTrack {
   }
 
   /** Compares a whole list with what is known, and takes it over. */
-  compareList(reading: Reading): ListRemarks {
+  compareList(reading: Reading, now: number): ListRemarks {
+    const isKnown =
+      reading.operation?.id === 'listDomains' ? this.knowledge.areDomainsComplete : this.knowledge.areGroupsComplete
+    const remarks = this.#compare(reading, now)
+    if (remarks.mismatches.length > 0) this.isShared = true
+    else if (isKnown) this.#confirmed++
+    return remarks
+  }
+
+  #compare(reading: Reading, now: number): ListRemarks {
     const { operation, outcome } = reading
     if (outcome.kind !== 'success') return NOTHING
     const { data } = outcome
     const by = reading.exchange.id
     if (operation?.id === 'listDomains' && isObject(data) && areTexts(data['domains'])) {
-      return this.#compareDomains(data['domains'], by, 'domainOrder', true)
+      return this.#compareDomains(data['domains'], by, 'domainOrder', true, now)
     }
     if (operation?.id === 'listDmarc' && Array.isArray(data)) {
       const names = data.map((record) => (isObject(record) ? record['domain'] : undefined))
-      return areTexts(names) ? this.#compareDomains(names, by, 'recordOrder', false) : NOTHING
+      return areTexts(names) ? this.#compareDomains(names, by, 'recordOrder', false, now) : NOTHING
     }
     if (operation?.id === 'listDomainGroups' && isObject(data) && Array.isArray(data['groups'])) {
       const groups = data['groups'].flatMap((each) => groupIn(each) ?? [])
@@ -148,6 +185,7 @@ export class AccountTrack {
     by: string,
     order: 'domainOrder' | 'recordOrder',
     isWhole: boolean,
+    now: number,
   ): ListRemarks {
     const { knowledge, suspense } = this
     const seen = new Map(list.map((spelling) => [comparable(spelling), spelling]))
@@ -169,32 +207,27 @@ export class AccountTrack {
       if (expected === seen.has(name)) suspense.confirm(fact)
       else if (isWhole || expected === false) suspense.contradict(fact)
     }
+    if (isWhole && mismatches.length === 0 && knowledge.areDomainsComplete) suspense.confirm('domains')
+    else if (isWhole) suspense.contradict('domains')
     const items = list.map((spelling) => ({ name: comparable(spelling), shown: spelling }))
-    const allows = [
-      ...this.#orderOf(
-        order,
-        items.map(({ name, shown }) => ({ name, shown: [shown], placed: knowledge.domains.get(name) })),
-      ),
-      ...(isWhole || order === 'recordOrder' ? this.#spellingOf(items) : []),
-    ]
+    const placed = items.map(({ name, shown }) => ({ name, shown: [shown], placed: knowledge.domains.get(name) }))
+    const ordered = this.#orderOf(order, placed)
+    const spelt = this.#spellingOf(items)
+    const shown = isWhole ? NOTHING : this.#unprocessedIn(seen, now)
     for (const { name, shown } of items) knowledge.seeDomain(name, shown, by)
     if (isWhole) {
       for (const [name, fact] of knowledge.domains)
         if (fact.isMonitored && !seen.has(name)) knowledge.removeDomain(name, by)
       knowledge.areDomainsComplete = true
     }
-    return {
-      mismatches,
-      allows: allows.filter(({ length }) => length > 0),
-      isOutOfOrder: allows.some((each) => each.length === 0),
-    }
+    return joined(mismatches, ordered, spelt, shown)
   }
 
   #compareGroups(groups: readonly { id: string; name: string; domains: readonly string[] }[], by: string): ListRemarks {
     const { knowledge, suspense } = this
     const seen = new Map(groups.map((group) => [group.id, group]))
     const mismatches: Mismatch[] = []
-    const allows: (readonly Assignment[])[] = []
+    const moves = { allows: [] as (readonly Assignment[])[], likely: [] as (readonly Assignment[])[] }
     let isWhole = knowledge.areGroupsComplete
     for (const [id, fact] of knowledge.groups) {
       const group = seen.get(id)
@@ -203,7 +236,8 @@ export class AccountTrack {
       const mismatch = this.#mismatchOf(id, fact, group)
       if (mismatch === undefined) {
         suspense.confirm(`group ${id}`)
-        if (group !== undefined) allows.push(...this.#movesShown(fact, group))
+        if (group !== undefined)
+          moves[this.isCertain(fact.name) ? 'allows' : 'likely'].push(...this.#movesShown(fact, group))
       } else {
         suspense.contradict(`group ${id}`)
         mismatches.push(mismatch)
@@ -236,11 +270,7 @@ export class AccountTrack {
     }
     for (const [id, fact] of knowledge.groups) if (fact.exists && !seen.has(id)) knowledge.removeGroup(id, by)
     knowledge.areGroupsComplete = true
-    return {
-      mismatches,
-      allows: [...allows, ...ordered.filter(({ length }) => length > 0)],
-      isOutOfOrder: ordered.some((each) => each.length === 0),
-    }
+    return joined(mismatches, ordered, moves)
   }
 
   /** Which orders a list may be in; an empty list of them where it is in none. */
@@ -248,42 +278,76 @@ export class AccountTrack {
     setting: 'domainOrder' | 'recordOrder' | 'groupOrder',
     items: readonly { name: string; shown: readonly string[]; placed: Parameters<typeof countMisplaced>[0][number] }[],
     tolerated = TOLERATED,
-  ): (readonly Assignment[])[] {
+  ): Pick<ListRemarks, 'allows' | 'likely'> {
     const choices = this.#variants.choicesOf(setting)
-    if (choices === undefined || items.length < 2) return []
+    if (choices === undefined || items.length < 2) return NOTHING
     const { id, values } = choices
     const looked = items.slice(0, ORDER_LIMIT)
     const certain = looked.filter(({ name }) => this.isCertain(name))
-    const allowed = values.flatMap((value, number) => {
-      if (value === 'alphabetical') return isSorted(items) ? [{ [id]: number }] : []
-      const turn = <Item>(list: readonly Item[]) => arrange(list, value as 'addition' | 'newest-first', String)
-      const misplaced = countMisplaced(turn(looked).map(({ placed }) => placed))
-      const isWrong = countMisplaced(turn(certain).map(({ placed }) => placed)) > 0 || misplaced > tolerated
-      return isWrong ? [] : [{ [id]: number }]
-    })
-    if (allowed.length === values.length) return []
-    return allowed.length > 0 || certain.length > 1 ? [allowed] : []
+    const within = (limit: number) =>
+      values.flatMap((value, number) => {
+        if (value === 'alphabetical') return isSorted(items) ? [{ [id]: number }] : []
+        const turn = <Item>(list: readonly Item[]) => arrange(list, value as 'addition' | 'newest-first', String)
+        const misplaced = countMisplaced(turn(looked).map(({ placed }) => placed))
+        const isWrong = countMisplaced(turn(certain).map(({ placed }) => placed)) > 0 || misplaced > limit
+        return isWrong ? [] : [{ [id]: number }]
+      })
+    const isInformative = (allowed: readonly Assignment[]) =>
+      allowed.length < values.length && (allowed.length > 0 || certain.length > 1)
+    return { allows: [within(tolerated)].filter(isInformative), likely: [within(0)].filter(isInformative) }
+  }
+
+  /** Whether domains that were added a moment ago have records already. */
+  #unprocessedIn(seen: ReadonlyMap<string, string>, now: number): Pick<ListRemarks, 'allows' | 'likely'> {
+    const choices = this.#variants.choicesOf('unprocessedDomains')
+    const refreshes = this.#variants.choicesOf('refresh')?.values ?? []
+    if (choices === undefined) return NOTHING
+    const allowed = (value: string) => {
+      const numbers = [...choices.values.keys()].filter((number) => choices.values[number] === value)
+      return [numbers.map((number) => ({ [choices.id]: number }))]
+    }
+    for (const [name, { isMonitored, addedAt }] of this.knowledge.domains) {
+      if (!isMonitored || addedAt === undefined) continue
+      const age = now - addedAt
+      const isFresh = age >= 0 && age < AT_ONCE
+      const isRefreshed = refreshes.some(
+        (time) => refreshDay(now, String(time)) !== refreshDay(addedAt - 1000, String(time)),
+      )
+      if (seen.has(name)) {
+        if (isFresh && !isRefreshed) return { allows: allowed('listed'), likely: [] }
+        continue
+      }
+      if (age < 0 || age > LONGEST_PROCESSING) continue
+      return this.isCertain(name)
+        ? { allows: allowed('absent'), likely: [] }
+        : { allows: [], likely: allowed('absent') }
+    }
+    return NOTHING
   }
 
   /** Whether lists spell domains as they were sent: seen from those that were sent in another than the usual form. */
-  #spellingOf(items: readonly { name: string; shown: string }[]): (readonly Assignment[])[] {
+  #spellingOf(items: readonly { name: string; shown: string }[]): Pick<ListRemarks, 'allows' | 'likely'> {
     const choices = this.#variants.choicesOf('spelling')
-    if (choices === undefined) return []
+    if (choices === undefined) return NOTHING
     let asSent = 0
     let otherwise = 0
     let certain = 0
     for (const { name, shown } of items) {
       const fact = this.knowledge.domains.get(name)
-      if (fact?.order === undefined || fact.spelling === name) continue
+      // An international name has two usual forms.
+      if (fact?.order === undefined || fact.spelling === name || name.includes('xn--')) continue
       if (shown === fact.spelling) asSent++
       else if (shown === name) otherwise++
       if (shown === name && this.isCertain(name)) certain++
     }
     const numbers = [...choices.values.keys()]
     const shows = (number: number) => (choices.values[number] === 'as-sent') === asSent > 0
-    if (asSent > 0 && otherwise > 0) return []
-    if (asSent === 0 && certain === 0 && otherwise <= TOLERATED) return []
-    return [numbers.filter(shows).map((number) => ({ [choices.id]: number }))]
+    if (asSent > 0 === otherwise > 0) return NOTHING
+    const allowed = [numbers.filter(shows).map((number) => ({ [choices.id]: number }))]
+    // Another client may have removed the domain and added it in another spelling.
+    return asSent > 0 || certain > 0 || otherwise > TOLERATED
+      ? { allows: allowed, likely: [] }
+      : { allows: [], likely: allowed }
   }
 
   #mismatchOf(
@@ -317,12 +381,7 @@ export class AccountTrack {
       if (isOwn === isOther) return []
       const numbers = this.#variants.numbersOf(other.id).filter((number) => (number === other.number) === isOther)
       const allowed = numbers.map((number) => ({ [other.id]: number }))
-      if (this.isCertain(fact.name)) return [allowed]
-      // Somebody else may have put the members back, or taken them out. Both become unlikely when it happens again.
-      const key = `${other.id} ${other.number} ${isOther}`
-      const count = (this.#moves.get(key) ?? 0) + 1
-      this.#moves.set(key, count)
-      return count > TOLERATED ? [allowed] : []
+      return [allowed]
     })
   }
 
@@ -359,7 +418,22 @@ export class AccountTrack {
   }
 }
 
-const NOTHING: ListRemarks = { mismatches: [], allows: [], isOutOfOrder: false }
+const NOTHING: ListRemarks = { mismatches: [], allows: [], likely: [], isOutOfOrder: false }
+
+function joined(
+  mismatches: readonly Mismatch[],
+  ...all: readonly Pick<ListRemarks, 'allows' | 'likely'>[]
+): ListRemarks {
+  const allows = all.flatMap((each) => each.allows)
+  const likely = all.flatMap((each) => each.likely)
+  const says = (list: readonly (readonly Assignment[])[]) => list.filter(({ length }) => length > 0)
+  return {
+    mismatches,
+    allows: says(allows),
+    likely: says(likely),
+    isOutOfOrder: allows.some(({ length }) => length === 0),
+  }
+}
 
 function membersIn(prediction: Explanation['prediction'], id: string): readonly string[] | undefined {
   return prediction?.ok === true ? prediction.state.groups.get(id)?.domains.map(comparable) : undefined

@@ -1,4 +1,6 @@
-import { viewData } from './data.ts'
+import type { AccountState } from '../domain/account.ts'
+import { isObject, type Json } from '../ground/json.ts'
+import { type DataParts, viewData } from './data.ts'
 import type { Hypotheses } from './hypotheses.ts'
 import type { Assignment } from './observation.ts'
 import type { Purpose } from './purpose.ts'
@@ -9,6 +11,7 @@ import { accountOf } from './worlds.ts'
 /** What of a response may depend on what was chosen: its outcome and content, their order, and the spelling of domains. */
 const ASPECTS = ['content', 'order', 'spelling'] as const
 type Aspect = (typeof ASPECTS)[number]
+type Fits = Record<Aspect, boolean | undefined>
 
 /** What a service that obeys an assignment may answer. */
 interface Possibilities {
@@ -17,7 +20,7 @@ interface Possibilities {
   /** Which world would have led to what was seen; -1 for none. */
   match: number
   /** Of each aspect whether some world leads to it; `undefined` where already the content differs. */
-  fits: Readonly<Record<Aspect, boolean | undefined>>
+  fits: Readonly<Fits>
   /** Equal where nothing differs in any world. */
   text: string
   /** The settings that decided it. */
@@ -44,19 +47,36 @@ export interface Explanation {
   otherwise: readonly { id: string; number: number; prediction: Prediction }[]
 }
 
+/** A combination, and which aspects it explains. */
+interface Tried {
+  assignment: Assignment
+  fits: Readonly<Fits>
+}
+
+/** An alternative that changes what may be answered. */
+interface Reacting {
+  id: string
+  number: number
+  possibilities: Possibilities
+}
+
 /** Combinations that are looked at; where there would be more, nothing is learnt. */
-const COMBINATIONS = 400
+const COMBINATIONS = 128
 
 /** Finds the combinations of choices that explain what a service answered to one request. */
 export class Explainer {
   readonly #variants: Variants
   readonly #reading: Reading
-  readonly #purpose: Purpose
+  readonly #spellings: readonly string[]
   readonly #worlds: Hypotheses['worlds']
   readonly #now: number
   readonly #seen: { content: string; order: string; spelling: string }
   readonly #pause: () => Promise<void>
   readonly #known = new Map<string, Possibilities>()
+  /** The worlds as accounts, by how they are kept. */
+  readonly #accounts = new Map<string, readonly AccountState[]>()
+  /** The assumptions on which the members of groups depend. */
+  readonly #conditions: readonly string[]
 
   constructor(
     variants: Variants,
@@ -68,10 +88,12 @@ export class Explainer {
   ) {
     this.#variants = variants
     this.#reading = reading
-    this.#purpose = purpose
+    this.#spellings = [...purpose.names, ...purpose.spellings.values()]
     this.#worlds = worlds
     this.#now = now
     this.#pause = pause
+    const others = worlds.flatMap(({ groups }) => groups.flatMap(({ otherwise = [] }) => otherwise.map(({ id }) => id)))
+    this.#conditions = [...new Set(others)]
     const { outcome } = reading
     this.#seen =
       outcome.kind === 'success'
@@ -80,23 +102,25 @@ export class Explainer {
   }
 
   /**
-   * `fixed` are the choices that are certain. `extra` are assumptions that matter although the request does not show it.
+   * `fixed` are the choices that are certain.
    */
-  async explain(fixed: Assignment, extra: readonly string[]): Promise<Explanation> {
+  async explain(fixed: Assignment): Promise<Explanation> {
     const base = await this.#at(fixed)
-    const scope = await this.#findScope(fixed, base, extra)
+    const { scope, reacting } = await this.#findScope(fixed, base)
     const { combinations, isWhole } = combine(scope)
-    const tried: { assignment: Assignment; possibilities: Possibilities }[] = []
+    const tried: Tried[] = []
     for (const assignment of combinations) {
-      tried.push({ assignment, possibilities: await this.#at({ ...fixed, ...assignment }) })
+      tried.push({ assignment, fits: await this.#fitsAt({ ...fixed, ...assignment }) })
     }
-    const fitting = tried.filter(({ possibilities }) => possibilities.match >= 0)
+    const fitting = tried.filter(({ fits }) => fits.content)
     const simplest = fitting.toSorted((one, other) => weight(one.assignment) - weight(other.assignment))[0]
     const own = await this.#at({})
+    const explained = simplest && (await this.#at({ ...fixed, ...simplest.assignment }))
+    const singles = reacting.filter(({ possibilities }) => possibilities.match >= 0)
     const problems = new Map<string, Prediction>()
-    for (const { possibilities } of fitting) {
-      for (const each of possibilities.predictions) {
-        if (!each.ok && each.code === this.#seen.content) problems.set(reasonOf(each), each)
+    for (const each of [explained, base, ...singles.map(({ possibilities }) => possibilities)]) {
+      for (const prediction of each?.predictions ?? []) {
+        if (!prediction.ok && prediction.code === this.#seen.content) problems.set(reasonOf(prediction), prediction)
       }
     }
     return {
@@ -104,19 +128,18 @@ export class Explainer {
       // What was not looked at may be how the service behaves.
       allows: isWhole ? ASPECTS.flatMap((aspect) => this.#allowed(aspect, scope, tried)) : [],
       ...(await this.#deviations(fixed, simplest?.assignment, fitting, own)),
-      prediction: simplest?.possibilities.predictions[simplest.possibilities.match],
+      prediction: explained?.predictions[explained.match],
       expected: own.predictions,
       problems,
-      otherwise: fitting.flatMap(({ assignment, possibilities }) => {
-        const [[id, number] = ['', 0], ...others] = Object.entries(assignment).filter(([, each]) => each > 0)
+      otherwise: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
-        return number > 0 && others.length === 0 && prediction !== undefined ? [{ id, number, prediction }] : []
+        return prediction === undefined ? [] : [{ id, number, prediction }]
       }),
     }
   }
 
   /** The assumptions on which the response depends, alone or together with one other. */
-  async #findScope(fixed: Assignment, base: Possibilities, extra: readonly string[]): Promise<Variable[]> {
+  async #findScope(fixed: Assignment, base: Possibilities): Promise<{ scope: Variable[]; reacting: Reacting[] }> {
     const scope = new Map<string, Variable>()
     const candidates = (reads: ReadonlySet<string>) =>
       this.#variants.variables
@@ -125,21 +148,22 @@ export class Explainer {
           variable,
           numbers: variable.alternatives.filter(
             (number) =>
-              extra.includes(variable.id) ||
-              this.#variants.concerns(variable.id, number, this.#reading.operation?.id, this.#purpose.names, reads),
+              this.#conditions.includes(variable.id) ||
+              this.#variants.concerns(variable.id, number, this.#reading.operation?.id, this.#spellings, reads),
           ),
         }))
-    const reacting: { assignment: Assignment; possibilities: Possibilities }[] = []
+    const reacting: Reacting[] = []
     for (const { variable, numbers } of candidates(base.reads)) {
       for (const number of numbers) {
         const assignment = { ...fixed, [variable.id]: number }
         const possibilities = await this.#at(assignment)
         if (possibilities.text === base.text) continue
         scope.set(variable.id, variable)
-        reacting.push({ assignment, possibilities })
+        reacting.push({ id: variable.id, number, possibilities })
       }
     }
-    for (const { assignment, possibilities } of reacting) {
+    for (const { id, number: chosen, possibilities } of reacting) {
+      const assignment = { ...fixed, [id]: chosen }
       for (const { variable, numbers } of candidates(possibilities.reads)) {
         for (const number of numbers) {
           const { text } = await this.#at({ ...assignment, [variable.id]: number })
@@ -149,34 +173,23 @@ export class Explainer {
         }
       }
     }
-    return [...scope.values()]
+    return { scope: [...scope.values()], reacting }
   }
 
   async #at(assignment: Assignment): Promise<Possibilities> {
-    const chosen = Object.fromEntries(Object.entries(assignment).filter(([, number]) => number > 0))
-    const key = JSON.stringify(Object.entries(chosen).toSorted())
+    const { key, chosen } = simplify(assignment)
     const known = this.#known.get(key)
     if (known !== undefined) return known
-    await this.#pause()
-    const variant = await this.#variants.at(chosen)
     const reads = new Set<string>()
-    const fits: Record<Aspect, boolean | undefined> = { content: false, order: undefined, spelling: undefined }
+    const { answer, accounts } = await this.#prepare(chosen, reads)
+    const fits: Fits = { content: false, order: undefined, spelling: undefined }
     let match = -1
     const texts: string[] = []
-    const predictions = this.#worlds.map((world, index) => {
-      const prediction = variant.answer(this.#reading, accountOf(world, variant.contract, chosen), this.#now)
-      for (const name of variant.reads) reads.add(name)
-      const view = prediction.ok
-        ? viewOf(this.#reading, prediction.data)
-        : { content: prediction.code, order: '', spelling: '' }
-      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${prediction.ok ? '' : reasonOf(prediction)}`)
-      if (prediction.ok !== (this.#reading.outcome.kind === 'success') || view.content !== this.#seen.content)
-        return prediction
-      fits.content = true
-      const isInOrder = view.order === this.#seen.order
-      fits.order = fits.order === true || isInOrder
-      fits.spelling = fits.spelling === true || view.spelling === this.#seen.spelling
-      if (match < 0 || isInOrder) match = index
+    const predictions = accounts.map((account, index) => {
+      const prediction = answer(account)
+      const view = this.#viewOf(prediction)
+      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${reasonOf(prediction)}`)
+      if (this.#compare(prediction, view, fits) && match < 0) match = index
       return prediction
     })
     const possibilities = { predictions, match, fits, text: texts.join('\u0000'), reads }
@@ -184,15 +197,52 @@ export class Explainer {
     return possibilities
   }
 
+  /** Which aspects some world explains. It stops as soon as all are explained. */
+  async #fitsAt(assignment: Assignment): Promise<Fits> {
+    const { key, chosen } = simplify(assignment)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known.fits
+    const { answer, accounts } = await this.#prepare(chosen, new Set())
+    const fits: Fits = { content: false, order: undefined, spelling: undefined }
+    for (const account of accounts) {
+      const prediction = answer(account)
+      this.#compare(prediction, this.#viewOf(prediction), fits)
+      if (fits.content && fits.order && fits.spelling) break
+    }
+    return fits
+  }
+
+  async #prepare(chosen: Assignment, reads: Set<string>) {
+    await this.#pause()
+    const variant = await this.#variants.at(chosen)
+    const others = this.#conditions.map((id) => chosen[id] ?? 0)
+    const key = `${variant.keeping} ${others.join()}`
+    let accounts = this.#accounts.get(key)
+    if (accounts === undefined) {
+      accounts = this.#worlds.map((world) => accountOf(world, variant.contract, chosen))
+      this.#accounts.set(key, accounts)
+    }
+    return { answer: variant.prepare(this.#reading, this.#now, reads), accounts }
+  }
+
+  #viewOf(prediction: Prediction): DataParts {
+    return prediction.ok
+      ? viewOf(this.#reading, prediction.data)
+      : { content: prediction.code, order: '', spelling: '' }
+  }
+
+  /** Notes which aspects of what was seen a prediction explains; whether it explains the content. */
+  #compare({ ok }: Prediction, view: DataParts, fits: Fits): boolean {
+    if (ok !== (this.#reading.outcome.kind === 'success') || view.content !== this.#seen.content) return false
+    fits.content = true
+    fits.order = fits.order === true || view.order === this.#seen.order
+    fits.spelling = fits.spelling === true || view.spelling === this.#seen.spelling
+    return true
+  }
+
   /** What an aspect says about the assumptions on which it depends; empty where it says nothing. */
-  #allowed(
-    aspect: Aspect,
-    scope: readonly Variable[],
-    tried: readonly { assignment: Assignment; possibilities: Possibilities }[],
-  ): (readonly Assignment[])[] {
-    let allowed = tried
-      .filter(({ possibilities }) => possibilities.fits[aspect] !== false)
-      .map((each) => each.assignment)
+  #allowed(aspect: Aspect, scope: readonly Variable[], tried: readonly Tried[]): (readonly Assignment[])[] {
+    let allowed = tried.filter(({ fits }) => fits[aspect] !== false).map((each) => each.assignment)
     if (allowed.length === 0 || allowed.length === tried.length) return []
     let all = tried.map((each) => each.assignment)
     // An assumption whose value makes no difference is left out.
@@ -245,9 +295,15 @@ export class Explainer {
   }
 }
 
-/** Lists are judged by what is known of their items, so only that there is one matters here. */
-function viewOf({ operation }: Reading, data: unknown): ReturnType<typeof viewData> {
-  return operation !== undefined && isListing(operation.id, data) ? LISTING : viewData(data)
+/**
+ * Lists are judged by what is known of their items, so only that there is one matters here. The service chooses the ids
+ * of groups.
+ */
+function viewOf({ operation }: Reading, data: unknown): DataParts {
+  if (operation !== undefined && isListing(operation.id, data)) return LISTING
+  if (operation?.id !== 'createDomainGroup') return viewData(data)
+  const group = isObject(data) && isObject(data['group']) ? data['group'] : {}
+  return viewData({ ...(data as Json), group: { ...group, id: typeof group['id'] } })
 }
 
 const LISTING = { content: 'a list', order: '', spelling: '' }
@@ -277,6 +333,15 @@ function combine(scope: readonly Variable[]): { combinations: readonly Assignmen
     })
   }
   return { combinations, isWhole }
+}
+
+/** An assignment without our own choices. */
+function simplify(assignment: Assignment): { key: string; chosen: Assignment } {
+  const others = Object.entries(assignment).filter(([, number]) => number > 0)
+  return {
+    key: JSON.stringify(others.toSorted(([one], [other]) => (one < other ? -1 : 1))),
+    chosen: Object.fromEntries(others),
+  }
 }
 
 function weight(assignment: Assignment): number {

@@ -25,6 +25,8 @@ const SOME_NAME = '\u0000some name'
 export interface Reliance {
   /** Whether what is known counts as given, although another client could have changed it since. */
   onAll: boolean
+  /** Whether no feature has begun to use a domain since it was added. */
+  onFreedom?: boolean
   /** Whether a domain or the name of a group is one that nobody else uses. */
   isOwn(name: string): boolean
 }
@@ -35,6 +37,7 @@ export interface Reliance {
  */
 export function hypothesesFor(reading: Reading, purpose: Purpose, knowledge: Knowledge, relies: Reliance): Hypotheses {
   const facts = new Set<string>()
+  const filling = fillingFor(purpose, knowledge, relies, facts)
   const domains = domainStates(reading, purpose, knowledge, relies, facts)
   const named = namedGroups(reading, purpose, knowledge, relies, facts)
   const others = otherGroups(purpose, knowledge, relies, facts)
@@ -43,7 +46,7 @@ export function hypothesesFor(reading: Reading, purpose: Purpose, knowledge: Kno
     for (const groups of named) {
       for (const beside of others) {
         if (worlds.length >= WORLDS_LIMIT) return { worlds, facts }
-        worlds.push(worldOf(states, groups, beside, purpose, knowledge))
+        worlds.push(worldOf(states, groups, beside, purpose, knowledge, filling))
       }
     }
   }
@@ -56,19 +59,57 @@ function worldOf(
   others: readonly WorldGroup[],
   { spellings }: Purpose,
   knowledge: Knowledge,
+  filling: Filling,
 ): World {
   const groups = [...named, ...others.filter(({ id }) => !named.some((each) => each.id === id))]
   const all = new Map(states)
   // Members are monitored, unless the request is about whether they are.
   for (const member of groups.flatMap((group) => group.domains)) if (!all.has(member)) all.set(member, 'free')
   const domains = [...all].filter(([, state]) => state !== 'absent')
-  return {
-    domains: domains.map(([name, state]) => {
-      const { spelling = spellings.get(name) ?? name, addedAt } = knowledge.domains.get(name) ?? {}
-      return { name, spelling, isUsed: state === 'used', ...(addedAt !== undefined && { addedAt }) }
-    }),
-    groups,
+  const filled = {
+    domains: filling.domains.filter((name) => !all.has(name)),
+    groups: filling.groups.filter(({ id }) => !groups.some((each) => each.id === id)),
   }
+  return {
+    domains: [
+      ...filled.domains.map((name) => ({ name })),
+      ...domains.map(([name, state]) => {
+        const { spelling = spellings.get(name) ?? name, addedAt } = knowledge.domains.get(name) ?? {}
+        return { name, spelling, isUsed: state === 'used', ...(addedAt !== undefined && { addedAt }) }
+      }),
+    ],
+    groups: [...filled.groups, ...groups],
+  }
+}
+
+/** What else the account holds. It only matters to a service that limits how much that is. */
+interface Filling {
+  domains: readonly string[]
+  groups: readonly WorldGroup[]
+}
+
+const NO_FILLING: Filling = { domains: [], groups: [] }
+/** The smallest limits on domains and groups that a choice has, less what one request can add. */
+const MANY_DOMAINS = 50
+const MANY_GROUPS = 18
+/** Enough for every limit that a choice has. */
+const FILLED = 200
+
+function fillingFor({ name, names }: Purpose, knowledge: Knowledge, relies: Reliance, facts: Set<string>): Filling {
+  if (!relies.onAll) return NO_FILLING
+  const domains: string[] = []
+  const groups: WorldGroup[] = []
+  if (knowledge.areDomainsComplete && names.length > 0 && knowledge.domains.size >= MANY_DOMAINS) {
+    for (const [each, { isMonitored }] of knowledge.domains)
+      if (isMonitored && domains.length < FILLED) domains.push(each)
+    facts.add('domains')
+  }
+  if (knowledge.areGroupsComplete && name !== undefined && knowledge.groups.size >= MANY_GROUPS) {
+    for (const [id, group] of knowledge.groups)
+      if (group.exists && groups.length < FILLED) groups.push(groupOf(id, group))
+    facts.add('groups')
+  }
+  return { domains, groups }
 }
 
 function domainStates(
@@ -85,6 +126,10 @@ function domainStates(
     if (isMonitored === undefined) return ['absent', ...present]
     // Nobody but the run itself has done anything with its own domains.
     if (isMonitored && relies.isOwn(name)) return ['free']
+    if (isMonitored && relies.onFreedom && knowledge.domains.get(name)?.order !== undefined) {
+      facts.add(`free ${name}`)
+      return ['free']
+    }
     return isMonitored ? present : ['absent']
   })
   const echoed = outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['domains'] : undefined
@@ -155,7 +200,7 @@ function namedGroups(
       // What was added may have been new, and what was removed may have been there.
       if (added.size > 0) options.push({ id, name, domains: members.filter((member) => !added.has(member)) })
       if (removed.size > 0) options.push({ id, name, domains: [...members, ...removed] })
-      if (purpose.name !== undefined) options.push({ id, name: purpose.name, domains: members })
+      if (purpose.name !== undefined) options.push({ id, name: purpose.name, domains: members, isNameAsSent: true })
     }
     alternatives = alternatives.flatMap((groups) =>
       options.map((group) => (group === undefined ? groups : [...groups, group])),
@@ -190,10 +235,10 @@ function otherGroups(
     return [known]
   }
   const possible: (readonly WorldGroup[])[] = [known]
-  if (mayBeTaken) possible.push([...known, { id: SOME_ID, name, domains: [] }])
+  if (mayBeTaken) possible.push([...known, { id: SOME_ID, name, domains: [], isNameAsSent: true }])
   if (foreign.length > 0) {
     possible.push([...known, { id: SOME_ID, name: SOME_NAME, domains: foreign }])
-    if (mayBeTaken) possible.push([...known, { id: SOME_ID, name, domains: foreign }])
+    if (mayBeTaken) possible.push([...known, { id: SOME_ID, name, domains: foreign, isNameAsSent: true }])
   }
   return possible
 }

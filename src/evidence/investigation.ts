@@ -3,7 +3,6 @@ import { isRefusedBy } from '../contract/rules.ts'
 import { Turns } from '../ground/turns.ts'
 import { AccountTrack, type Mismatch } from './account-track.ts'
 import { Explainer, type Explanation, isListing } from './behaviour.ts'
-import { groupIn } from './data.ts'
 import { Decided } from './decided.ts'
 import type { Credentials, Exchange } from './exchange.ts'
 import type { Finding, Label } from './finding.ts'
@@ -99,12 +98,15 @@ export class Investigation {
   /** What was found out so far; more can be taken afterwards. */
   conclude(): Conclusion {
     const findings = [...this.#findings.values()]
+    const observations = new Observations()
+    for (const each of this.#observations.all) observations.add(each)
+    for (const track of this.#tracks.values()) for (const each of track.likely) observations.add(each)
     return {
       exchanges: this.#exchanges,
       judged: this.#judged,
       findings: findings.map(({ finding }) => finding),
       counts: Object.fromEntries(findings.map(({ finding, count }) => [finding.id, count])),
-      observations: this.#observations.all,
+      observations: observations.all,
       messages: Object.fromEntries([...this.#messages].map(([kind, texts]) => [kind, [...texts]])),
     }
   }
@@ -126,9 +128,29 @@ export class Investigation {
         track.forget(purpose, operation?.id ?? '')
       return
     }
-    if (!this.#judgeGate(reading, track, report)) return
+    if (!this.#judgeGate(reading, track, report)) {
+      if (mayChange && track.wasAdmitted) await this.#judgeCap(reading, purpose, track)
+      return
+    }
     this.#judged++
     await this.#judgeBehaviour(reading, purpose, track, report)
+  }
+
+  /** A key that is valid before and after is refused in between where the account can have no more of something. */
+  async #judgeCap(reading: Reading, purpose: Purpose, track: AccountTrack): Promise<void> {
+    const { exchange, operation, outcome } = reading
+    if (operation === undefined || outcome.kind !== 'refusal' || outcome.code !== 'unauthorized') return
+    const { isSoleWriter = false, isOwnName = () => false } = this.#options
+    const relies = { onAll: !exchange.overlaps, isOwn: isOwnName }
+    const { worlds, facts } = hypothesesFor(reading, purpose, track.knowledge, relies)
+    const { isExplained, allows } = await this.#explain(reading, purpose, worlds, exchange.until)
+    if (!isExplained || allows.length === 0) return
+    const relied = new Set([...(isSoleWriter ? [] : facts), 'key'])
+    track.suspense.add(
+      relied,
+      () => this.#observeAll(allows, exchange),
+      () => {},
+    )
   }
 
   /** HEAD is like GET, or a wrong method. A response without a body shows it by its status alone. */
@@ -195,33 +217,59 @@ export class Investigation {
     const now = serviceTime(response.headers['date']) ?? exchange.until
     const relying = hypothesesFor(reading, purpose, track.knowledge, { onAll: !exchange.overlaps, isOwn: isOwnName })
     const facts = isSoleWriter ? new Set<string>() : relying.facts
-    const known = await this.#explain(reading, purpose, relying.worlds, now, track)
+    const known = await this.#explain(reading, purpose, relying.worlds, now)
     const isSuccess = outcome.kind === 'success'
     let explanation = known
+    if (known.isExplained && operation?.id === 'deleteDomains') await this.#judgeFreedom(reading, purpose, track, now)
     if (facts.size === 0) {
       this.#observeAll(known.allows, exchange)
       if (known.isExplained) this.#reportDeviations(reading, known, report)
     } else {
       const open = hypothesesFor(reading, purpose, track.knowledge, { onAll: false, isOwn: isOwnName })
-      const anyhow = await this.#explain(reading, purpose, open.worlds, now, track)
+      const anyhow = await this.#explain(reading, purpose, open.worlds, now)
       this.#observeAll(anyhow.allows, exchange)
       if (known.isExplained) {
         if (isSuccess) for (const fact of facts) track.suspense.confirm(fact)
         this.#suspend(reading, known, anyhow, facts, track, report)
       } else {
         explanation = anyhow
+        track.isShared = true
         for (const fact of facts) track.suspense.contradict(fact)
         if (anyhow.isExplained) report(this.#changedByAnother(reading, known))
       }
     }
     if (!explanation.isExplained) report(this.#breach(reading, purpose, track, known))
     if (!isSuccess) return
+    if (isSoleWriter && changesSomething(exchange.request.method)) this.#forgetOthers(track)
     if (exchange.overlaps || !known.isExplained) {
       if (changesSomething(exchange.request.method)) track.forget(purpose, operation?.id ?? '')
       if (exchange.overlaps) return
     }
-    if (operation !== undefined && isListing(operation.id, outcome.data)) this.#compareList(reading, track, report)
+    if (operation !== undefined && isListing(operation.id, outcome.data)) this.#compareList(reading, track, now, report)
     else track.learn(reading, purpose, known.isExplained ? known : undefined, now)
+  }
+
+  /**
+   * A domain that was just added is used by no feature. That counts when the domain is removed later, which no service
+   * allows while it is used.
+   */
+  async #judgeFreedom(reading: Reading, purpose: Purpose, track: AccountTrack, now: number): Promise<void> {
+    const { exchange, outcome } = reading
+    if (outcome.kind === 'success') {
+      for (const name of purpose.names) track.suspense.confirm(`free ${name}`)
+      return
+    }
+    const { isOwnName = () => false } = this.#options
+    const relies = { onAll: !exchange.overlaps, onFreedom: true, isOwn: isOwnName }
+    const { worlds, facts } = hypothesesFor(reading, purpose, track.knowledge, relies)
+    if (![...facts].some((fact) => fact.startsWith('free '))) return
+    const { allows } = await this.#explain(reading, purpose, worlds, now)
+    if (allows.length > 0)
+      track.suspense.add(
+        facts,
+        () => this.#observeAll(allows, exchange),
+        () => {},
+      )
   }
 
   /** With what is certain by now; without it where that does not explain the exchange. */
@@ -230,18 +278,18 @@ export class Investigation {
     purpose: Purpose,
     worlds: ReturnType<typeof hypothesesFor>['worlds'],
     now: number,
-    track: AccountTrack,
   ): Promise<Explanation> {
-    const extra = new Set<string>()
-    for (const { groups } of worlds)
-      for (const { otherwise = [] } of groups) for (const { id } of otherwise) extra.add(id)
-    void track
     const explainer = new Explainer(this.#variants, reading, purpose, worlds, now, () => this.#pause())
     const { fixed } = this.#decided
-    const explanation = await explainer.explain(fixed, [...extra])
+    const explanation = await explainer.explain(fixed)
     if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
-    const free = await explainer.explain({}, [...extra])
+    const free = await explainer.explain({})
     return free.isExplained ? free : explanation
+  }
+
+  /** Two keys may belong to one account, so what was changed with one may be what is known of the other. */
+  #forgetOthers(track: AccountTrack): void {
+    for (const [name, other] of this.#tracks) if (other !== track) this.#tracks.delete(name)
   }
 
   /** What relies on knowledge waits until it is shown that nobody else has changed it. */
@@ -304,9 +352,10 @@ export class Investigation {
     }
   }
 
-  #compareList(reading: Reading, track: AccountTrack, report: (finding: Finding) => void): void {
-    const { mismatches, allows, isOutOfOrder } = track.compareList(reading)
+  #compareList(reading: Reading, track: AccountTrack, now: number, report: (finding: Finding) => void): void {
+    const { mismatches, allows, likely, isOutOfOrder } = track.compareList(reading, now)
     this.#observeAll(allows, reading.exchange)
+    track.remember(likely, reading.exchange.id)
     const certain = mismatches.filter(({ isCertain }) => isCertain)
     const [other] = mismatches.filter(({ isCertain }) => !isCertain)
     for (const mismatch of certain) report(this.#describeMismatch(reading, mismatch))
@@ -479,5 +528,3 @@ function describeExpected(expected: Explanation['expected']): string {
   const answers = new Set(expected.map((each) => (each.ok ? 'a success' : each.code)))
   return `Expected ${[...answers].slice(0, 3).join(' or ')}.`
 }
-
-void groupIn

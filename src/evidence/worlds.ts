@@ -1,5 +1,6 @@
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
+import { storedName } from '../domain/group-names.ts'
 import { comparedName } from '../domain/groups.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import type { OtherMembers } from './knowledge.ts'
@@ -11,9 +12,11 @@ export interface World {
   groups: readonly WorldGroup[]
 }
 
-/** `otherwise`: its members under other choices. */
 export interface WorldGroup extends DomainGroup {
+  /** Its members under other choices. */
   otherwise?: readonly OtherMembers[]
+  /** Whether its name is one of a request, which is kept as the service keeps it. */
+  isNameAsSent?: boolean
 }
 
 interface WorldDomain {
@@ -33,9 +36,10 @@ export function accountOf({ domains, groups }: World, contract: ServiceContract,
     const domain = { name: kept, addedAt, features: isUsed ? FEATURES : NO_FEATURES }
     return [kept, spelling === undefined || spelling === kept ? domain : { ...domain, spelling }]
   })
-  const kept = groups.map(({ id, name, domains: members, otherwise }) => {
+  const kept = groups.map(({ id, name, domains: members, otherwise, isNameAsSent }) => {
     const other = otherwise?.find((each) => (chosen[each.id] ?? 0) === each.number)
-    return { id, name, domains: (other?.domains ?? members).map(keep) }
+    const domains = (other?.domains ?? members).map(keep)
+    return { id, name: isNameAsSent ? storedName(name, settings) : name, domains }
   })
   return {
     ...ACCOUNT,
