@@ -69,13 +69,16 @@ function beginning(text: string): RegExp {
 describe('calibrate', () => {
   it('prints the overlay of what recordings show, with which a server behaves like the service', async () => {
     const folder = temporaryFolder()
-    const overlay = writeOverlay(folder, [...actionsFor('null-fields-1'), ...actionsFor('member-order-1')])
+    const overlay = writeOverlay(folder, [
+      ...actionsFor('unknown-query-parameters-1'),
+      ...actionsFor('already-monitored-2'),
+    ])
     const service = await startService({ overlays: [overlay] })
-    const members = ['b.example', 'a.example']
+    const again = { domains: ['a.example'] }
     const recording = await record(service, [
-      ['POST', '/domains', { domains: members }],
-      ['POST', '/domaingroups', { name: 'One', domains: null }],
-      ['POST', '/domaingroups', { name: 'Two', domains: members }],
+      ['GET', '/domains?verbose=1'],
+      ['POST', '/domains', again],
+      ['POST', '/domains', again],
     ])
     const report = join(folder, 'report.json')
     const { code, stdout, stderr } = await runInProcess(['calibrate', recording, '--report', `json=${report}`])
@@ -84,13 +87,15 @@ describe('calibrate', () => {
     const found = JSON.parse(readFileSync(report, 'utf8'))
     expectReport('calibration', found)
     const of = (id: string) => found.assumptions.find((each: Json) => each['id'] === id)
-    expect(of('null-fields')).toMatchObject({ verdict: 'alternative', alternative: 1 })
-    expect(of('member-order')).toMatchObject({ verdict: 'alternative', alternative: 1 })
+    expect(of('unknown-query-parameters')).toMatchObject({ verdict: 'alternative', alternative: 1 })
+    expect(of('already-monitored')).toMatchObject({ verdict: 'alternative', alternative: 2 })
     expect(stdout).not.toContain(API_KEY)
     const seen = join(folder, 'seen.yaml')
     writeFileSync(seen, stdout)
     const stand = await startService({ overlays: [seen] })
-    expect((await stand.send('POST', '/domaingroups', { name: 'One', domains: null })).status).toBe(200)
+    expect((await stand.get('/domains?verbose=1')).body.error.code).toBe('unknown_field')
+    await stand.send('POST', '/domains', again)
+    expect((await stand.send('POST', '/domains', again)).body.error.code).toBe('invalid_request_body')
   })
 
   it('joins evidence of several files, and writes the overlay to a file', async () => {
