@@ -1,7 +1,15 @@
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { Problem } from '../../src/domain/errors.ts'
+import { findContractProblems } from '../../src/evidence/contract-problems.ts'
+import { FigureTrack } from '../../src/evidence/figures.ts'
+import type { Finding } from '../../src/evidence/finding.ts'
+import type { Assignment, Observation } from '../../src/evidence/observation.ts'
+import type { Permitted } from '../../src/evidence/permitted.ts'
+import { observePresentation } from '../../src/evidence/presentation.ts'
+import { QuotaTrack } from '../../src/evidence/quotas.ts'
 import { createReader, type Reading } from '../../src/evidence/reading.ts'
+import type { Remarks } from '../../src/evidence/remarks.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { exchangeWith } from '../support/exchanges.ts'
 import type { Received, SentHeaders } from '../support/request.ts'
@@ -59,7 +67,7 @@ function lowerCase(headers: SentHeaders): SentHeaders {
 /** What every service is asked: one request or more to each operation, and each kind of refusal that is cheap to get. */
 export async function askEverything(service: TestService): Promise<void> {
   const { send } = service
-  const name = `group ${Math.floor(service.contract.operations.length)}`
+  const name = 'Shop'
   await send(
     'POST',
     '/domains',
@@ -100,4 +108,52 @@ export async function askEverything(service: TestService): Promise<void> {
   await send('DELETE', '/domains', { domains: ['one.example'] })
   await send('DELETE', '/domains', { domains: ['foreign.example'] })
   for (let count = 0; count < 11; count++) await send('GET', '/dmarc')
+}
+
+export interface Judgement {
+  findings: Finding[]
+  observations: Observation[]
+}
+
+/** Everything that is found without knowledge of the account, without what the requests did wrong. */
+export function judge(recorded: readonly Recorded[], permitted: Permitted): Judgement {
+  const findings: Finding[] = []
+  const observations: Observation[] = []
+  const quotas = new Map<string, QuotaTrack>()
+  const figures = new FigureTrack(permitted)
+  const note = (remarks: Remarks) => {
+    findings.push(...remarks.findings)
+    observations.push(...remarks.observations)
+  }
+  for (const { reading, problems } of recorded) {
+    const found = findContractProblems(reading, permitted)
+    findings.push(...found.filter(({ id }) => !id.includes('/request/')))
+    note(observePresentation(reading, { problems }, permitted))
+    const key = JSON.stringify(reading.exchange.request.credentials)
+    const track = quotas.get(key) ?? new QuotaTrack(permitted)
+    quotas.set(key, track)
+    note(track.take(reading))
+    note(figures.take(reading))
+  }
+  return { findings, observations }
+}
+
+/** Observations that do not allow what is true; an assumption that `truth` does not name is as chosen. */
+export function wrongOnes({ observations }: Judgement, truth: Assignment): Observation[] {
+  return observations.filter(
+    ({ allows }) => !allows.some((each) => Object.entries(each).every(([id, number]) => (truth[id] ?? 0) === number)),
+  )
+}
+
+/** The numbers of an assumption that the observations leave when everything else is as it truly is. */
+export function leftOf(id: string, { observations }: Judgement, truth: Assignment, permitted: Permitted): number[] {
+  return permitted
+    .numbersOf(id)
+    .filter(
+      (number) =>
+        wrongOnes(
+          { findings: [], observations: observations.filter(({ allows: [first = {}] }) => id in first) },
+          { ...truth, [id]: number },
+        ).length === 0,
+    )
 }
