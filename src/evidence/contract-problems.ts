@@ -231,12 +231,12 @@ function findInHeaders(reading: Reading, operation: Operation, permitted: Permit
     .filter(({ pointer }) => pointer !== '/x-request-id')
     .map(({ pointer, keyword, reason, response }) => ({
       what: whatIsWrong('response/header', pointer, keyword),
-      place: placeOfHeader(operation, response, pointer.slice(1), permitted),
+      place: placeOfHeader(operation, response, pointer.slice(1), keyword, permitted),
       reason: `has a wrong header: ${nameOfHeader(pointer.slice(1))} ${reason}.`,
     }))
   const [limit, remaining] = [headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]
   if (present.length === 3 && aboutQuota.length === 0 && Number(remaining) > Number(limit)) {
-    const place = placeOfHeader(operation, success, 'x-ratelimit-remaining', permitted)
+    const place = placeOfHeader(operation, success, 'x-ratelimit-remaining', 'maximum', permitted)
     const reason = `has a wrong header: X-RateLimit-Remaining is ${remaining}, more than the limit of ${limit}.`
     problems.push({ what: 'response/header/x-ratelimit-remaining/maximum', place, reason })
   }
@@ -299,13 +299,21 @@ function placeOfResponse(operation: Operation, { status }: ResponseContract, per
   return walkTo(permitted.contract, pointTo(`${pointerOf(operation)}/responses`, status), 'content')
 }
 
-function placeOfHeader(operation: Operation, { status }: ResponseContract, name: string, permitted: Permitted): string {
-  return walkTo(permitted.contract, pointTo(`${pointerOf(operation)}/responses`, status), 'headers', nameOfHeader(name))
+function placeOfHeader(
+  operation: Operation,
+  { status }: ResponseContract,
+  name: string,
+  keyword: string,
+  permitted: Permitted,
+): string {
+  const response = pointTo(`${pointerOf(operation)}/responses`, status)
+  const steps = ['headers', nameOfHeader(name), ...(keyword === 'required' ? [] : ['schema', keyword])]
+  return walkTo(permitted.contract, response, ...steps)
 }
 
 function walkTo({ document }: Contract, pointer: string, ...steps: string[]): string {
   const walk = new Walk(document.source)
-  for (const step of [...stepsOf(pointer), ...steps]) walk.enter(step)
+  for (const step of [...stepsOf(pointer), ...steps]) if (!walk.enter(step)) break
   return walk.place
 }
 
