@@ -256,7 +256,8 @@ function observeReset(observer: Observer): void {
   if (quota === undefined || text === undefined || !/^\d+$/.test(text)) return
   const reset = Number(text)
   const date = dateOf(reading)
-  const isSeconds = reset <= quota.window
+  // A window that starts within a second ends after it.
+  const isSeconds = reset <= quota.window + 1
   const isTime = date === undefined ? reset >= 1e9 : reset >= date - SKEW && reset <= date + quota.window + SKEW
   if (date === undefined && !isSeconds && !isTime) return
   const deciding = permitted.deciding('meaning of the reset', ({ settings }) => settings.rateLimitReset)

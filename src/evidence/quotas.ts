@@ -116,7 +116,7 @@ export class QuotaTrack {
     const kind = this.#kindOf(reading)
     if (kind === undefined || limit === undefined || remaining === undefined || reset === undefined) return undefined
     const date = dateOf(reading)
-    const isLeft = reset <= window
+    const isLeft = reset <= window + 1
     if (outcome.kind === 'unreadable' || remaining > limit || (isLeft && date === undefined)) return undefined
     const end = isLeft ? (date ?? 0) + reset : reset
     return { limit, remaining, end, date, kind, at: exchange.at, until: exchange.until }

@@ -7,59 +7,17 @@ import { createReader } from '../../src/evidence/reading.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { headersOf } from '../support/exchanges.ts'
 import { readPermitted } from '../support/permitted.ts'
+import { exchangeOf, failure, type Made, success } from './made-exchange.ts'
 
 let permitted: Permitted
 
 beforeAll(async () => {
   permitted = (await readPermitted()).permitted
-})
+}, 60_000)
 
-const DATE = Date.parse('2026-01-15T09:30:00Z')
-const USUAL = {
-  'Content-Type': 'application/json',
-  Date: 'Thu, 15 Jan 2026 09:30:00 GMT',
-  'X-Request-Id': '5ecb3e29-3c77-4a1f-8a3e-0f6a1c0a9d11',
-}
-const QUOTA = { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '98', 'X-RateLimit-Reset': '1768471200' }
 const GROUP = { id: '4fTq81Zb', name: 'Shop', domains: ['a.example'] }
 const RECORD = { domain: 'a.example', p: 'reject', sp: 'reject', np: 'none', pct: 100, testing: 'n' }
 const FIGURES = { dmarc: 99.2, dkim: 98.7, spf: 91.5, count: 7 }
-
-interface Made {
-  method?: string
-  path: string
-  sent?: unknown
-  fields?: Record<string, string>
-  status?: number
-  headers?: Record<string, string>
-  body?: unknown
-}
-
-/** An exchange as it would be recorded; a body is written as JSON unless it is a text. */
-function exchangeOf({ method = 'GET', path, sent, fields, status = 200, headers, body }: Made): Exchange {
-  const bytesOf = (value: unknown) => {
-    return Buffer.from(value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value))
-  }
-  const request = sent === undefined ? {} : { 'Content-Type': 'application/json' }
-  return {
-    id: 'one',
-    at: DATE,
-    until: DATE,
-    overlaps: false,
-    request: {
-      method,
-      target: `/api/v1${path}`,
-      headers: headersOf(Object.entries({ ...request, ...fields })),
-      credentials: { kind: 'sent', scheme: 'Bearer', key: 'key 1', isWord: true },
-      body: { isKnown: true, bytes: bytesOf(sent) },
-    },
-    response: {
-      status,
-      headers: headersOf(Object.entries({ ...USUAL, ...QUOTA, ...headers })),
-      body: { isKnown: true, bytes: bytesOf(body) },
-    },
-  }
-}
 
 function find(made: Made, change: (exchange: Exchange) => Exchange = (exchange) => exchange): Finding[] {
   const reading = createReader(permitted.contract)(change(exchangeOf(made)))
@@ -67,8 +25,6 @@ function find(made: Made, change: (exchange: Exchange) => Exchange = (exchange) 
   return findContractProblems(reading, permitted)
 }
 
-const success = (data: unknown) => ({ success: true, data })
-const failure = (code: string, message = 'No.') => ({ success: false, error: { code, message } })
 const added = success({ message: 'Added.', domains: ['a.example'], count: 1 })
 const ADD = { method: 'POST', path: '/domains', sent: { domains: ['a.example'] } }
 

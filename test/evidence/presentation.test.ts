@@ -14,7 +14,7 @@ let documented: Documented
 
 beforeAll(async () => {
   documented = await readPermitted()
-})
+}, 60_000)
 
 /** Assumptions of which one response is enough to tell all alternatives from each other. */
 const READABLE = [
