@@ -230,7 +230,7 @@ function findInHeaders(reading: Reading, operation: Operation, permitted: Permit
   const problems = [...violations.values()]
     .filter(({ pointer }) => pointer !== '/x-request-id')
     .map(({ pointer, keyword, reason, response }) => ({
-      what: whatIsWrong('response/header', pointer, keyword),
+      what: whatIsWrong('response/headers', pointer, keyword),
       place: placeOfHeader(operation, response, pointer.slice(1), keyword, permitted),
       reason: `has a wrong header: ${nameOfHeader(pointer.slice(1))} ${reason}.`,
     }))
@@ -238,7 +238,7 @@ function findInHeaders(reading: Reading, operation: Operation, permitted: Permit
   if (present.length === 3 && aboutQuota.length === 0 && Number(remaining) > Number(limit)) {
     const place = placeOfHeader(operation, success, 'x-ratelimit-remaining', 'maximum', permitted)
     const reason = `has a wrong header: X-RateLimit-Remaining is ${remaining}, more than the limit of ${limit}.`
-    problems.push({ what: 'response/header/x-ratelimit-remaining/maximum', place, reason })
+    problems.push({ what: 'response/headers/x-ratelimit-remaining/maximum', place, reason })
   }
   return [...problems, ...findInType(reading, operation, permitted), ...findInRequestId(reading, permitted)]
 }
@@ -272,7 +272,7 @@ function findInType(
   const expected = outcome.kind === 'refusal' ? undefined : operation.success
   return [
     {
-      what: 'response/header/content-type',
+      what: 'response/headers/content-type',
       place: `${expected === undefined ? `${pointerOf(operation)}/responses` : placeOfResponse(operation, expected, permitted)}`,
       reason: type === undefined ? 'has no Content-Type.' : `has the Content-Type ${show(type)}, not application/json.`,
     },
@@ -285,14 +285,14 @@ function findInRequestId({ response: { headers } }: Reading, permitted: Permitte
   if (Object.keys(headers).length === 0) return []
   const id = headers['x-request-id']
   if (id === undefined) {
-    return [{ what: 'response/header/x-request-id/required', place: REQUEST_ID, reason: 'has no X-Request-Id.' }]
+    return [{ what: 'response/headers/x-request-id/required', place: REQUEST_ID, reason: 'has no X-Request-Id.' }]
   }
   const isPermitted = permitted.contracts.some(({ operations }) =>
     operations[0]?.success.checkHeaders({ 'x-request-id': id }).every(({ pointer }) => pointer !== '/x-request-id'),
   )
   if (isPermitted) return []
   const reason = `has an X-Request-Id that the document permits in no form: ${show(id)}.`
-  return [{ what: 'response/header/x-request-id/format', place: `${REQUEST_ID}/schema`, reason }]
+  return [{ what: 'response/headers/x-request-id/format', place: `${REQUEST_ID}/schema`, reason }]
 }
 
 function placeOfResponse(operation: Operation, { status }: ResponseContract, permitted: Permitted): string {

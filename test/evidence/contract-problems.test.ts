@@ -102,7 +102,7 @@ const WRONG: readonly (readonly [title: string, made: Made, expected: Expected])
     { path: '/domains', status: 502, headers: { 'Content-Type': 'text/html' }, body: '<html>' },
     [
       ['listDomains/502/response/body', `${SCHEMAS}/Failure`],
-      ['listDomains/502/response/header/content-type', '/components/responses/DomainsListed/content'],
+      ['listDomains/502/response/headers/content-type', '/components/responses/DomainsListed/content'],
     ],
   ],
   ['no body', { path: '/domains' }, [['listDomains/200/response/body', '/components/responses/DomainsListed/content']]],
@@ -114,7 +114,7 @@ const WRONG: readonly (readonly [title: string, made: Made, expected: Expected])
   [
     'an empty X-Request-Id',
     { path: '/domains', headers: { 'X-Request-Id': '' }, body: success({ domains: [] }) },
-    [['listDomains/200/response/header/x-request-id/format', `${HEADERS}/X-Request-Id/schema`]],
+    [['listDomains/200/response/headers/x-request-id/format', `${HEADERS}/X-Request-Id/schema`]],
   ],
   [
     'quota headers of a wrong form',
@@ -124,19 +124,19 @@ const WRONG: readonly (readonly [title: string, made: Made, expected: Expected])
       body: success({ domains: [] }),
     },
     [
-      ['listDomains/200/response/header/x-ratelimit-limit/type', `${HEADERS}/X-RateLimit-Limit/schema/type`],
-      ['listDomains/200/response/header/x-ratelimit-reset/type', `${HEADERS}/X-RateLimit-Reset/schema/type`],
+      ['listDomains/200/response/headers/x-ratelimit-limit/type', `${HEADERS}/X-RateLimit-Limit/schema/type`],
+      ['listDomains/200/response/headers/x-ratelimit-reset/type', `${HEADERS}/X-RateLimit-Reset/schema/type`],
     ],
   ],
   [
     'more left than the limit',
     { path: '/domains', headers: { 'X-RateLimit-Remaining': '101' }, body: success({ domains: [] }) },
-    [['listDomains/200/response/header/x-ratelimit-remaining/maximum', `${HEADERS}/X-RateLimit-Remaining/schema`]],
+    [['listDomains/200/response/headers/x-ratelimit-remaining/maximum', `${HEADERS}/X-RateLimit-Remaining/schema`]],
   ],
   [
     'a Retry-After that is no number of seconds',
     { path: '/domains', status: 429, headers: { 'Retry-After': 'soon' }, body: failure('rate_limited') },
-    [['listDomains/429/response/header/retry-after/type', `${HEADERS}/Retry-After/schema/type`]],
+    [['listDomains/429/response/headers/retry-after/type', `${HEADERS}/Retry-After/schema/type`]],
   ],
   [
     'several deviations of a record, beside some that are alternatives',

@@ -121,12 +121,12 @@ describe('the quota of a service', () => {
   it('has a limit that the document gives, or that it leaves open', () => {
     expect(idsOf(follow([{ limit: 29, remaining: 5 }]))).toEqual([
       [
-        'contract-violation/listDomains/200/response/header/x-ratelimit-limit/minimum',
+        'contract-violation/listDomains/200/response/headers/x-ratelimit-limit/minimum',
         '/paths/~1domains/x-quota/limit',
       ],
     ])
     expect(idsOf(follow([{ limit: 77, remaining: 5 }]))).toEqual([
-      ['unexplained/listDomains/200/header/x-ratelimit-limit', '/paths/~1domains/x-quota/grace'],
+      ['unexplained/listDomains/200/headers/x-ratelimit-limit', '/paths/~1domains/x-quota/grace'],
     ])
     const left = ({ observations }: { observations: Observation[] }) => observations.map(({ allows }) => allows)
     expect(left(follow([{ limit: 30, remaining: 5 }]))).toEqual([])
@@ -146,7 +146,9 @@ describe('the quota of a service', () => {
       { limit: 30, remaining: 20 },
       { limit: 300, remaining: 250 },
     ])
-    expect(raised.findings.map(({ id }) => id)).toEqual(['unexplained/listDomains/200/header/x-ratelimit-limit/change'])
+    expect(raised.findings.map(({ id }) => id)).toEqual([
+      'unexplained/listDomains/200/headers/x-ratelimit-limit/change',
+    ])
   })
 })
 
