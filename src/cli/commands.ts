@@ -44,6 +44,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'Pass requests on to a service, byte for byte, and say what it and its clients did that the contract does not permit.',
     load: async () => (await import('./proxy.ts')).proxy,
   },
+  calibrate: {
+    usage: 'calibrate [options] [FILE.har…]',
+    summary: 'Turn what a service was seen to do, in recordings or in evidence, into an overlay for serve --overlay.',
+    load: async () => (await import('./calibrate.ts')).calibrate,
+  },
   fixture: {
     usage: 'fixture [options]',
     summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',
