@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
 import { describe, expect, onTestFinished } from 'vitest'
+import { CERTIFICATE, PRIVATE_KEY } from '../evidence/proxy/certificate.ts'
 import { budget } from '../support/budget.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import type { RunningProgram } from '../support/running-program.ts'
@@ -137,47 +140,43 @@ describe('proxy', () => {
     expect(stderr).toContain('2 connections to the service could not be made')
   })
 
-  it.each<[what: string, serve: (socket: Socket) => void, said: string]>([
-    [
-      'speaks HTML',
-      (socket) =>
-        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<h1>Hi</h1>')),
-      '1 response is HTML',
-    ],
-    [
-      'leads elsewhere',
-      (socket) =>
-        socket.once('data', () =>
-          socket.end('HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n'),
-        ),
-      '1 response led elsewhere (3xx)',
-    ],
-    [
-      'refuses everything with 429',
-      (socket) => socket.once('data', () => socket.end('HTTP/1.1 429 No\r\nContent-Length: 0\r\n\r\n')),
-      'All requests were refused with 429',
-    ],
-    [
-      'closes connections in the middle of a response',
-      (socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"su')),
-      '1 request got no whole response',
-    ],
-    [
-      'speaks no HTTP',
-      (socket) => socket.once('data', () => socket.end('hello\r\n\r\n')),
-      '1 request got no whole response',
-    ],
-  ])('says so of a service that %s', async (_, serve, said) => {
-    const { startInProcess } = await import('../support/program-in-process.ts')
-    const running = startInProcess(['proxy', '--target', await startRaw(serve), '--port', '0'])
+  it('says what is strange in what a service answers', async ({ start }) => {
+    const answers: Readonly<Record<string, string>> = {
+      html: 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<h1>Hi</h1>',
+      elsewhere: 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n',
+      cut: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"su',
+      nonsense: 'hello\r\n\r\n',
+    }
+    const target = await startRaw((socket) =>
+      socket.once('data', (chunk) => socket.end(answers[/\?(\w+)/.exec(chunk.toString())?.[1] ?? ''] ?? '')),
+    )
+    const running = start(['proxy', '--target', target, '--port', '0'])
     const baseUrl = await listens(running)
-    await ask(`${baseUrl}/domains`, { redirect: 'manual' })
-      .then((response) => response.text())
-      .catch(() => {})
+    for (const name of Object.keys(answers)) {
+      await ask(`${baseUrl}/domains?${name}`, { redirect: 'manual' })
+        .then((response) => response.text())
+        .catch(() => {})
+    }
     running.stop()
     const { code, stderr } = await running.ended
-    expect(stderr).toContain(said)
+    expect(stderr).toContain('1 response is HTML')
+    expect(stderr).toContain('1 response led elsewhere (3xx)')
+    expect(stderr).toContain('2 requests got no whole response')
     expect(code).toBe(0)
+  })
+
+  it('says so when a service refuses everything with 429', async ({ start }) => {
+    const refusal = 'HTTP/1.1 429 No\r\nContent-Length: 0\r\n\r\n'
+    const running = start([
+      'proxy',
+      '--target',
+      await startRaw((socket) => socket.once('data', () => socket.end(refusal))),
+      '--port',
+      '0',
+    ])
+    await ask(`${await listens(running)}/domains`)
+    running.stop()
+    expect((await running.ended).stderr).toContain('All requests were refused with 429')
   })
 
   it('never passes its control plane on, also on a connection that was used for the service', async ({ start }) => {
@@ -311,6 +310,33 @@ describe('proxy refuses', () => {
     writeFileSync(file, 'hello')
     const args = ['proxy', '--target', 'https://a.example', '--ca', file]
     await expectRefusal(args, 2, /^--ca .*: holds no certificate in PEM form$/)
+  })
+
+  it('a service with a certificate that is not trusted, unless it is told to trust it', async ({ folder, start }) => {
+    const ca = join(folder, 'ca.pem')
+    writeFileSync(ca, CERTIFICATE)
+    const server = createSecureServer({ key: PRIVATE_KEY, cert: CERTIFICATE }, (request, response) =>
+      response.end(`${request.headers.host} ${(request.socket as TLSSocket).authorized}`),
+    )
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const target = `https://localhost:${port}`
+    const refusal = new RegExp(
+      `^${target} has a certificate that is not trusted \\(DEPTH_ZERO_SELF_SIGNED_CERT\\); --ca FILE`,
+    )
+    await expectRefusal(['proxy', '--target', target, '--port', '0'], 3, refusal)
+    for (const trust of [['--ca', ca], ['--insecure']]) {
+      const running = start(['proxy', '--target', target, '--port', '0', ...trust])
+      const baseUrl = await listens(running)
+      expect(await (await ask(`${baseUrl}/domains`)).text()).toBe(`localhost:${port} false`)
+      running.stop()
+      await running.ended
+    }
   })
 
   it('https:// where no TLS is spoken', async () => {

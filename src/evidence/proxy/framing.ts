@@ -27,7 +27,7 @@ export function statusOf(startLine: string): number {
 }
 
 /** The values of all fields of this lower-case name, in their order. */
-export function valuesOf(fields: readonly Field[], wanted: string): string[] {
+function valuesOf(fields: readonly Field[], wanted: string): string[] {
   return fields.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value)
 }
 

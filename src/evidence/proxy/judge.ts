@@ -49,7 +49,7 @@ export async function openJudge(options: JudgeOptions): Promise<Judge & { close(
 }
 
 /** A judge in another thread. */
-export class ThreadJudge implements Judge {
+class ThreadJudge implements Judge {
   readonly #thread: Worker
   /** Why the thread does not answer any more. */
   #failure: Error | undefined

@@ -54,7 +54,7 @@ export interface RunningProxy {
 }
 
 /** What came of a first connection to the service. */
-export type Probe =
+type Probe =
   | { kind: 'answers' }
   /** It may answer later. */
   | { kind: 'silent'; reason: string }
