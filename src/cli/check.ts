@@ -4,11 +4,12 @@ import { type Choices, readChoices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { Answers } from '../evidence/answers.ts'
+import { EvidenceError } from '../evidence/evidence-error.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { isFailure } from '../evidence/finding.ts'
 import { openRecording, type Recording, type Tally } from '../evidence/har/reader.ts'
 import { HarError } from '../evidence/har/service.ts'
-import { Investigation } from '../evidence/investigation.ts'
+import { type Conclusion, Investigation } from '../evidence/investigation.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
@@ -23,6 +24,7 @@ import { Interrupted, Interruption } from './interruption.ts'
 import { readOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import type { Terminal } from './terminal.ts'
 
 const baseUrl: Kind<string> = {
   ...text,
@@ -102,19 +104,9 @@ export const check: Command = {
         seconds: Math.round(elapsed() - began) / 1000,
         lineOf: await readLines(),
       })
-      if (values.evidence !== undefined) {
-        const { baseUrl: target, secrets } = recording
-        const targets = target === undefined ? [] : [target]
-        await writeEvidence(values.evidence, conclusion, {
-          tool: 'check',
-          choices,
-          overlays: values.overlays,
-          targets,
-          secrets,
-        })
-      }
+      const code = await deliverReport(report, values.report, terminal)
       if (!signal.aborted) await baseline?.finish(conclusion.findings.filter(isFailure), answers.looked)
-      return await deliverReport(report, values.report, terminal)
+      return (await saveEvidence(recording, conclusion, { values, choices }, terminal)) ? code : NOT_WRITTEN
     } catch (error) {
       if (error instanceof HarError) throw new UsageError(`check: ${error.message}`)
       if (!(error instanceof Interrupted)) throw error
@@ -126,6 +118,29 @@ export const check: Command = {
       await recording?.close()
     }
   },
+}
+
+/** What the command ends with when a file could not be written. */
+const NOT_WRITTEN = 3
+
+/** Writes the evidence, where that was asked for. Resolves to whether nothing went wrong. */
+async function saveEvidence(
+  { baseUrl: target, secrets }: Recording,
+  conclusion: Conclusion,
+  { values, choices }: Pick<Terms, 'values' | 'choices'>,
+  terminal: Terminal,
+): Promise<boolean> {
+  const { evidence: file, overlays } = values
+  if (file === undefined) return true
+  try {
+    const targets = target === undefined ? [] : [target]
+    await writeEvidence(file, conclusion, { tool: 'check', choices, overlays, targets, secrets })
+    return true
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error
+    terminal.printError(`dmarc-understudy: --evidence ${error.message}`)
+    return false
+  }
 }
 
 /** @throws UsageError where there is no file, or one is given twice, so that its exchanges would count twice */

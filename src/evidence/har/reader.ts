@@ -461,7 +461,7 @@ function credentialsOf(fields: Fields, file: RecordedFile, keys: Keys): Credenti
   const written = fieldOf(fields, 'authorization')
   if (written === undefined) return { kind: 'none' }
   // Each file has named the keys anew, so the same name in another file may be another key.
-  const read = readCredentials(written, (name) => keys.nameOf(`${file.path} ${name}`))
+  const read = readCredentials(written, (name) => keys.renameKey(file.path, name))
   return read ?? keys.credentialsOf(fields)
 }
 
