@@ -7,15 +7,16 @@ import { Answers } from '../evidence/answers.ts'
 import { EvidenceError } from '../evidence/evidence-error.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { isFailure } from '../evidence/finding.ts'
-import { openRecording, type Recording, type Tally } from '../evidence/har/reader.ts'
+import { openRecording, type Recording } from '../evidence/har/reader.ts'
 import { HarError } from '../evidence/har/service.ts'
+import type { Tally } from '../evidence/har/survey.ts'
 import { type Conclusion, Investigation } from '../evidence/investigation.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
 import type { Fact } from '../reports/report.ts'
 import { checkTarget } from '../reports/targets.ts'
-import { type Kind, type Options, text, toggle, type Values } from '../start/option.ts'
+import { type Options, text, toggle, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import { BASELINE_OPTIONS, openBaseline } from './baselines.ts'
 import type { Command } from './command.ts'
@@ -24,20 +25,8 @@ import { Interrupted, Interruption } from './interruption.ts'
 import { readOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { baseUrl } from './target-options.ts'
 import type { Terminal } from './terminal.ts'
-
-const baseUrl: Kind<string> = {
-  ...text,
-  remedy: 'must be the base URL of the service, such as https://dmarc.example/api/v1, without a query',
-  placeholder: 'URL',
-  fits: (value): value is string => typeof value === 'string' && isBaseUrl(value),
-}
-
-function isBaseUrl(written: string): boolean {
-  if (!URL.canParse(written) || /[?#]/.test(written)) return false
-  const { protocol, username, password } = new URL(written)
-  return /^https?:$/.test(protocol) && username === '' && password === ''
-}
 
 const OPTIONS = {
   baseUrl: {

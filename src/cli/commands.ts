@@ -38,6 +38,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'Read recorded traffic of a service, and say whether the service and its clients kept the contract and its rules.',
     load: async () => (await import('./check.ts')).check,
   },
+  calibrate: {
+    usage: 'calibrate [options] [FILE.har…]',
+    summary: 'Turn what a service was seen to do, in recordings or in evidence, into an overlay for serve --overlay.',
+    load: async () => (await import('./calibrate.ts')).calibrate,
+  },
   fixture: {
     usage: 'fixture [options]',
     summary: 'Invent an account and write it as a fixture file for serve --fixture, or describe a fixture.',

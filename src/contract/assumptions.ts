@@ -15,15 +15,18 @@ export interface Assumption {
   alternatives: readonly Json[]
   /** Why there is no alternative, where there is none. */
   reason?: string
+  /**
+   * Why exchanges of one client with the service cannot show that it behaves as an alternative: for all of them, or by
+   * the number of the alternative for some.
+   */
+  unobservable?: string | Readonly<Record<string, string>>
 }
 
 export function assumptionsOf(document: Json, extensions: readonly Extension[]): Assumption[] {
   return extensions
     .filter(({ key }) => key === 'x-assumption')
     .map(({ value, holder }) => {
-      const { id, spec, alternatives, reason } = value as Pick<Assumption, 'id' | 'spec' | 'reason'> & {
-        alternatives: Json[]
-      }
+      const { id, spec, alternatives, reason, unobservable } = value as Omit<Assumption, 'place' | 'choice'>
       return {
         id,
         place: holder,
@@ -31,27 +34,51 @@ export function assumptionsOf(document: Json, extensions: readonly Extension[]):
         alternatives,
         choice: choiceOf(valueAt(document, holder) as Json, alternatives),
         ...(reason !== undefined && { reason }),
+        ...(unobservable !== undefined && { unobservable }),
       }
     })
 }
 
-/** An overlay that replaces our choice by `alternative`. */
+/**
+ * An overlay that replaces our choice by `alternative`. It changes nothing beside that, so it can be applied before or
+ * after that of any other assumption.
+ */
 export function overlayFor(
   { id, place }: Assumption,
   alternative: Json,
   document: Json,
 ): Overlay & { actions: Json[] } {
   const target = pathTo(document, place)
-  const holder = valueAt(document, place) as Json
-  const patched = mergePatch(holder, alternative) as Json
-  const changed = Object.keys(alternative)
-  const removals = changed
-    .filter((key) => Object.hasOwn(holder, key))
-    .map((key) => ({ target: `${target}[${quote(key)}]`, remove: true }))
-  const update = Object.fromEntries(
-    changed.filter((key) => Object.hasOwn(patched, key)).map((key) => [key, patched[key]]),
-  )
-  return { name: id, actions: [...removals, ...(Object.keys(update).length > 0 ? [{ target, update }] : [])] as never }
+  const removals: string[] = []
+  const update = divide(valueAt(document, place), alternative, target, removals)
+  return {
+    name: id,
+    actions: [
+      ...removals.map((each) => ({ target: each, remove: true })),
+      ...(update === undefined ? [] : [{ target, update }]),
+    ] as never,
+  }
+}
+
+/**
+ * What a merge patch of `holder` is as an update of the Overlay Specification, which takes nothing away and adds to arrays;
+ * `removals` gets the paths of what must be removed before. `undefined` where nothing is to be updated.
+ */
+function divide(holder: unknown, patch: Json, path: string, removals: string[]): Json | undefined {
+  const update: [name: string, value: unknown][] = []
+  for (const [name, change] of Object.entries(patch)) {
+    const isThere = isObject(holder) && Object.hasOwn(holder, name)
+    const value = isThere ? holder[name] : undefined
+    const place = `${path}[${quote(name)}]`
+    if (isObject(change) && isObject(value)) {
+      const inner = divide(value, change, place, removals)
+      if (inner !== undefined) update.push([name, inner])
+      continue
+    }
+    if (isThere && (change === null || Array.isArray(value))) removals.push(place)
+    if (change !== null) update.push([name, mergePatch(undefined, change)])
+  }
+  return update.length === 0 ? undefined : Object.fromEntries(update)
 }
 
 function choiceOf(holder: Json, alternatives: readonly Json[]): Json {
@@ -80,7 +107,7 @@ function joinObjects(one: Json, other: Json): Json {
 }
 
 /** A JSON pointer as a normalized JSONPath (RFC 9535 §2.7). */
-function pathTo(document: Json, pointer: string): string {
+export function pathTo(document: Json, pointer: string): string {
   let value: unknown = document
   let path = '$'
   for (const step of stepsOf(pointer)) {

@@ -21,6 +21,8 @@ export interface Alternative {
 /** All alternatives of a document, and what it takes to load the contract under any of them. */
 export interface Choices {
   alternatives: readonly Alternative[]
+  /** All, also those without an alternative. */
+  assumptions: readonly Assumption[]
   /** The ids of all assumptions, also of those without an alternative. */
   ids: readonly string[]
   /** The contract with the overlays of the user, and no alternative. */
@@ -55,6 +57,7 @@ export async function readChoices(overlays: readonly Overlay[]): Promise<Choices
         overlay: overlayFor(assumption, value, source),
       })),
     ),
+    assumptions,
     ids: assumptions.map(({ id }) => id),
     contract,
     compile,

@@ -22,6 +22,14 @@ const EXTENSIONS: Readonly<Record<string, Json>> = {
       spec: text,
       alternatives: { type: 'array', items: { type: 'object', minProperties: 1 } },
       reason: text,
+      // Why exchanges cannot show the alternatives, or by its number why they cannot show one of them.
+      unobservable: {
+        type: ['string', 'object'],
+        minLength: 1,
+        minProperties: 1,
+        propertyNames: { pattern: '^[1-9][0-9]*$', title: 'the number of an alternative' },
+        additionalProperties: text,
+      },
     },
     // Whoever reads that there is no alternative must read why.
     if: { required: ['alternatives'], properties: { alternatives: { maxItems: 0 } } },

@@ -1,5 +1,7 @@
+import type { AccountState } from '../domain/account.ts'
+import type { Problem } from '../domain/errors.ts'
 import { isObject, type Json } from '../ground/json.ts'
-import { viewData } from './data.ts'
+import { type DataParts, viewData } from './data.ts'
 import type { Hypotheses } from './hypotheses.ts'
 import type { Assignment } from './observation.ts'
 import type { Purpose } from './purpose.ts'
@@ -10,6 +12,7 @@ import { accountOf } from './worlds.ts'
 /** What of a response may depend on what was chosen: its outcome and content, their order, and the spelling of domains. */
 const ASPECTS = ['content', 'order', 'spelling'] as const
 type Aspect = (typeof ASPECTS)[number]
+type Fits = Record<Aspect, boolean | undefined>
 
 /** What a service that obeys an assignment may answer. */
 interface Possibilities {
@@ -18,7 +21,7 @@ interface Possibilities {
   /** Which world would have led to what was seen; -1 for none. */
   match: number
   /** Of each aspect whether some world leads to it; `undefined` where already the content differs. */
-  fits: Readonly<Record<Aspect, boolean | undefined>>
+  fits: Readonly<Fits>
   /** Equal where nothing differs in any world. */
   text: string
   /** The settings that decided it. */
@@ -40,13 +43,26 @@ export interface Explanation {
   /** What would have come under our choices, in each world. */
   expected: readonly Prediction[]
   /** All problems of which the service may have answered the first. */
-  problems: ReadonlyMap<string, Prediction>
+  problems: readonly Problem<string>[]
   /** What the account would be under single other choices that explain it as well. */
   otherwise: readonly { id: string; number: number; prediction: Prediction }[]
 }
 
+/** A combination, and which aspects it explains. */
+interface Tried {
+  assignment: Assignment
+  fits: Readonly<Fits>
+}
+
+/** An alternative that changes what may be answered. */
+interface Reacting {
+  id: string
+  number: number
+  possibilities: Possibilities
+}
+
 /** Combinations that are looked at; where there would be more, nothing is learnt. */
-const COMBINATIONS = 400
+const COMBINATIONS = 128
 
 /** Finds the combinations of choices that explain what a service answered to one request. */
 export class Explainer {
@@ -58,6 +74,10 @@ export class Explainer {
   readonly #seen: { content: string; order: string; spelling: string }
   readonly #pause: () => Promise<void>
   readonly #known = new Map<string, Possibilities>()
+  /** The worlds as accounts, by how they are kept. */
+  readonly #accounts = new Map<string, readonly AccountState[]>()
+  /** The assumptions on which the members of groups depend. */
+  readonly #conditions: readonly string[]
 
   constructor(
     variants: Variants,
@@ -73,6 +93,8 @@ export class Explainer {
     this.#worlds = worlds
     this.#now = now
     this.#pause = pause
+    const others = worlds.flatMap(({ groups }) => groups.flatMap(({ otherwise = [] }) => otherwise.map(({ id }) => id)))
+    this.#conditions = [...new Set(others)]
     const { outcome } = reading
     this.#seen =
       outcome.kind === 'success'
@@ -81,23 +103,26 @@ export class Explainer {
   }
 
   /**
-   * `fixed` are the choices that are certain. `extra` are assumptions that matter although the request does not show it.
+   * `fixed` are the choices that are certain.
    */
-  async explain(fixed: Assignment, extra: readonly string[]): Promise<Explanation> {
+  async explain(fixed: Assignment): Promise<Explanation> {
     const base = await this.#at(fixed)
-    const scope = await this.#findScope(fixed, base, extra)
+    const { scope, reacting } = await this.#findScope(fixed, base)
     const { combinations, isWhole } = combine(scope)
-    const tried: { assignment: Assignment; possibilities: Possibilities }[] = []
+    const tried: Tried[] = []
     for (const assignment of combinations) {
-      tried.push({ assignment, possibilities: await this.#at({ ...fixed, ...assignment }) })
+      tried.push({ assignment, fits: await this.#fitsAt({ ...fixed, ...assignment }) })
     }
-    const fitting = tried.filter(({ possibilities }) => possibilities.match >= 0)
+    const fitting = tried.filter(({ fits }) => fits.content)
     const simplest = fitting.toSorted((one, other) => weight(one.assignment) - weight(other.assignment))[0]
     const own = await this.#at({})
-    const problems = new Map<string, Prediction>()
-    for (const { possibilities } of fitting) {
-      for (const each of possibilities.predictions) {
-        if (!each.ok && each.code === this.#seen.content) problems.set(reasonOf(each), each)
+    const explained = simplest && (await this.#at({ ...fixed, ...simplest.assignment }))
+    const singles = reacting.filter(({ possibilities }) => possibilities.match >= 0)
+    const problems = new Map<string, Problem<string>>()
+    for (const each of [explained, base, ...singles.map(({ possibilities }) => possibilities)]) {
+      for (const prediction of each?.predictions ?? []) {
+        if (!prediction.ok && prediction.code === this.#seen.content)
+          problems.set(reasonOf(prediction), prediction.problems[0])
       }
     }
     return {
@@ -105,19 +130,18 @@ export class Explainer {
       // What was not looked at may be how the service behaves.
       allows: isWhole ? ASPECTS.flatMap((aspect) => this.#allowed(aspect, scope, tried)) : [],
       ...(await this.#deviations(fixed, simplest?.assignment, fitting, own)),
-      prediction: simplest?.possibilities.predictions[simplest.possibilities.match],
+      prediction: explained?.predictions[explained.match],
       expected: own.predictions,
-      problems,
-      otherwise: fitting.flatMap(({ assignment, possibilities }) => {
-        const [[id, number] = ['', 0], ...others] = Object.entries(assignment).filter(([, each]) => each > 0)
+      problems: [...problems.values()],
+      otherwise: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
-        return number > 0 && others.length === 0 && prediction !== undefined ? [{ id, number, prediction }] : []
+        return prediction === undefined ? [] : [{ id, number, prediction }]
       }),
     }
   }
 
   /** The assumptions on which the response depends, alone or together with one other. */
-  async #findScope(fixed: Assignment, base: Possibilities, extra: readonly string[]): Promise<Variable[]> {
+  async #findScope(fixed: Assignment, base: Possibilities): Promise<{ scope: Variable[]; reacting: Reacting[] }> {
     const scope = new Map<string, Variable>()
     const candidates = (reads: ReadonlySet<string>) =>
       this.#variants.variables
@@ -126,21 +150,22 @@ export class Explainer {
           variable,
           numbers: variable.alternatives.filter(
             (number) =>
-              extra.includes(variable.id) ||
+              this.#conditions.includes(variable.id) ||
               this.#variants.concerns(variable.id, number, this.#reading.operation?.id, this.#spellings, reads),
           ),
         }))
-    const reacting: { assignment: Assignment; possibilities: Possibilities }[] = []
+    const reacting: Reacting[] = []
     for (const { variable, numbers } of candidates(base.reads)) {
       for (const number of numbers) {
         const assignment = { ...fixed, [variable.id]: number }
         const possibilities = await this.#at(assignment)
         if (possibilities.text === base.text) continue
         scope.set(variable.id, variable)
-        reacting.push({ assignment, possibilities })
+        reacting.push({ id: variable.id, number, possibilities })
       }
     }
-    for (const { assignment, possibilities } of reacting) {
+    for (const { id, number: chosen, possibilities } of reacting) {
+      const assignment = { ...fixed, [id]: chosen }
       for (const { variable, numbers } of candidates(possibilities.reads)) {
         for (const number of numbers) {
           const { text } = await this.#at({ ...assignment, [variable.id]: number })
@@ -150,34 +175,23 @@ export class Explainer {
         }
       }
     }
-    return [...scope.values()]
+    return { scope: [...scope.values()], reacting }
   }
 
   async #at(assignment: Assignment): Promise<Possibilities> {
-    const chosen = Object.fromEntries(Object.entries(assignment).filter(([, number]) => number > 0))
-    const key = JSON.stringify(Object.entries(chosen).toSorted())
+    const { key, chosen } = simplify(assignment)
     const known = this.#known.get(key)
     if (known !== undefined) return known
-    await this.#pause()
-    const variant = await this.#variants.at(chosen)
     const reads = new Set<string>()
-    const fits: Record<Aspect, boolean | undefined> = { content: false, order: undefined, spelling: undefined }
+    const { answer, accounts } = await this.#prepare(chosen, reads)
+    const fits: Fits = { content: false, order: undefined, spelling: undefined }
     let match = -1
     const texts: string[] = []
-    const predictions = this.#worlds.map((world, index) => {
-      const prediction = variant.answer(this.#reading, accountOf(world, variant.contract, chosen), this.#now)
-      for (const name of variant.reads) reads.add(name)
-      const view = prediction.ok
-        ? viewOf(this.#reading, prediction.data)
-        : { content: prediction.code, order: '', spelling: '' }
-      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${prediction.ok ? '' : reasonOf(prediction)}`)
-      if (prediction.ok !== (this.#reading.outcome.kind === 'success') || view.content !== this.#seen.content)
-        return prediction
-      fits.content = true
-      const isInOrder = view.order === this.#seen.order
-      fits.order = fits.order === true || isInOrder
-      fits.spelling = fits.spelling === true || view.spelling === this.#seen.spelling
-      if (match < 0 || isInOrder) match = index
+    const predictions = accounts.map((account, index) => {
+      const prediction = answer(account)
+      const view = this.#viewOf(prediction)
+      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${reasonOf(prediction)}\n${membersOf(prediction)}`)
+      if (this.#compare(prediction, view, fits) && match < 0) match = index
       return prediction
     })
     const possibilities = { predictions, match, fits, text: texts.join('\u0000'), reads }
@@ -185,15 +199,52 @@ export class Explainer {
     return possibilities
   }
 
+  /** Which aspects some world explains. It stops as soon as all are explained. */
+  async #fitsAt(assignment: Assignment): Promise<Fits> {
+    const { key, chosen } = simplify(assignment)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known.fits
+    const { answer, accounts } = await this.#prepare(chosen, new Set())
+    const fits: Fits = { content: false, order: undefined, spelling: undefined }
+    for (const account of accounts) {
+      const prediction = answer(account)
+      this.#compare(prediction, this.#viewOf(prediction), fits)
+      if (fits.content && fits.order && fits.spelling) break
+    }
+    return fits
+  }
+
+  async #prepare(chosen: Assignment, reads: Set<string>) {
+    await this.#pause()
+    const variant = await this.#variants.at(chosen)
+    const others = this.#conditions.map((id) => chosen[id] ?? 0)
+    const key = `${variant.keeping} ${others.join()}`
+    let accounts = this.#accounts.get(key)
+    if (accounts === undefined) {
+      accounts = this.#worlds.map((world) => accountOf(world, variant.contract, chosen))
+      this.#accounts.set(key, accounts)
+    }
+    return { answer: variant.prepare(this.#reading, this.#now, reads), accounts }
+  }
+
+  #viewOf(prediction: Prediction): DataParts {
+    return prediction.ok
+      ? viewOf(this.#reading, prediction.data)
+      : { content: prediction.code, order: '', spelling: '' }
+  }
+
+  /** Notes which aspects of what was seen a prediction explains; whether it explains the content. */
+  #compare({ ok }: Prediction, view: DataParts, fits: Fits): boolean {
+    if (ok !== (this.#reading.outcome.kind === 'success') || view.content !== this.#seen.content) return false
+    fits.content = true
+    fits.order = fits.order === true || view.order === this.#seen.order
+    fits.spelling = fits.spelling === true || view.spelling === this.#seen.spelling
+    return true
+  }
+
   /** What an aspect says about the assumptions on which it depends; empty where it says nothing. */
-  #allowed(
-    aspect: Aspect,
-    scope: readonly Variable[],
-    tried: readonly { assignment: Assignment; possibilities: Possibilities }[],
-  ): (readonly Assignment[])[] {
-    let allowed = tried
-      .filter(({ possibilities }) => possibilities.fits[aspect] !== false)
-      .map((each) => each.assignment)
+  #allowed(aspect: Aspect, scope: readonly Variable[], tried: readonly Tried[]): (readonly Assignment[])[] {
+    let allowed = tried.filter(({ fits }) => fits[aspect] !== false).map((each) => each.assignment)
     if (allowed.length === 0 || allowed.length === tried.length) return []
     let all = tried.map((each) => each.assignment)
     // An assumption whose value makes no difference is left out.
@@ -250,7 +301,7 @@ export class Explainer {
  * Lists are judged by what is known of their items, so only that there is one matters here. The service chooses the ids
  * of groups.
  */
-function viewOf({ operation }: Reading, data: unknown): ReturnType<typeof viewData> {
+function viewOf({ operation }: Reading, data: unknown): DataParts {
   if (operation !== undefined && isListing(operation.id, data)) return LISTING
   if (operation?.id !== 'createDomainGroup') return viewData(data)
   const group = isObject(data) && isObject(data['group']) ? data['group'] : {}
@@ -271,6 +322,12 @@ function reasonOf(prediction: Prediction): string {
   return `${code}/${reason}`
 }
 
+/** The members of all groups after a request: some choices change more than the response shows. */
+function membersOf(prediction: Prediction): string {
+  if (!prediction.ok || prediction.state.groups.size < 2) return ''
+  return [...prediction.state.groups.values()].map(({ id, domains }) => `${id} ${domains.length}`).join()
+}
+
 /** All combinations of values of the assumptions; only those with one or two other choices where there are too many. */
 function combine(scope: readonly Variable[]): { combinations: readonly Assignment[]; isWhole: boolean } {
   const count = scope.reduce((product, { alternatives }) => product * (alternatives.length + 1), 1)
@@ -284,6 +341,15 @@ function combine(scope: readonly Variable[]): { combinations: readonly Assignmen
     })
   }
   return { combinations, isWhole }
+}
+
+/** An assignment without our own choices. */
+function simplify(assignment: Assignment): { key: string; chosen: Assignment } {
+  const others = Object.entries(assignment).filter(([, number]) => number > 0)
+  return {
+    key: JSON.stringify(others.toSorted(([one], [other]) => (one < other ? -1 : 1))),
+    chosen: Object.fromEntries(others),
+  }
 }
 
 function weight(assignment: Assignment): number {

@@ -2,7 +2,7 @@ import { isObject, type Json } from '../ground/json.ts'
 import { comparable } from './purpose.ts'
 
 /** What a response says, in parts that depend on different choices. Equal texts mean the same. */
-export interface DataView {
+export interface DataParts {
   /** What it says, in whatever order and spelling. Texts for people and figures are left out. */
   content: string
   /** In which order it lists things. */
@@ -12,7 +12,7 @@ export interface DataView {
 }
 
 /** The `data` of a success, taken apart. */
-export function viewData(data: unknown): DataView {
+export function viewData(data: unknown): DataParts {
   const order: string[] = []
   const spelling: string[] = []
   const content = JSON.stringify(view(data, order, spelling)) ?? ''

@@ -78,7 +78,8 @@ const finding: Json = {
   },
 }
 
-const verdict: Json = {
+/** What is said of one assumption. */
+export const VERDICT_SCHEMA: Json = {
   type: 'object',
   additionalProperties: false,
   required: ['id', 'verdict', 'evidence'],
@@ -192,7 +193,7 @@ export const EVIDENCE_SCHEMA: Json = {
     verdicts: {
       type: 'array',
       maxItems: 1000,
-      items: verdict,
+      items: VERDICT_SCHEMA,
       description: 'What the observations say of every assumption. Readers of this program work it out again.',
     },
   },

@@ -51,6 +51,8 @@ const KEPT_VARIANTS = 3_000
 /** A name that is the same hostname under every choice but the one about public suffixes. */
 const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
 
+const loaded = new WeakMap<Choices, Promise<Variants>>()
+
 /** The service under combinations of alternatives. */
 export class Variants {
   readonly variables: readonly Variable[]
@@ -76,7 +78,16 @@ export class Variants {
     this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
   }
 
-  static async load(choices: Choices): Promise<Variants> {
+  /** Those of a process share what is compiled. */
+  static load(choices: Choices): Promise<Variants> {
+    const known = loaded.get(choices)
+    if (known !== undefined) return known
+    const loading = Variants.#load(choices)
+    loaded.set(choices, loading)
+    return loading
+  }
+
+  static async #load(choices: Choices): Promise<Variants> {
     const changes = new Map<string, Change>()
     const byName = new Map(choices.alternatives.map((each) => [nameOf(each.id, each.number), each]))
     for (const [name, alternative] of byName) {
@@ -139,7 +150,8 @@ export class Variants {
       const change = this.#changes.get(name)
       if (change?.kind === 'setting') changed[change.name] = change.value
     }
-    const variant = new Variant(contract, { ...contract.settings, ...changed })
+    const hostnames = compiled.filter((name) => isAboutHostnames(this.#changes.get(name)))
+    const variant = new Variant(contract, { ...contract.settings, ...changed }, hostnames.join(' '))
     keep(this.#variants, key, variant, KEPT_VARIANTS)
     return variant
   }
@@ -156,23 +168,28 @@ export class Variants {
   }
 }
 
+function isAboutHostnames(change: Change | undefined): boolean {
+  return change?.kind === 'document' && change.concernsHostnames
+}
+
 /** The names of the settings that decided an outcome. */
 export type Reads = ReadonlySet<string>
 
 /** The service under one combination of alternatives. */
 export class Variant {
   readonly contract: ServiceContract
-  /** The settings that were read since `answer` was called last, and those that are read once for all. */
-  reads = new Set<string>()
+  /** Accounts that hold the same are kept in the same form under all variants with the same text here. */
+  readonly keeping: string
+  #reads = new Set<string>()
   readonly #always: ReadonlySet<string>
   readonly #route: (method: string, path: string) => Route
   readonly #readQuery: (text: string | undefined) => Query
   readonly #bodies: BodyReader
 
-  constructor(contract: ServiceContract, settings: Settings) {
+  constructor(contract: ServiceContract, settings: Settings, hostnames: string) {
     const watched = new Proxy(settings, {
       get: (target, name) => {
-        this.reads.add(name as string)
+        this.#reads.add(name as string)
         return target[name as keyof Settings]
       },
     })
@@ -180,25 +197,34 @@ export class Variant {
     this.#route = createRouter(contract, watched)
     this.#readQuery = createQueryReader(watched)
     this.#bodies = createBodyReader(watched)
-    this.#always = this.reads
+    this.#always = this.#reads
+    const { nameComparison, loneSurrogates, invisibleInNames, spaceAroundNames } = settings
+    this.keeping = [hostnames, nameComparison, loneSurrogates, invisibleInNames, spaceAroundNames].join()
   }
 
-  /** What is answered to a request that the gate has admitted, in this state. `now` is in milliseconds. */
-  answer(reading: Reading, state: AccountState, now: number): Prediction {
-    this.reads = new Set(this.#always)
+  /**
+   * A function that says what is answered to a request that the gate has admitted, in a state. `now` is in milliseconds.
+   * `reads` collects the names of the settings that decide it.
+   */
+  prepare(reading: Reading, now: number, reads: Set<string>): (state: AccountState) => Prediction {
+    for (const name of this.#always) reads.add(name)
+    this.#reads = reads
     const { request } = reading.exchange
     const route = this.#route(request.method, reading.path)
-    if (!route.ok) return this.#refused(route)
+    if (!route.ok) return always(this.#refused(route))
     const { operation } = route
     const body = this.#bodies.readBytes(request.body.isKnown ? request.body.bytes : EMPTY, request.headers, operation)
     const query = this.#readQuery(reading.query)
     const { settings, catalogue } = this.contract
     const conformity = conform({ operation, query, body }, settings, catalogue)
-    if (!conformity.ok) return this.#refused(conformity)
-    const decision = decide(conformity, state, this.contract, now)
-    if (!decision.ok) return this.#refused(decision)
-    const { value } = decision
-    return { ok: true, data: value.source === undefined ? value.data : value.make(), state: decision.state }
+    if (!conformity.ok) return always(this.#refused(conformity))
+    return (state) => {
+      this.#reads = reads
+      const decision = decide(conformity, state, this.contract, now)
+      if (!decision.ok) return this.#refused(decision)
+      const { value } = decision
+      return { ok: true, data: value.source === undefined ? value.data : value.make(), state: decision.state }
+    }
   }
 
   #refused({ problems }: Refusal<string>): Prediction {
@@ -211,6 +237,10 @@ export class Variant {
 }
 
 const EMPTY = Buffer.alloc(0)
+
+function always(prediction: Prediction): () => Prediction {
+  return () => prediction
+}
 
 /** The name of the setting that an alternative changes; `undefined` where it changes another part of the document. */
 function settingOf({ assumption: { place } }: Alternative): string | undefined {

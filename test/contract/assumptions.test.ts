@@ -111,10 +111,9 @@ describe('an overlay of alternatives', () => {
     expect(overlayFor(assumption, alternative, { "it's": [holder] })).toEqual({
       name: 'x',
       actions: [
-        { target: String.raw`$['it\'s'][0]['a']`, remove: true },
         { target: String.raw`$['it\'s'][0]['b']`, remove: true },
         { target: String.raw`$['it\'s'][0]['c']`, remove: true },
-        { target: String.raw`$['it\'s'][0]`, update: { a: { kept: [1], more: 1 }, b: [2], d: 4 } },
+        { target: String.raw`$['it\'s'][0]`, update: { a: { more: 1 }, b: [2], d: 4 } },
       ],
     })
   })

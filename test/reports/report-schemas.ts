@@ -1,11 +1,11 @@
 import { loadControlApi } from '../../src/admin/document.ts'
 import { BASELINE_SCHEMA } from '../../src/evidence/baseline.ts'
-import { EVIDENCE_SCHEMA } from '../../src/evidence/evidence-schema.ts'
+import { EVIDENCE_SCHEMA, VERDICT_SCHEMA } from '../../src/evidence/evidence-schema.ts'
 import { LABELS } from '../../src/evidence/finding.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 
 /** The JSON reports that have a schema in `docs/schemas`. */
-export const REPORT_NAMES = ['run', 'dependencies', 'explore', 'check', 'evidence', 'baseline'] as const
+export const REPORT_NAMES = ['run', 'dependencies', 'explore', 'check', 'evidence', 'baseline', 'calibration'] as const
 export type ReportName = (typeof REPORT_NAMES)[number]
 
 const control = (await loadControlApi()).document.source
@@ -156,6 +156,45 @@ const finding = object(
   },
 )
 
+const probe = object(
+  {
+    requests: list(
+      object(
+        { method: { type: 'string' }, path: text('Below the base URL, with the query.') },
+        {
+          headers: {
+            type: 'object',
+            additionalProperties: { type: ['string', 'null'] },
+            description: 'Header fields beside those of every request; null takes one away.',
+          },
+          body: { description: 'Sent as JSON; a text is sent as it is.' },
+          pad_to: count('Spaces follow the body until it has so many bytes.'),
+          times: count('How often it is sent, if more than once.', 2),
+        },
+      ),
+      'In this order. `GROUP`, `OTHER` and `CREATED` stand for the ids of groups, `KEY` for the key.',
+    ),
+    look: text('What tells the choices apart.'),
+  },
+  { given: text('What the account needs for it.') },
+)
+
+/** An assumption with what was seen of it, and what would show more. */
+const calibrated = object(
+  Object.fromEntries(
+    Object.entries(VERDICT_SCHEMA['properties'] as Json).filter(([name]) =>
+      ['id', 'verdict', 'evidence'].includes(name),
+    ),
+  ),
+  {
+    ...Object.fromEntries(
+      Object.entries(VERDICT_SCHEMA['properties'] as Json).filter(([name]) => ['alternative', 'left'].includes(name)),
+    ),
+    unobservable: text('Why exchanges cannot decide it.'),
+    decide_with: { ...probe, description: 'What would decide it.' },
+  },
+)
+
 const SCHEMAS: Readonly<Record<ReportName, Json>> = {
   run: {
     title: 'The report of dmarc-understudy run',
@@ -184,6 +223,22 @@ const SCHEMAS: Readonly<Record<ReportName, Json>> = {
   },
   evidence: { title: 'The evidence file of dmarc-understudy', ...EVIDENCE_SCHEMA },
   baseline: { title: 'The baseline file of dmarc-understudy: known findings that do not count', ...BASELINE_SCHEMA },
+  calibration: {
+    title: 'The report of dmarc-understudy calibrate',
+    ...object(
+      {
+        targets: list({ type: 'string' }, 'The origins of the services that were seen.'),
+        exchanges: count('How many exchanges were seen.'),
+        judged: count('Of how many the behaviour could be judged.'),
+        assumptions: list(calibrated, 'Every assumption, in the order of openapi.yaml.'),
+        messages: list(
+          object({ of: text('An error code, or an operationId.'), template: text('The message, with placeholders.') }),
+          'The texts that the overlay has.',
+        ),
+      },
+      { warnings: list({ type: 'string' }, 'What is missing, in sentences.') },
+    ),
+  },
   dependencies: {
     title: 'The dependencies file: the report of dmarc-understudy vary',
     ...object({

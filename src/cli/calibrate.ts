@@ -1,0 +1,204 @@
+import { realpath } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { basename } from 'node:path'
+import { type Choices, readChoices } from '../contract/choices.ts'
+import { loadContract } from '../contract/contract.ts'
+import { type Overlay, readOverlay } from '../contract/overlay.ts'
+import { type Calibration, calibrate as makeOverlay, readCalibration } from '../evidence/calibration.ts'
+import { describeCalibration } from '../evidence/calibration-report.ts'
+import { describeEvidence, type Evidence, mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
+import { openRecording } from '../evidence/har/reader.ts'
+import { HarError } from '../evidence/har/service.ts'
+import { Investigation } from '../evidence/investigation.ts'
+import { elapsed, systemClock } from '../ground/clock.ts'
+import { shorten } from '../ground/show.ts'
+import { checkTarget, writeTarget } from '../reports/targets.ts'
+import { type Options, text, texts, toggle } from '../start/option.ts'
+import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import type { Command } from './command.ts'
+import { UsageError } from './errors.ts'
+import { Interrupted, Interruption } from './interruption.ts'
+import { readOptions } from './options.ts'
+import { Progress } from './progress.ts'
+import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { baseUrl } from './target-options.ts'
+
+const OPTIONS = {
+  evidence: {
+    kind: texts,
+    placeholder: 'FILE',
+    help: 'Evidence that check, proxy or verify has written with --evidence FILE.',
+    default: [],
+  },
+  baseUrl: {
+    kind: baseUrl,
+    help: 'The base URL of the service in the recordings. Requests to anything else are left out.',
+    defaultText: 'the one below which paths of the contract are asked for',
+  },
+  soleWriter: {
+    kind: toggle,
+    help: 'Nobody else changed the accounts of the recordings meanwhile, so what was seen once stays as it is until the recording shows a change.',
+    default: false,
+  },
+  overlays: {
+    ...COMMAND_LINE_OPTIONS.overlays,
+    flagHelp:
+      'OpenAPI Overlay that changes what is assumed of the service: a YAML or JSON file. What is printed comes after it.',
+  },
+  out: {
+    kind: text,
+    placeholder: 'FILE',
+    help: 'Write the overlay to FILE.',
+    defaultText: 'standard output',
+  },
+  ...REPORT_OPTIONS,
+} as const satisfies Options
+
+/** What was given, once it is read. */
+interface Found {
+  evidence: Evidence
+  warnings: readonly string[]
+}
+
+export const calibrate: Command = {
+  options: OPTIONS,
+
+  async run(args, terminal) {
+    const { values, sources, positionals: recordings } = readOptions(OPTIONS, args, terminal.environment)
+    await refuseFiles(recordings, values.evidence)
+    await checkReports(values.report)
+    const problem = values.out === undefined ? undefined : await checkTarget(values.out)
+    if (problem !== undefined) throw new UsageError(`${sources.out}: ${problem}`)
+    const overlays = await Promise.all(values.overlays.map(readOverlay))
+    const choices = await readChoices(overlays)
+    const startedAt = new Date(systemClock()).toISOString()
+    const began = elapsed()
+    const progress = new Progress(terminal)
+    const interruption = new Interruption(terminal, { isOver: true })
+    const { signal } = interruption
+    try {
+      const files: { file: string; evidence: Evidence }[] = []
+      for (const file of values.evidence) files.push({ file, evidence: await readEvidence(file, choices) })
+      const warnings: string[] = []
+      if (recordings.length > 0) {
+        const seen = await judgeRecordings(recordings, choices, values, signal, progress)
+        files.push({ file: recordings[0] ?? '', evidence: seen.evidence })
+        warnings.push(...seen.warnings)
+      }
+      progress.end()
+      const evidence = mergeEvidence(files, choices)
+      const services = evidence.targets ?? []
+      if (services.length > 1) {
+        warnings.push(`The evidence is of several services, which may differ: ${services.join(', ')}.`)
+      }
+      const calibration = await makeOverlay(evidence, choices)
+      await requireUsable(calibration, overlays)
+      if (values.out === undefined) terminal.write(calibration.text)
+      else {
+        const reason = await writeTarget(values.out, calibration.text)
+        if (reason !== undefined) throw new UsageError(`${sources.out}: ${reason}`)
+      }
+      const report = describeCalibration({
+        title: [...recordings, ...values.evidence].map((file) => basename(file)).join(', '),
+        evidence,
+        calibration,
+        choices,
+        warnings,
+        interruptedWith: exitCodeAfter(signal),
+        startedAt,
+        seconds: Math.round(elapsed() - began) / 1000,
+      })
+      return await deliverReport(report, values.report, terminal)
+    } catch (error) {
+      if (error instanceof HarError) throw new UsageError(`calibrate: ${error.message}`)
+      if (!(error instanceof Interrupted)) throw error
+      terminal.printError(`dmarc-understudy: calibrate: stopped by ${error.by} before anything was judged`)
+      return 128 + constants.signals[error.by]
+    } finally {
+      progress.end()
+      interruption.release()
+    }
+  },
+}
+
+/** @throws UsageError where there is no file, or one is given twice, so that its exchanges would count twice */
+async function refuseFiles(recordings: readonly string[], evidence: readonly string[]): Promise<void> {
+  if (recordings.length + evidence.length === 0) {
+    throw new UsageError(
+      'calibrate: needs HAR files or --evidence FILE, such as dmarc-understudy calibrate traffic.har; verify --evidence FILE makes evidence of a service that can be asked',
+    )
+  }
+  const files = [...recordings, ...evidence]
+  const paths = await Promise.all(files.map((file) => realpath(file).catch(() => file)))
+  const repeated = files.find((_, index) => paths.indexOf(paths[index] ?? '') < index)
+  if (repeated !== undefined) throw new UsageError(`calibrate: ${shorten(repeated)} is given twice`)
+}
+
+interface JudgementOptions {
+  baseUrl?: string | undefined
+  soleWriter: boolean
+  overlays: readonly string[]
+}
+
+/** What recordings show of the service; with a signal, what they show until then. */
+async function judgeRecordings(
+  files: readonly string[],
+  choices: Choices,
+  { baseUrl: service, soleWriter, overlays }: JudgementOptions,
+  signal: AbortSignal,
+  progress: Progress,
+): Promise<Found> {
+  const recording = await openRecording(files, {
+    contract: choices.contract,
+    baseUrl: service,
+    signal,
+    onProgress: (read, total) => progress.show(`calibrate: ${percent(read, total)} of the recordings read`),
+  })
+  try {
+    const investigation = await Investigation.begin({ choices, isSoleWriter: soleWriter })
+    const { size, tally, hosts, secrets, baseUrl: target } = recording
+    let done = 0
+    try {
+      for await (const { exchange, isAfterGap } of recording.exchanges()) {
+        if (isAfterGap) investigation.forget()
+        await investigation.take(exchange)
+        progress.show(`calibrate: ${++done} of ${size} exchanges judged`)
+      }
+    } catch (error) {
+      if (!(error instanceof Interrupted) || !signal.aborted) throw error
+    }
+    const { problems, broken, left } = tally
+    return {
+      evidence: describeEvidence(investigation.conclude(), {
+        tool: 'calibrate',
+        choices,
+        overlays,
+        targets: target === undefined ? [] : [target],
+        secrets,
+      }),
+      warnings: [
+        ...problems,
+        ...broken,
+        ...(left > 0 ? [`${left} exchanges more than can be judged were left out.`] : []),
+        ...(signal.aborted ? ['It was told to stop before all exchanges were judged.'] : []),
+        ...(size === 0 ? [hosts, 'Say with --base-url where the service is.'] : []),
+      ],
+    }
+  } finally {
+    await recording.close()
+  }
+}
+
+/** Tries what `serve` would do with the overlay. @throws ContractError where alternatives do not fit together */
+async function requireUsable(calibration: Calibration, overlays: readonly Overlay[]): Promise<void> {
+  await loadContract({ overlays: [...overlays, await readCalibration(calibration, 'the overlay of what was seen')] })
+}
+
+function percent(read: number, total: number): string {
+  return `${total === 0 ? 100 : Math.floor((100 * read) / total)} %`
+}
+
+/** What a shell says of a program that was told to stop. */
+function exitCodeAfter({ aborted, reason }: AbortSignal): number | undefined {
+  return aborted && reason instanceof Interrupted ? 128 + constants.signals[reason.by] : undefined
+}

@@ -1,0 +1,164 @@
+import type { Assumption } from '../contract/assumptions.ts'
+import type { Choices } from '../contract/choices.ts'
+import type { Block, Check, Finding, Report } from '../reports/report.ts'
+import type { CalibratedAssumption, Calibration } from './calibration.ts'
+import type { Evidence } from './evidence-file.ts'
+import { describeProbe } from './observability.ts'
+
+export interface CalibrationReportOptions {
+  /** What was looked at, in a few words. */
+  title: string
+  evidence: Evidence
+  calibration: Calibration
+  choices: Pick<Choices, 'assumptions'>
+  /** What else a person should know, in sentences. */
+  warnings: readonly string[]
+  /** What the program ends with, where it was told to stop. */
+  interruptedWith?: number | undefined
+  /** RFC 3339, in UTC. */
+  startedAt: string
+  seconds: number
+}
+
+/** The JSON report of `calibrate`, as `docs/schemas/calibration.json` describes it. */
+export interface CalibrationReport {
+  targets: readonly string[]
+  exchanges: number
+  judged: number
+  assumptions: readonly CalibratedAssumption[]
+  messages: readonly { of: string; template: string }[]
+  warnings?: readonly string[]
+}
+
+/** What was made of evidence, for every format. */
+export function describeCalibration(options: CalibrationReportOptions): Report {
+  const { title, evidence, calibration, warnings, startedAt, seconds, interruptedWith } = options
+  const { counts, targets = [] } = evidence
+  const { assumptions, messages, chosen } = calibration
+  const contradicted = assumptions.filter(({ verdict }) => verdict === 'contradicted')
+  const places = new Map(options.choices.assumptions.map((each) => [each.id, each]))
+  const findings = contradicted.map((each) => showContradiction(each, places.get(each.id)))
+  const isEmpty = counts.judged === 0 && evidence.observations.length === 0
+  const passed = contradicted.length === 0 && !isEmpty
+  const json: CalibrationReport = {
+    targets,
+    exchanges: counts.exchanges,
+    judged: counts.judged,
+    assumptions,
+    messages: messages.map(({ of, template }) => ({ of, template })),
+    ...(warnings.length > 0 && { warnings }),
+  }
+  return {
+    tool: 'calibrate',
+    title,
+    summary: summarise(calibration, isEmpty),
+    passed,
+    exitCode: interruptedWith ?? (passed ? 0 : 1),
+    startedAt,
+    seconds,
+    facts: [
+      ...(targets.length > 0 ? [{ name: 'Service', value: targets.join(', ') }] : []),
+      { name: 'Exchanges', value: `${counts.exchanges}, of which ${counts.judged} were judged` },
+      ...(chosen.length > 0
+        ? [{ name: 'In the overlay', value: chosen.map(({ id, number }) => `${id}/${number}`).join(', ') }]
+        : []),
+      ...(messages.length > 0 ? [{ name: 'Messages', value: messages.map(({ of }) => of).join(', ') }] : []),
+    ],
+    findings: [
+      ...(isEmpty ? [NOTHING_SEEN] : []),
+      ...findings,
+      ...warnings.map((message): Finding => ({ rule: INCOMPLETE, level: 'warning', message })),
+    ],
+    checks: assumptions.map((each): Check => {
+      const own = findings.filter(({ rule }) => rule.id === each.id)
+      return {
+        id: each.id,
+        group: 'assumptions',
+        name: each.id,
+        outcome: each.verdict === 'contradicted' ? 'failed' : each.verdict === 'undecided' ? 'skipped' : 'passed',
+        message: describeVerdict(each),
+        ...(own.length > 0 && { findings: own }),
+      }
+    }),
+    sections: sectionsOf(assumptions),
+    json,
+  }
+}
+
+/** `alternative 2, seen in r-1` */
+export function describeVerdict({ verdict, alternative, evidence }: CalibratedAssumption): string {
+  const what = alternative === undefined ? verdict : `${verdict} ${alternative}`
+  return evidence.length === 0 ? what : `${what}, seen in ${evidence.join(', ')}`
+}
+
+function summarise({ assumptions, chosen }: Calibration, isEmpty: boolean): string {
+  const count = (verdict: string) => assumptions.filter((each) => each.verdict === verdict).length
+  if (isEmpty) return 'No exchange with the service could be judged, so the overlay says nothing.'
+  const contradicted = count('contradicted')
+  return [
+    `The service chooses ${chosen.length} of ${assumptions.length} assumptions otherwise, and ${count('as chosen')} as openapi.yaml does; ${count('undecided')} are undecided.`,
+    ...(contradicted > 0 ? [`${contradicted} are contradicted: exchanges show one choice, and others another.`] : []),
+  ].join(' ')
+}
+
+function showContradiction(
+  { id, evidence, decide_with: probe }: CalibratedAssumption,
+  assumption: Assumption | undefined,
+): Finding {
+  return {
+    rule: {
+      id,
+      name: 'The service contradicts itself',
+      description: `It has shown more than one choice. ${assumption?.spec ?? ''}`.trim(),
+    },
+    level: 'error',
+    message: `Exchanges cannot agree on ${id}: ${evidence.join(', ')}. The overlay leaves it as it is.`,
+    pointer: assumption?.place,
+    ...(probe !== undefined && { remedy: { text: 'This would decide it:', command: describeProbe(probe) } }),
+  }
+}
+
+const INCOMPLETE = {
+  id: 'incomplete',
+  name: 'Something is missing',
+  description: 'What was not looked at may be otherwise.',
+}
+const NOTHING_SEEN: Finding = {
+  rule: INCOMPLETE,
+  level: 'error',
+  message: 'There is no evidence in what was given: no exchange with the service could be judged.',
+}
+
+function sectionsOf(assumptions: readonly CalibratedAssumption[]): Report['sections'] {
+  const table = (columns: string[], rows: string[][]): Block => ({ kind: 'table', columns, rows })
+  const decided = assumptions.filter(({ verdict }) => verdict !== 'undecided')
+  const open = assumptions.filter(({ verdict }) => verdict === 'undecided')
+  return [
+    {
+      title: 'Decided',
+      blocks: [
+        table(
+          ['Assumption', 'Verdict', 'Exchanges'],
+          decided.map(({ id, verdict, alternative, evidence }) => [
+            id,
+            alternative === undefined ? verdict : `${verdict} ${alternative}`,
+            evidence.join(', '),
+          ]),
+        ),
+      ],
+    },
+    {
+      title: 'Undecided',
+      blocks: [
+        table(
+          ['Assumption', 'Still possible', 'What would decide it'],
+          open.map(({ id, left, decide_with: probe, unobservable }) => [
+            id,
+            left === undefined ? 'everything' : left.join(', '),
+            probe === undefined ? `nothing: ${unobservable ?? ''}` : describeProbe(probe),
+          ]),
+        ),
+      ],
+    },
+  ].filter(({ blocks: [block] }) => block?.kind === 'table' && block.rows.length > 0)
+}

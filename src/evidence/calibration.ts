@@ -1,0 +1,141 @@
+import { overlayFor, pathTo } from '../contract/assumptions.ts'
+import type { Alternative, Choices } from '../contract/choices.ts'
+import { applyOverlay, type Overlay } from '../contract/overlay.ts'
+import type { Json } from '../ground/json.ts'
+import { printable } from '../ground/show.ts'
+import { foldToWidth } from '../reports/columns.ts'
+import type { Evidence } from './evidence-file.ts'
+import { messagesIn, type SeenMessage } from './messages.ts'
+import { observabilityOf } from './observability.ts'
+import type { Probe } from './probes.ts'
+import type { AssumptionVerdict } from './verdict.ts'
+
+/** What is said of one assumption. */
+export interface CalibratedAssumption extends AssumptionVerdict {
+  /** Why exchanges cannot decide it; only where it is not decided. */
+  unobservable?: string
+  /** What would decide it; only where it is not decided. */
+  decide_with?: Probe
+}
+
+/** What evidence makes of the contract. */
+export interface Calibration {
+  /** The overlay, with comments; YAML. */
+  text: string
+  /** The alternatives that are in it. */
+  chosen: readonly Alternative[]
+  messages: readonly SeenMessage[]
+  assumptions: readonly CalibratedAssumption[]
+}
+
+interface ActionGroup {
+  comment: readonly string[]
+  actions: readonly Json[]
+}
+
+/** Makes an overlay of what evidence shows: the alternatives that the service has chosen, and the texts of its messages. */
+export async function calibrate(evidence: Evidence, choices: Choices): Promise<Calibration> {
+  const { source } = choices.contract.document
+  const chosen = choices.alternatives.filter(({ id, number }) =>
+    evidence.verdicts.some((each) => each.id === id && each.alternative === number),
+  )
+  let document = source
+  for (const { overlay } of chosen) document = await applyOverlay(document, overlay)
+  const messages = messagesIn(evidence.messages, choices.contract, document)
+  const groups = [
+    ...chosen.map((alternative) => describeAlternative(alternative, evidence.verdicts, source)),
+    ...messages.map((message) => describeMessage(message, document)),
+  ]
+  return {
+    text: await writeOverlay(groups, evidence),
+    chosen,
+    messages,
+    assumptions: evidence.verdicts.map((verdict) => withRemedy(verdict, choices)),
+  }
+}
+
+function describeAlternative(
+  { id, number, assumption, value }: Alternative,
+  verdicts: readonly AssumptionVerdict[],
+  source: Json,
+): ActionGroup {
+  const evidence = verdicts.find((each) => each.id === id)?.evidence ?? []
+  return {
+    comment: [
+      `${id}: ${assumption.spec}`,
+      `Alternative ${number}, seen in ${evidence.join(', ') || 'some exchanges'}.`,
+    ],
+    actions: overlayFor(assumption, value, source).actions,
+  }
+}
+
+function describeMessage({ of, place, key, template }: SeenMessage, document: Json): ActionGroup {
+  return {
+    comment: [`The message of ${of}, as the service words it.`],
+    actions: [{ target: pathTo(document, place), update: { [key]: template } }],
+  }
+}
+
+function withRemedy(verdict: AssumptionVerdict, { assumptions }: Choices): CalibratedAssumption {
+  if (verdict.verdict === 'as chosen' || verdict.verdict === 'alternative') return verdict
+  const assumption = assumptions.find(({ id }) => id === verdict.id)
+  if (assumption === undefined) return verdict
+  const { because, decide_with } = observabilityOf(assumption)
+  return {
+    ...verdict,
+    ...(because !== undefined && { unobservable: because }),
+    ...(decide_with !== undefined && { decide_with }),
+  }
+}
+
+const WIDTH = 118
+
+/** Comments stand before the actions that they are about. They can quote a service, so nothing in them ends a line. */
+async function writeOverlay(
+  groups: readonly ActionGroup[],
+  { verdicts, targets = [], contract }: Evidence,
+): Promise<string> {
+  const { dump } = await import('js-yaml')
+  const write = (value: unknown) => dump(value, { lineWidth: WIDTH })
+  const count = (verdict: AssumptionVerdict['verdict']) => verdicts.filter((each) => each.verdict === verdict).length
+  const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted')
+  const head = [
+    'What a service was seen to do otherwise than openapi.yaml chooses. Give it to dmarc-understudy serve --overlay.',
+    ...(contract.overlays.length > 0 ? [`Give it after ${contract.overlays.join(', ')}, which it is based on.`] : []),
+    `Of ${verdicts.length} assumptions, ${count('as chosen')} are as chosen, ${count('alternative')} otherwise, ${contradicted.length} contradicted and ${count('undecided')} undecided.`,
+    ...contradicted.map(
+      ({ id, evidence }) => `Not in here, because exchanges contradict each other: ${id} (${evidence.join(', ')}).`,
+    ),
+  ]
+  const title = targets.length === 0 ? 'What a service was seen to do' : `What ${targets.join(', ')} was seen to do`
+  const info = write({ overlay: '1.0.0', info: { title: printable(title), version: '1.0.0' } })
+  return `${commentOf(head)}${info}actions:\n${(groups.length === 0 ? [NOTHING] : groups)
+    .map(({ comment, actions }) => indent(commentOf(comment) + write(actions)))
+    .join('')}`
+}
+
+/** The Overlay Specification demands an action. */
+const NOTHING: ActionGroup = {
+  comment: ['Nothing was seen that is otherwise than openapi.yaml chooses, so this changes nothing.'],
+  actions: [{ target: '$', update: {} }],
+}
+
+function commentOf(lines: readonly string[]): string {
+  return lines
+    .flatMap((line) => foldToWidth(printable(line), WIDTH - 4))
+    .map((line) => `# ${line}\n`)
+    .join('')
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ')
+}
+
+/** The overlay of a calibration as one that can be applied. */
+export async function readCalibration({ text }: Pick<Calibration, 'text'>, name: string): Promise<Overlay> {
+  const [{ parseYaml }, { asOverlay }] = await Promise.all([
+    import('../contract/yaml.ts'),
+    import('../contract/overlay.ts'),
+  ])
+  return asOverlay(await parseYaml(text, name), name)
+}

@@ -1,0 +1,136 @@
+import type { Contract } from '../contract/contract.ts'
+import { isObject, type Json, pointTo, valueAt } from '../ground/json.ts'
+
+/** The text of a message that a service was seen to send, at its place in openapi.yaml. */
+export interface SeenMessage {
+  /** An error code, or the `operationId` of a success. */
+  of: string
+  /** JSON pointer of the object that holds the text. */
+  place: string
+  /** The key of the text in it. */
+  key: 'message' | 'default'
+  /** With placeholders. */
+  template: string
+}
+
+/** More texts than this may have been seen than were kept, so they say nothing for certain. */
+const MOST = 4
+const PARTS = /`[^`]*`|[\w/.-]+|\s+|[^\s]/gu
+const WORD = /[\w`]/
+
+/**
+ * The messages that are certain, apart from those that `document` has already: the same text whatever was asked, or texts
+ * that differ only in what a placeholder of the catalogue stands for, each place with at least two values. A code with
+ * several reasons may have a text for each of them, and the group whose name a text may contain is not known, so both are
+ * left out.
+ */
+export function messagesIn(
+  texts: Readonly<Record<string, readonly string[]>>,
+  { operations }: Pick<Contract, 'operations'>,
+  document: Json,
+): SeenMessage[] {
+  const values = vocabularyOf(operations)
+  return Object.entries(texts).flatMap(([of, seen]) => {
+    if (seen.length > MOST || seen.length === 0) return []
+    const place = placeOf(of, document)
+    if (place === undefined) return []
+    const allowed = place.key === 'message' ? placeholdersIn(place.text) : []
+    const template = templateOf(seen, values, allowed)
+    return template === undefined || template === place.text
+      ? []
+      : [{ of, place: place.pointer, key: place.key, template }]
+  })
+}
+
+interface Place {
+  pointer: string
+  key: SeenMessage['key']
+  /** The text that is there now. */
+  text: string
+}
+
+function placeOf(of: string, document: Json): Place | undefined {
+  const pointer = `/components/x-errors/${of}`
+  const entry = valueAt(document, pointer)
+  if (isObject(entry) && typeof entry['message'] === 'string') {
+    return entry['reasons'] === undefined ? { pointer, key: 'message', text: entry['message'] } : undefined
+  }
+  return placeOfSuccess(of, document)
+}
+
+/** The schema of the message in the successes of an operation on domains. */
+function placeOfSuccess(operationId: string, document: Json): Place | undefined {
+  const operation = operationsIn(document).find(
+    ([path, each]) => each['operationId'] === operationId && path === '/domains',
+  )
+  const responses = operation?.[1]['responses']
+  if (!isObject(responses)) return undefined
+  for (const [status, response] of Object.entries(responses)) {
+    if (!status.startsWith('2')) continue
+    let found = follow(document, response, '')
+    for (const step of ['content', 'application/json', 'schema', 'properties', 'data', 'properties', 'message']) {
+      found = isObject(found?.value) ? follow(document, found.value[step], pointTo(found.pointer, step)) : undefined
+    }
+    const text = isObject(found?.value) ? found.value['default'] : undefined
+    if (found !== undefined && typeof text === 'string') return { pointer: found.pointer, key: 'default', text }
+  }
+  return undefined
+}
+
+function operationsIn({ paths }: Json): [path: string, operation: Json][] {
+  return Object.entries(isObject(paths) ? paths : {}).flatMap(([path, item]) =>
+    Object.values(isObject(item) ? item : {}).flatMap((each): [string, Json][] =>
+      isObject(each) ? [[path, each]] : [],
+    ),
+  )
+}
+
+/** What a value, or a reference to it, stands for, and where that is. */
+function follow(document: Json, value: unknown, pointer: string): { value: unknown; pointer: string } | undefined {
+  const reference = isObject(value) ? value['$ref'] : undefined
+  if (typeof reference !== 'string') return value === undefined ? undefined : { value, pointer }
+  const place = reference.slice(1)
+  return { value: valueAt(document, place), pointer: place }
+}
+
+/** What each placeholder can stand for, as messages write it, where that is a list that ends. */
+function vocabularyOf(operations: Contract['operations']): ReadonlyMap<string, (word: string) => boolean> {
+  const paths = new Set(operations.map(({ path }) => path))
+  const limits = new Set(operations.flatMap(({ quota }) => (quota === undefined ? [] : [`${quota.limit}`])))
+  return new Map([
+    ['field', (word) => /^`[^`]+`$/.test(word)],
+    ['path', (word) => paths.has(word)],
+    ['limit', (word) => limits.has(word)],
+  ])
+}
+
+function placeholdersIn(template: string): string[] {
+  return [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
+
+function templateOf(
+  texts: readonly string[],
+  values: ReadonlyMap<string, (word: string) => boolean>,
+  allowed: readonly string[],
+): string | undefined {
+  if (texts.some((text) => /[{}]/.test(text))) return undefined
+  const split = texts.map((text) => text.match(PARTS) ?? [])
+  const [first = []] = split
+  if (split.some(({ length }) => length !== first.length)) return undefined
+  const parts: string[] = []
+  for (const [index, part] of first.entries()) {
+    const words = new Set(split.map((each) => each[index] ?? ''))
+    if (words.size === 1) {
+      // What was seen in one text alone may vary with what was asked, unless it is an ordinary word.
+      if (texts.length === 1 && WORD.test(part) && !/^[A-Za-z]+$/.test(part.replace(/\.$/, ''))) return undefined
+      parts.push(part)
+      continue
+    }
+    const name = allowed.find((each) => [...words].every((word) => values.get(each)?.(word)))
+    if (name === undefined) return undefined
+    parts.push(`{${name}}`)
+  }
+  // A text about something that has a name in it may be another one for another name.
+  const isOpen = allowed.some((name) => !values.has(name))
+  return texts.length === 1 && isOpen ? undefined : parts.join('')
+}
