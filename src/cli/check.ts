@@ -57,9 +57,10 @@ export const check: Command = {
 
   async run(args, terminal) {
     const { values, sources, positionals: files } = readOptions(OPTIONS, args, terminal.environment)
-    await refuseFiles(files)
     await checkReports(values.report)
     await refuseEvidence(values.evidence, sources.evidence)
+    const reports = values.report.map(({ format, file }) => ({ source: `--report ${format}=${shorten(file)}`, file }))
+    await refuseFiles(files, [{ source: sources.evidence, file: values.evidence }, ...reports])
     const baseline = await openBaseline(values)
     const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
     const startedAt = new Date(systemClock()).toISOString()
@@ -132,14 +133,26 @@ async function saveEvidence(
   }
 }
 
-/** @throws UsageError where there is no file, or one is given twice, so that its exchanges would count twice */
-async function refuseFiles(files: readonly string[]): Promise<void> {
+/**
+ * @throws UsageError where there is no file, one is given twice, so that its exchanges would count twice, or something
+ * else would be written in its place
+ */
+async function refuseFiles(
+  files: readonly string[],
+  outputs: readonly { source: string; file: string | undefined }[],
+): Promise<void> {
   if (files.length === 0) {
     throw new UsageError('check: needs at least one HAR file, such as dmarc-understudy check traffic.har')
   }
-  const paths = await Promise.all(files.map((file) => realpath(file).catch(() => file)))
-  const repeated = files.find((_, index) => paths.indexOf(paths[index] ?? '') < index)
+  const placeOf = (file: string) => realpath(file).catch(() => file)
+  const places = await Promise.all(files.map(placeOf))
+  const repeated = files.find((_, index) => places.indexOf(places[index] ?? '') < index)
   if (repeated !== undefined) throw new UsageError(`check: ${shorten(repeated)} is given twice`)
+  for (const { source, file } of outputs) {
+    if (file !== undefined && places.includes(await placeOf(file))) {
+      throw new UsageError(`${source}: this is a recording that is to be checked; name another file`)
+    }
+  }
 }
 
 /** @throws UsageError for a file that could not be written at the end */

@@ -176,6 +176,14 @@ describe('check refuses', () => {
     await expectRefusal(['check', ...args], 2, message)
   })
 
+  it('to write over a recording', async ({ folder }) => {
+    const file = join(folder, 'a.har')
+    writeFileSync(file, harOf([entryOf()]))
+    const reason = 'this is a recording that is to be checked; name another file'
+    await expectRefusal(['check', file, '--evidence', file], 2, `--evidence ${file}: ${reason}`)
+    await expectRefusal(['check', file, '--report', `html=${file}`], 2, `--report html=${file}: ${reason}`)
+  })
+
   it('a folder, and two services', async ({ folder }) => {
     mkdirSync(join(folder, 'recordings'))
     await expectRefusal(['check', join(folder, 'recordings')], 2, /This is a folder; give the HAR files in it\.$/)
