@@ -4,7 +4,7 @@ import { shorten } from '../../ground/show.ts'
 import type { Redact } from '../../journal/redaction.ts'
 import type { Credentials, Exchange, SeenBody } from '../exchange.ts'
 import { type Fields, type Keys, readCredentials, readFields, redactTarget } from '../keys.ts'
-import { fieldOf, fieldsOf, requestBodyOf, requestLineOf, responseBodyOf, statusOf } from './entry.ts'
+import { fieldOf, fieldsOf, requestBodyOf, requestFieldsOf, requestLineOf, responseBodyOf, statusOf } from './entry.ts'
 import { attachmentsOf, openFile, type RecordedFile, Window } from './recorded-file.ts'
 import { HarError, restBelow, UrlSplitter, withoutSlash } from './service.ts'
 import { type HarOptions, type Place, Survey, type Tally } from './survey.ts'
@@ -126,7 +126,7 @@ async function readExchange(
   const response = isObject(entry['response']) ? entry['response'] : {}
   const method = String(request['method'])
   const status = statusOf(response)
-  const fields = { request: fieldsOf(request), response: fieldsOf(response) }
+  const fields = { request: requestFieldsOf(request), response: fieldsOf(response) }
   const redact = keys.redactorFor({ target, fields: [...fields.request, ...fields.response] })
   const readAttached = attachmentsOf(file)
   const headers = readFields(fields.response, redact)
@@ -143,12 +143,12 @@ async function readExchange(
       method,
       target: redactTarget(target, redact),
       headers: readFields(fields.request, redact),
-      credentials: credentialsOf(fields.request, file, keys),
+      credentials: credentialsOf(fieldsOf(request), file, keys),
       body: redactBody(await requestBodyOf(request, readAttached), redact),
     },
-    // No response is without a field, so the recorder has left them out.
+    // No service sends a response without a field, so the recorder has left them out.
     response:
-      status === undefined || fields.response.length === 0
+      status === undefined || (fields.response.length === 0 && !file.isOwn)
         ? undefined
         : {
             status,
@@ -159,7 +159,7 @@ async function readExchange(
 }
 
 function credentialsOf(fields: Fields, file: RecordedFile, keys: Keys): Credentials {
-  if (!file.isOwn) return file.isSanitised ? { kind: 'unknown' } : keys.credentialsOf(fields)
+  if (!file.isOwn) return file.isSanitised || fields.length === 0 ? { kind: 'unknown' } : keys.credentialsOf(fields)
   const written = fieldOf(fields, 'authorization')
   if (written === undefined) return { kind: 'none' }
   // Each file has named the keys anew, so the same name in another file may be another key.
