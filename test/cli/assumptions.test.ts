@@ -108,7 +108,7 @@ describe('assumptions', () => {
     [['overlay', 'body-limit', 'two'], 'assumptions overlay body-limit two: must be one of its 2 alternatives, from 1'],
     [['overlay', 'body-limit', '1', '2'], 'assumptions overlay body-limit 1 2: must be overlay ID [N], or nothing'],
     [['list'], 'assumptions list: must be overlay ID [N], or nothing'],
-    [['--port', '1'], '--port is no option here; there are --evidence, --dependencies, --json, --overlay, --report'],
+    [['--frozen'], '--frozen is no option here; there are --evidence, --dependencies, --json, --overlay, --report'],
     [['--evidence', 'a'], '--evidence: needs --dependencies FILE, which vary --report json=FILE writes'],
     [
       ['--dependencies', 'a'],
