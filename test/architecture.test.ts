@@ -47,7 +47,17 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
     'node:util',
   ],
   evidence: [
-    ...['node:crypto', 'node:events', 'node:fs', 'node:fs/promises', 'node:http', 'node:https', 'node:net', 'node:os'],
+    ...[
+      'node:buffer',
+      'node:crypto',
+      'node:events',
+      'node:fs',
+      'node:fs/promises',
+      'node:http',
+      'node:https',
+      'node:net',
+      'node:os',
+    ],
     ...['node:path', 'node:stream', 'node:string_decoder', 'node:tls', 'node:url', 'node:util', 'node:zlib'],
   ],
   start: ['node:events', 'node:fs', 'node:http'],

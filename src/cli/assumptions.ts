@@ -2,6 +2,7 @@ import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumpti
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
+import { writeYaml } from '../contract/yaml.ts'
 import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
 import { describeObservability, observabilityOf } from '../evidence/observability.ts'
 import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
@@ -74,8 +75,7 @@ export const assumptions: Command = {
     }
     const { actions } = overlayFor(assumption, alternative, source)
     const document = { overlay: '1.0.0', info: { title: `${id}, alternative ${number}`, version: '1.0.0' }, actions }
-    const { dump } = await import('js-yaml')
-    terminal.print(values.json ? JSON.stringify(document, undefined, 2) : dump(document, { lineWidth: 120 }).trimEnd())
+    terminal.print(values.json ? JSON.stringify(document, undefined, 2) : (await writeYaml(document)).trimEnd())
     return 0
   },
 }

@@ -1,6 +1,5 @@
 import { realpath } from 'node:fs/promises'
 import { constants } from 'node:os'
-import { basename } from 'node:path'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
 import { readOverlay } from '../contract/overlay.ts'
@@ -71,7 +70,8 @@ export const check: Command = {
         contract: choices.contract,
         baseUrl: values.baseUrl,
         signal,
-        onProgress: (read, total) => progress.show(`check: ${share(read, total)} of the recordings read`),
+        onProgress: (read, total) =>
+          progress.show(`dmarc-understudy check: ${share(read, total)} of the recordings read`),
       })
       const { investigation, answers } = await judge(recording, { values, choices, signal, progress })
       progress.end()
@@ -79,7 +79,7 @@ export const check: Command = {
       const applied = baseline?.apply(conclusion.findings, answers.looked)
       const report = describeFindings({
         tool: 'check',
-        title: files.map((file) => basename(file)).join(', '),
+        title: files.join(', '),
         conclusion,
         choices,
         answers,
@@ -144,6 +144,7 @@ async function judge(
   recording: Recording,
   { values, choices, signal, progress }: Terms,
 ): Promise<{ investigation: Investigation; answers: Answers }> {
+  progress.show(`dmarc-understudy check: 0 of ${recording.size} exchanges judged`)
   const investigation = await Investigation.begin({ choices, isSoleWriter: values.soleWriter })
   const answers = new Answers(choices.contract)
   let done = 0
@@ -152,7 +153,7 @@ async function judge(
       if (isAfterGap) investigation.forget()
       answers.note(exchange)
       await investigation.take(exchange)
-      progress.show(`check: ${++done} of ${recording.size} exchanges judged`)
+      progress.show(`dmarc-understudy check: ${++done} of ${recording.size} exchanges judged`)
     }
   } catch (error) {
     if (!(error instanceof Interrupted) || !signal.aborted) throw error
@@ -167,7 +168,8 @@ function describeRecording(
 ): { failures: string[]; warnings: string[]; facts: Fact[] } {
   const { lost, problems, broken, left } = tally
   const stopped = signal.aborted ? ['It was told to stop before all exchanges were judged.'] : []
-  const foreign = size === 0 ? [hosts, 'Say with --base-url where the service is.'] : []
+  const remedy = service === undefined ? ' Say with --base-url where the service is.' : ''
+  const foreign = size === 0 ? [`No request went to ${service ?? 'a path of the service'}. ${hosts}${remedy}`] : []
   const more = lost > problems.length ? [`${lost - problems.length} more entries cannot be read.`] : []
   const beyond = left > 0 ? [`${left} exchanges more than can be judged were left out.`] : []
   const elsewhere = describeElsewhere(tally)

@@ -148,7 +148,7 @@ async function parseSource(text: string, file: string): Promise<Json> {
  * `checkReferences` has found no reference that leads nowhere or back. Each start does this anew: to read a file with
  * the result would take longer, 1.5 ms of 15.
  */
-function followReferences(document: Json): unknown {
+export function followReferences(document: Json): unknown {
   const followed = new Map<Json, unknown>()
   const targets = new Map<string, unknown>()
   /** To read a pointer takes time, and there are ten references to each place. */

@@ -4,7 +4,7 @@ import { INVISIBLE } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
 
 /** The settings that decide what is a hostname, each with the value that accepts the most names. */
-const LIBERAL = {
+export const LIBERAL = {
   finalDot: 'dropped',
   internationalNames: 'a-label',
   underscores: 'accepted',

@@ -119,7 +119,9 @@ export class AccountTrack {
         break
       }
       case 'deleteDomainGroup':
-        for (const id of purpose.ids.slice(0, 1)) knowledge.removeGroup(id, by)
+        // Of several ids, another one may have been meant.
+        if (purpose.ids.length > 1) knowledge.forget([], purpose.ids)
+        for (const id of removedIn(purpose, explanation)) knowledge.removeGroup(id, by)
         break
       case 'listDomainGroups':
         if (group !== undefined) knowledge.seeGroup(group.id, this.#factOf(group, explanation, by))
@@ -433,6 +435,14 @@ function joined(
     likely: says(likely),
     isOutOfOrder: allows.some(({ length }) => length === 0),
   }
+}
+
+/** The groups that a request has removed. Where a service may have meant another one, nothing is known of either. */
+function removedIn({ ids }: Purpose, explanation: Explanation | undefined): readonly string[] {
+  const predictions = [explanation?.prediction, ...(explanation?.otherwise ?? []).map(({ prediction }) => prediction)]
+  const removed = predictions.map((each) => ids.filter((id) => each?.ok !== true || !each.state.groups.has(id)))
+  const [first = ids] = removed
+  return removed.every((each) => each.join() === first.join()) ? first : []
 }
 
 function membersIn(prediction: Explanation['prediction'], id: string): readonly string[] | undefined {

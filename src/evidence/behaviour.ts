@@ -1,4 +1,5 @@
 import type { AccountState } from '../domain/account.ts'
+import type { Problem } from '../domain/errors.ts'
 import { isObject, type Json } from '../ground/json.ts'
 import { type DataParts, viewData } from './data.ts'
 import type { Hypotheses } from './hypotheses.ts'
@@ -42,7 +43,7 @@ export interface Explanation {
   /** What would have come under our choices, in each world. */
   expected: readonly Prediction[]
   /** All problems of which the service may have answered the first. */
-  problems: ReadonlyMap<string, Prediction>
+  problems: readonly Problem<string>[]
   /** What the account would be under single other choices that explain it as well. */
   otherwise: readonly { id: string; number: number; prediction: Prediction }[]
 }
@@ -117,10 +118,11 @@ export class Explainer {
     const own = await this.#at({})
     const explained = simplest && (await this.#at({ ...fixed, ...simplest.assignment }))
     const singles = reacting.filter(({ possibilities }) => possibilities.match >= 0)
-    const problems = new Map<string, Prediction>()
+    const problems = new Map<string, Problem<string>>()
     for (const each of [explained, base, ...singles.map(({ possibilities }) => possibilities)]) {
       for (const prediction of each?.predictions ?? []) {
-        if (!prediction.ok && prediction.code === this.#seen.content) problems.set(reasonOf(prediction), prediction)
+        if (!prediction.ok && prediction.code === this.#seen.content)
+          problems.set(reasonOf(prediction), prediction.problems[0])
       }
     }
     return {
@@ -130,7 +132,7 @@ export class Explainer {
       ...(await this.#deviations(fixed, simplest?.assignment, fitting, own)),
       prediction: explained?.predictions[explained.match],
       expected: own.predictions,
-      problems,
+      problems: [...problems.values()],
       otherwise: singles.flatMap(({ id, number, possibilities }) => {
         const prediction = possibilities.predictions[possibilities.match]
         return prediction === undefined ? [] : [{ id, number, prediction }]
@@ -188,7 +190,7 @@ export class Explainer {
     const predictions = accounts.map((account, index) => {
       const prediction = answer(account)
       const view = this.#viewOf(prediction)
-      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${reasonOf(prediction)}`)
+      texts.push(`${view.content}\n${view.order}\n${view.spelling}\n${reasonOf(prediction)}\n${membersOf(prediction)}`)
       if (this.#compare(prediction, view, fits) && match < 0) match = index
       return prediction
     })
@@ -318,6 +320,12 @@ function reasonOf(prediction: Prediction): string {
   if (prediction.ok) return ''
   const [{ code, reason = '' }] = prediction.problems
   return `${code}/${reason}`
+}
+
+/** The members of all groups after a request: some choices change more than the response shows. */
+function membersOf(prediction: Prediction): string {
+  if (!prediction.ok || prediction.state.groups.size < 2) return ''
+  return [...prediction.state.groups.values()].map(({ id, domains }) => `${id} ${domains.length}`).join()
 }
 
 /** All combinations of values of the assumptions; only those with one or two other choices where there are too many. */

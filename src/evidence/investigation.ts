@@ -1,15 +1,23 @@
 import type { Choices } from '../contract/choices.ts'
 import { isRefusedBy } from '../contract/rules.ts'
+import type { Problem } from '../domain/errors.ts'
+import { pointTo } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
 import { AccountTrack, type Mismatch } from './account-track.ts'
 import { Explainer, type Explanation, isListing } from './behaviour.ts'
+import { findContractProblems, findingOf } from './contract-problems.ts'
 import { Decided } from './decided.ts'
 import type { Credentials, Exchange } from './exchange.ts'
+import { FigureTrack } from './figures.ts'
 import type { Finding, Label } from './finding.ts'
 import { hypothesesFor } from './hypotheses.ts'
 import { type Assignment, type Observation, Observations } from './observation.ts'
+import { Permitted } from './permitted.ts'
+import { observePresentation } from './presentation.ts'
 import { type Purpose, purposeOf } from './purpose.ts'
+import { QuotaTrack } from './quotas.ts'
 import { createReader, type Reading } from './reading.ts'
+import type { Remarks } from './remarks.ts'
 import { Variants } from './variants.ts'
 
 export interface InvestigationOptions {
@@ -37,10 +45,19 @@ export interface Conclusion {
 const FINDINGS_LIMIT = 1_000
 /** How many texts of messages are kept of each kind. */
 const MESSAGES_LIMIT = 5
-/** How many keys are told apart. What comes with further ones is judged as the requests of one unknown account. */
+/** How many keys are told apart. What is known of the account of the oldest is forgotten when there are more. */
 const TRACKS_LIMIT = 1_000
 /** In milliseconds, how long a judgement goes on before others have their turn: it must not delay what is passed on. */
 const TURN = 1
+
+/** What is followed of one key. */
+interface Tracks {
+  account: AccountTrack
+  quota: QuotaTrack
+  figures: FigureTrack
+}
+
+const readings = new WeakMap<Choices, Promise<Permitted>>()
 
 /**
  * Judges exchanges with one service, in the order in which they were sent, and learns from each what the account holds.
@@ -49,25 +66,32 @@ const TURN = 1
 export class Investigation {
   readonly #options: InvestigationOptions
   readonly #variants: Variants
+  readonly #permitted: Permitted
   readonly #read: (exchange: Exchange) => Reading | undefined
   readonly #observations = new Observations()
   readonly #decided = new Decided()
-  readonly #tracks = new Map<string, AccountTrack>()
+  readonly #tracks = new Map<string, Tracks>()
   readonly #findings = new Map<string, { finding: Finding; count: number }>()
   readonly #messages = new Map<string, Set<string>>()
   #exchanges = 0
   #judged = 0
+  /** Whether the body of the response breaks the contract, so that nobody can expect it to make sense. */
+  #isMalformed = false
   #turns = new Turns(TURN)
 
-  private constructor(options: InvestigationOptions, variants: Variants) {
+  private constructor(options: InvestigationOptions, variants: Variants, permitted: Permitted) {
     this.#options = options
     this.#variants = variants
+    this.#permitted = permitted
     this.#read = createReader(options.choices.contract)
   }
 
   /** Compiles the contract under each alternative, which takes about a second. */
   static async begin(options: InvestigationOptions): Promise<Investigation> {
-    return new Investigation(options, await Variants.load(options.choices))
+    const { choices } = options
+    const reading = readings.get(choices) ?? Permitted.read(choices)
+    readings.set(choices, reading)
+    return new Investigation(options, await Variants.load(choices), await reading)
   }
 
   /**
@@ -82,16 +106,26 @@ export class Investigation {
       this.#forgetAfter(exchange)
       return []
     }
-    this.#noteMessage(reading)
-    const findings: Finding[] = []
-    await this.#judge(reading, (finding) => findings.push(finding))
+    const findings = findContractProblems(reading, this.#permitted)
+    this.#isMalformed = findings.some(({ id }) => /\/response\/(?!headers)/.test(id))
+    const { account, quota, figures } = this.#tracksOf(exchange.request.credentials)
+    const add = (remarks: Remarks) => {
+      findings.push(...remarks.findings)
+      for (const { allows } of remarks.observations) this.#observe(allows, exchange)
+    }
+    add(quota.take(reading))
+    add(figures.take(reading))
+    const problems = await this.#judge(reading, account, (finding) => findings.push(finding))
+    const presentation = observePresentation(reading, { problems, key: this.#keyOf(reading) }, this.#permitted)
+    add(presentation)
+    if (presentation.message !== undefined) this.#noteMessage(presentation.message)
     for (const finding of findings) this.#keep(finding)
     return findings
   }
 
   /** Says that exchanges were left out: what was known of the accounts may have changed. */
   forget(): void {
-    for (const track of this.#tracks.values()) track.suspense.end()
+    for (const { account } of this.#tracks.values()) account.suspense.end()
     this.#tracks.clear()
   }
 
@@ -100,7 +134,7 @@ export class Investigation {
     const findings = [...this.#findings.values()]
     const observations = new Observations()
     for (const each of this.#observations.all) observations.add(each)
-    for (const track of this.#tracks.values()) for (const each of track.likely) observations.add(each)
+    for (const { account } of this.#tracks.values()) for (const each of account.likely) observations.add(each)
     return {
       exchanges: this.#exchanges,
       judged: this.#judged,
@@ -111,29 +145,35 @@ export class Investigation {
     }
   }
 
-  async #judge(reading: Reading, report: (finding: Finding) => void): Promise<void> {
+  /** Resolves to the problems of which the service may have answered one; empty where that is not known. */
+  async #judge(
+    reading: Reading,
+    track: AccountTrack,
+    report: (finding: Finding) => void,
+  ): Promise<readonly Problem<string>[]> {
     const { exchange, operation, outcome, response } = reading
-    const track = this.#trackOf(exchange.request.credentials)
-    const purpose = purposeOf(reading)
-    const mayChange = changesSomething(exchange.request.method)
-    if (exchange.request.method === 'HEAD') return this.#judgeHead(reading)
-    const isJudged =
-      outcome.kind !== 'unreadable' &&
-      response.status < 500 &&
-      !(outcome.kind === 'refusal' && outcome.code === 'internal_error')
-    const isRead = exchange.request.body.isKnown || operation?.readsBody !== true
-    if (!isJudged || !isRead) {
-      // Whether the change was made is not known.
-      if (mayChange && (outcome.kind !== 'refusal' || response.status >= 500))
-        track.forget(purpose, operation?.id ?? '')
-      return
+    const { method, body } = exchange.request
+    const mayChange = changesSomething(method)
+    if (method === 'HEAD') {
+      this.#judgeHead(reading)
+      return []
     }
-    if (!this.#judgeGate(reading, track, report)) {
+    const purpose = purposeOf(reading)
+    const code = outcome.kind === 'refusal' ? outcome.code : undefined
+    const isAnswer = outcome.kind !== 'unreadable' && response.status < 500 && code !== 'internal_error'
+    if (!isAnswer || (!body.isKnown && operation?.readsBody === true)) {
+      // Whether the change was made is not known.
+      if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation?.id ?? '')
+      return code === 'internal_error' ? [{ code }] : []
+    }
+    const isAdmitted = this.#judgeGate(reading, track, report)
+    if (code === 'rate_limited') return [{ code }]
+    if (!isAdmitted) {
       if (mayChange && track.wasAdmitted) await this.#judgeCap(reading, purpose, track)
-      return
+      return problemsOfKey(exchange.request.credentials, mayChange)
     }
     this.#judged++
-    await this.#judgeBehaviour(reading, purpose, track, report)
+    return this.#judgeBehaviour(reading, purpose, track, report)
   }
 
   /** A key that is valid before and after is refused in between where the account can have no more of something. */
@@ -211,7 +251,7 @@ export class Investigation {
     purpose: Purpose,
     track: AccountTrack,
     report: (finding: Finding) => void,
-  ): Promise<void> {
+  ): Promise<readonly Problem<string>[]> {
     const { exchange, operation, outcome, response } = reading
     const { isSoleWriter = false, isOwnName = () => false } = this.#options
     const now = serviceTime(response.headers['date']) ?? exchange.until
@@ -220,6 +260,7 @@ export class Investigation {
     const known = await this.#explain(reading, purpose, relying.worlds, now)
     const isSuccess = outcome.kind === 'success'
     let explanation = known
+    let problems = known.problems
     if (known.isExplained && operation?.id === 'deleteDomains') await this.#judgeFreedom(reading, purpose, track, now)
     if (facts.size === 0) {
       this.#observeAll(known.allows, exchange)
@@ -228,6 +269,7 @@ export class Investigation {
       const open = hypothesesFor(reading, purpose, track.knowledge, { onAll: false, isOwn: isOwnName })
       const anyhow = await this.#explain(reading, purpose, open.worlds, now)
       this.#observeAll(anyhow.allows, exchange)
+      problems = anyhow.problems
       if (known.isExplained) {
         if (isSuccess) for (const fact of facts) track.suspense.confirm(fact)
         this.#suspend(reading, known, anyhow, facts, track, report)
@@ -238,15 +280,16 @@ export class Investigation {
         if (anyhow.isExplained) report(this.#changedByAnother(reading, known))
       }
     }
-    if (!explanation.isExplained) report(this.#breach(reading, purpose, track, known))
-    if (!isSuccess) return
+    if (!explanation.isExplained && !this.#isMalformed) report(this.#breach(reading, purpose, track, known))
+    if (!isSuccess) return problems
     if (isSoleWriter && changesSomething(exchange.request.method)) this.#forgetOthers(track)
     if (exchange.overlaps || !known.isExplained) {
       if (changesSomething(exchange.request.method)) track.forget(purpose, operation?.id ?? '')
-      if (exchange.overlaps) return
+      if (exchange.overlaps) return []
     }
     if (operation !== undefined && isListing(operation.id, outcome.data)) this.#compareList(reading, track, now, report)
     else track.learn(reading, purpose, known.isExplained ? known : undefined, now)
+    return []
   }
 
   /**
@@ -289,7 +332,7 @@ export class Investigation {
 
   /** Two keys may belong to one account, so what was changed with one may be what is known of the other. */
   #forgetOthers(track: AccountTrack): void {
-    for (const [name, other] of this.#tracks) if (other !== track) this.#tracks.delete(name)
+    for (const [name, { account }] of this.#tracks) if (account !== track) this.#tracks.delete(name)
   }
 
   /** What relies on knowledge waits until it is shown that nobody else has changed it. */
@@ -421,20 +464,10 @@ export class Investigation {
     message: string,
     rule?: { id: string; place: string },
   ): Finding {
-    const { exchange, operation, response, path, query } = reading
-    const subject = operation?.id ?? `${exchange.request.method} outside`
-    const { basePath } = this.#options.choices.contract
-    const below = path.startsWith(basePath) ? path.slice(basePath.length) : path
-    return {
-      id: `${label.replaceAll(' ', '-')}/${subject}/${response.status}/${what}`,
-      label,
-      ...(rule !== undefined && label === 'broken rule' && { rule: rule.id, pointer: rule.place }),
-      request_id: exchange.id,
-      method: exchange.request.method,
-      path: query === undefined ? below : `${below}?${query}`,
-      status: response.status,
-      message,
-    }
+    const finding = findingOf(reading, this.#options.choices.contract, { label, what, message })
+    if (rule === undefined || label !== 'broken rule') return finding
+    const pointer = pointTo(`${rule.place}/x-rule`, rule.id)
+    return { ...finding, rule: rule.id, pointer, line: this.#permitted.lineOf(pointer) }
   }
 
   #keep(finding: Finding): void {
@@ -467,14 +500,17 @@ export class Investigation {
     this.#decided.add(allows)
   }
 
-  #noteMessage({ operation, outcome }: Reading): void {
-    if (outcome.kind === 'unreadable') return
-    const data = outcome.kind === 'success' ? outcome.data : undefined
-    const own = typeof data === 'object' && data !== null && 'message' in data ? data.message : undefined
-    const [kind, text] = outcome.kind === 'refusal' ? [outcome.code, outcome.message] : [operation?.id, own]
-    if (kind === undefined || typeof text !== 'string') return
-    const texts = this.#messages.get(kind) ?? new Set()
-    if (texts.size < MESSAGES_LIMIT) this.#messages.set(kind, texts.add(text))
+  #noteMessage({ of, text }: { of: string; text: string }): void {
+    const texts = this.#messages.get(of) ?? new Set()
+    if (texts.size < MESSAGES_LIMIT) this.#messages.set(of, texts.add(text))
+  }
+
+  /** What is certain of the key of a request. */
+  #keyOf({ exchange, outcome, operation }: Reading): 'valid' | 'invalid' | 'unknown' {
+    const form = formOf(exchange.request.credentials)
+    if (form === 'none' || form === 'wrong') return 'invalid'
+    const isRefused = outcome.kind === 'unreadable' || (outcome.kind === 'refusal' && outcome.code === 'unauthorized')
+    return form === 'unknown' || isRefused || operation === undefined ? 'unknown' : 'valid'
   }
 
   /** After a request that got no response, nobody knows what it has changed. */
@@ -485,17 +521,22 @@ export class Investigation {
       response: { status: 0, headers: {}, body: { isKnown: false, reason: '' } },
     })
     if (reading !== undefined)
-      this.#trackOf(exchange.request.credentials).forget(purposeOf(reading), reading.operation?.id ?? '')
+      this.#tracksOf(exchange.request.credentials).account.forget(purposeOf(reading), reading.operation?.id ?? '')
   }
 
-  #trackOf(credentials: Credentials): AccountTrack {
-    const name = credentials.kind === 'sent' && this.#tracks.size < TRACKS_LIMIT ? credentials.key : ''
+  #tracksOf(credentials: Credentials): Tracks {
+    const name = credentials.kind === 'sent' ? credentials.key : ''
     const known = this.#tracks.get(name)
     if (known !== undefined) return known
+    if (this.#tracks.size >= TRACKS_LIMIT) this.#tracks.delete(this.#tracks.keys().next().value as string)
     const { isSoleWriter = false, isOwnName = () => false } = this.#options
-    const track = new AccountTrack(this.#variants, isSoleWriter, isOwnName)
-    this.#tracks.set(name, track)
-    return track
+    const tracks = {
+      account: new AccountTrack(this.#variants, isSoleWriter, isOwnName),
+      quota: new QuotaTrack(this.#permitted),
+      figures: new FigureTrack(this.#permitted),
+    }
+    this.#tracks.set(name, tracks)
+    return tracks
   }
 
   async #pause(): Promise<void> {
@@ -514,6 +555,14 @@ function formOf(credentials: Credentials): 'exact' | 'any-case' | 'wrong' | 'non
   if (!isWord) return 'wrong'
   if (scheme === 'Bearer') return 'exact'
   return scheme.toLowerCase() === 'bearer' ? 'any-case' : 'wrong'
+}
+
+/** Why a key may have been refused. */
+function problemsOfKey(credentials: Credentials, mayChange: boolean): Problem<string>[] {
+  const form = formOf(credentials)
+  if (form === 'none' || form === 'wrong') return [{ code: 'unauthorized' }]
+  const reasons = ['plan', ...(mayChange ? ['domain-cap', 'group-cap', 'member-cap'] : [])]
+  return [{ code: 'unauthorized' }, ...reasons.map((reason) => ({ code: 'unauthorized', reason }))]
 }
 
 /** RFC 9110 §5.6.7. In milliseconds. */

@@ -97,7 +97,7 @@ export function describeFindings(options: EvidenceReportOptions): Report {
   const findings = oneOfEach(conclusion.findings)
   const counted = findings.filter((finding) => isFailure(finding) && !reasons.has(finding.id))
   const verdicts = decideVerdicts(conclusion.observations, choices)
-  const missing = conclusion.judged > 0 ? failures : [...failures, nothingJudged(options)]
+  const missing = conclusion.judged > 0 || failures.length > 0 ? failures : [nothingJudged(options)]
   const passed = counted.length === 0 && missing.length === 0
   const shown = new Map(
     findings.map((finding) => [finding.id, showFinding(finding, conclusion, reasons.get(finding.id))]),
@@ -114,7 +114,7 @@ export function describeFindings(options: EvidenceReportOptions): Report {
   return {
     tool,
     title,
-    summary: [...missing, summarise(options, counted)].join(' '),
+    summary: [...missing, summarise(options, counted)].join(' ').trim(),
     passed,
     exitCode: options.interruptedWith ?? (passed ? 0 : 1),
     startedAt,
@@ -150,7 +150,7 @@ function summarise({ conclusion, baseline }: EvidenceReportOptions, counted: rea
   const found =
     counted.length === 0
       ? 'The service and its clients did nothing wrong'
-      : `${many(counted.length, 'thing is', 'things are')} wrong, in ${many(times, 'place', 'places')}`
+      : `${many(counted.length, 'thing is', 'things are')} wrong, seen ${times === 1 ? 'once' : `${times} times`}`
   const accepted = baseline?.accepted.length ?? 0
   const known = accepted === 0 ? '' : ` ${many(accepted, 'finding is', 'findings are')} accepted by the baseline.`
   return `${found}. ${judged} of ${many(exchanges, 'exchange was', 'exchanges were')} judged.${known}`

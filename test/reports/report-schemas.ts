@@ -1,11 +1,21 @@
 import { loadControlApi } from '../../src/admin/document.ts'
 import { BASELINE_SCHEMA } from '../../src/evidence/baseline.ts'
 import { EVIDENCE_SCHEMA, VERDICT_SCHEMA } from '../../src/evidence/evidence-schema.ts'
+import { LABELS } from '../../src/evidence/finding.ts'
 import { RISK_RESULTS } from '../../src/evidence/risks.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 
 /** The JSON reports that have a schema in `docs/schemas`. */
-export const REPORT_NAMES = ['run', 'dependencies', 'explore', 'evidence', 'baseline', 'calibration', 'risks'] as const
+export const REPORT_NAMES = [
+  'run',
+  'dependencies',
+  'explore',
+  'check',
+  'evidence',
+  'baseline',
+  'calibration',
+  'risks',
+] as const
 export type ReportName = (typeof REPORT_NAMES)[number]
 
 const control = (await loadControlApi()).document.source
@@ -115,6 +125,47 @@ const storyLine = {
   ],
 }
 
+const requestIds = list({ type: 'string' }, 'The ids of some exchanges that show it.')
+
+const assumption = object(
+  {
+    id: text('The id of the assumption.'),
+    verdict: text(
+      '`as chosen`: the service does as the stand-in. `alternative`: it has chosen otherwise. `contradicted`: it has shown both. `undecided`: what was seen does not tell.',
+      { enum: ['as chosen', 'alternative', 'contradicted', 'undecided'] },
+    ),
+    evidence: requestIds,
+  },
+  {
+    alternative: count('Which alternative, with the verdict `alternative`.', 1),
+    left: list(
+      count('0 stands for the choice of the stand-in.'),
+      'The numbers that are still possible, where some are excluded.',
+    ),
+  },
+)
+
+const finding = object(
+  {
+    id: text('The same for the same difference in every run. A baseline names it.'),
+    label: text('What the difference means.', { enum: [...LABELS] }),
+    method: { type: 'string' },
+    path: text('Below the base path, with the query.'),
+    message: text('What is wrong, in one or two sentences.'),
+  },
+  {
+    rule: text('The id of the rule of the contract that was broken.'),
+    assumption: text('The id of the assumption that it decides.'),
+    alternative: count('The number of its alternative.', 1),
+    request_id: text('The id of the first exchange.'),
+    status: { type: 'integer', minimum: 100, maximum: 599 },
+    pointer: text('Where openapi.yaml says what is expected.'),
+    line: count('The line of openapi.yaml.', 1),
+    count: count('How often it was found, if more than once.', 2),
+    accepted: text('Why it does not count: the reason in the baseline.'),
+  },
+)
+
 const probe = object(
   {
     requests: list(
@@ -200,6 +251,21 @@ const SCHEMAS: Readonly<Record<ReportName, Json>> = {
       verdict: shared('Verdict'),
       coverage: shared('Coverage'),
     }),
+  },
+  check: {
+    title: 'The report of dmarc-understudy check and of dmarc-understudy proxy',
+    ...object(
+      {
+        exchanges: count('How many requests went to the service.'),
+        judged: count('Of how many of them the behaviour could be judged.'),
+        findings: list(finding, 'Each difference once.'),
+        assumptions: list(assumption),
+      },
+      {
+        failures: list({ type: 'string' }, 'What is missing, so that the result is not green, in sentences.'),
+        warnings: list({ type: 'string' }, 'What could not be read, in sentences.'),
+      },
+    ),
   },
   evidence: { title: 'The evidence file of dmarc-understudy', ...EVIDENCE_SCHEMA },
   baseline: { title: 'The baseline file of dmarc-understudy: known findings that do not count', ...BASELINE_SCHEMA },

@@ -10,6 +10,11 @@ import { STORIES, USUAL_BUDGET } from '../../src/cli/explore.ts'
 import { LARGEST_PLAN } from '../../src/cli/plan-file.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { REMEMBERED } from '../../src/domain/former-domains.ts'
+import { LARGEST_BODY } from '../../src/evidence/har/entry.ts'
+import { ENTRY_LIMITS } from '../../src/evidence/har/entry-scanner.ts'
+import { MOST_EXCHANGES } from '../../src/evidence/har/reader.ts'
+import { WRITER_LIMITS } from '../../src/evidence/har/writer.ts'
+import { MOST_KEYS } from '../../src/evidence/keys.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
@@ -371,6 +376,34 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ['stories on standard error', number(STORIES), '`explore --report html=FILE`', 'the others are in the reports'],
       ['differences of effects that are told', number(DIFFERENCES), '', 'the last sentence counts the others'],
       ['earlier requests that a smaller plan is looked for at', number(EARLIER), '', 'the later ones are not tried'],
+    ],
+  ],
+  [
+    'Recordings',
+    [
+      ['entry of a HAR file', bytes(ENTRY_LIMITS.bytes), '', 'it is left out, and named in the report'],
+      ['levels of an entry', number(ENTRY_LIMITS.depth), '', 'it is left out, and named in the report'],
+      ['body of an exchange', bytes(LARGEST_BODY), '', 'it counts as unknown'],
+      ['exchanges of all files', number(MOST_EXCHANGES), '', 'the others are left out, and the check fails'],
+      ['keys that are told apart', number(MOST_KEYS), '', 'who sent the request is unknown'],
+      [
+        'body in a recording that is written',
+        bytes(WRITER_LIMITS.body),
+        '',
+        'cut, and marked; it is unknown when it is read',
+      ],
+      [
+        'recording that is written',
+        bytes(WRITER_LIMITS.file),
+        '',
+        'further exchanges are left out; the file says how many',
+      ],
+      [
+        'exchanges that wait to be written',
+        bytes(WRITER_LIMITS.waiting),
+        '',
+        'further ones are left out; the file says how many',
+      ],
     ],
   ],
 ]

@@ -1,4 +1,6 @@
+import type { Exchange, Headers } from '../../src/evidence/exchange.ts'
 import type { Json } from '../../src/ground/json.ts'
+import { API_KEY } from './service.ts'
 
 /** The time of the first request in recordings of tests: 2026-01-15T09:00:00Z. */
 export const RECORDED_AT = Date.UTC(2026, 0, 15, 9)
@@ -15,10 +17,10 @@ export interface EntryOptions {
   /** In milliseconds after `RECORDED_AT`. */
   after?: number
   time?: number
-  request?: Json
+  request?: Json | undefined
   response?: Json | undefined
-  content?: Json
-  more?: Json
+  content?: Json | undefined
+  more?: Json | undefined
 }
 
 /** An entry of a HAR file, as most recorders write it. */
@@ -66,5 +68,28 @@ export function entryOf(options: EntryOptions = {}): Json {
 export function harOf(entries: readonly unknown[], log: Json = {}): string {
   return JSON.stringify({
     log: { version: '1.2', creator: { name: 'WebInspector', version: '537.36' }, entries, ...log },
+  })
+}
+
+/** An exchange as an entry of a recording, in which nobody has taken out the key. */
+export function entryFrom({ at, request, response, id }: Exchange, authorization = `Bearer ${API_KEY}`): Json {
+  const namesOf = (headers: Headers) => Object.entries(headers).map(([name, value]) => ({ name, value }))
+  const sent = request.body.isKnown ? request.body.bytes.toString() : ''
+  const text = response?.body.isKnown ? response.body.bytes.toString() : ''
+  return entryOf({
+    method: request.method,
+    url: `https://dmarc.example${request.target}`,
+    after: at - RECORDED_AT,
+    request: {
+      headers: [...namesOf(request.headers), { name: 'Authorization', value: authorization }],
+      ...(sent !== '' && { postData: { mimeType: 'application/json', text: sent } }),
+      bodySize: Buffer.byteLength(sent),
+    },
+    response: {
+      status: response?.status ?? 0,
+      headers: namesOf(response?.headers ?? {}),
+      content: { size: Buffer.byteLength(text), mimeType: 'application/json', text },
+    },
+    more: { comment: id },
   })
 }

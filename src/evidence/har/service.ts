@@ -87,5 +87,6 @@ function list(counts: ReadonlyMap<string, number>): string {
     .toSorted(([, one], [, other]) => other - one)
     .slice(0, NAMED)
     .map(([name, times]) => `${shorten(name)} (${times} request${times === 1 ? '' : 's'})`)
-  return counts.size > NAMED ? `${named.join(', ')} and ${counts.size - NAMED} more` : named.join(' and ')
+  const parts = counts.size > NAMED ? [...named, `${counts.size - NAMED} more`] : named
+  return parts.length === 1 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }

@@ -1,0 +1,152 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import { isObject, type Json, pointTo, stepsOf, valueAt } from '../ground/json.ts'
+import { type Violation, violationOf } from '../ground/schema.ts'
+import { followReferences } from './document.ts'
+import { canonicalHostname, LIBERAL } from './hostname.ts'
+import { createAjv } from './schema-compiler.ts'
+
+/** A violation, and where the document says what was expected. */
+export interface PlacedViolation extends Violation {
+  /** JSON pointer into the document. */
+  place: string
+}
+
+export type PlacedCheck = (value: unknown) => readonly PlacedViolation[]
+
+/** The versions that a schema of the components has under the alternatives. The first is that of our choice. */
+export type SchemaVersions = ReadonlyMap<string, readonly Json[]>
+
+/**
+ * Checks values against the schemas of a document in which each schema of the components may be any of its versions,
+ * wherever it is used. Two deviations in one value are therefore judged each for itself.
+ */
+export interface JoinedSchemas {
+  /** The check against the schema at a pointer. `only` allows one schema no version but this one. */
+  checkAt(pointer: string, only?: { name: string; version: Json }): PlacedCheck
+}
+
+const FORMATS = {
+  hostname: (name: string) => canonicalHostname(name, LIBERAL) !== undefined,
+  'idn-hostname': (name: string) => canonicalHostname(name, LIBERAL) !== undefined,
+  uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+}
+
+const NONE: readonly never[] = []
+
+export async function joinSchemas(document: Json, versions: SchemaVersions): Promise<JoinedSchemas> {
+  const { errors: ajv } = await createAjv(FORMATS, { validateSchema: false, allowUnionTypes: true })
+
+  function resolve(pointer: string, only: { name: string; version: Json } | undefined): Json {
+    const schemas = Object.fromEntries(
+      [...versions].map(([name, all]) => {
+        const allowed = name === only?.name ? [only.version] : all
+        return [name, allowed.length === 1 ? allowed[0] : { anyOf: allowed }]
+      }),
+    )
+    const walk = new Walk(document)
+    if (!stepsOf(pointer).every((step) => walk.enter(step))) throw new Error(`The document has nothing at ${pointer}.`)
+    const components = { ...(document['components'] as Json), schemas }
+    return (followReferences({ components, root: walk.value }) as { root: Json }).root
+  }
+
+  return {
+    checkAt(pointer, only) {
+      // Compiled when it is first asked: few sessions ask for all of them.
+      let validate: ReturnType<typeof ajv.compile> | undefined
+      return (value) => {
+        validate ??= ajv.compile(resolve(pointer, only))
+        if (validate(value)) return NONE
+        return likeliestErrors(validate.errors ?? []).map((error) => ({
+          ...violationOf(error),
+          place: placeOf(document, pointer, error),
+        }))
+      }
+    },
+  }
+}
+
+/** Of a choice between schemas that all fail, only the errors of that which fails least: it is what was meant. */
+function likeliestErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choices = errors.filter(({ keyword, params }) => {
+    return keyword === 'anyOf' || (keyword === 'oneOf' && !params['passingSchemas'])
+  })
+  if (choices.length === 0) return errors
+  const outermost = choices.filter((choice) => !choices.some((other) => other !== choice && isWithin(choice, other)))
+  const rest = errors.filter((error) => !outermost.some((choice) => error === choice || isWithin(error, choice)))
+  return [...rest, ...outermost.flatMap((choice) => likeliestBranch(choice, errors))]
+}
+
+function likeliestBranch(choice: ErrorObject, errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const branches = new Map<string, ErrorObject[]>()
+  for (const error of errors) {
+    if (error === choice || !isWithin(error, choice)) continue
+    const branch = error.schemaPath.slice(choice.schemaPath.length + 1).split('/')[0] ?? ''
+    branches.set(branch, [...(branches.get(branch) ?? []), error])
+  }
+  const reduced = [...branches.values()].map(likeliestErrors)
+  const [first = [choice], ...others] = reduced
+  return others.reduce((best, branch) => (weightOf(branch) < weightOf(best) ? branch : best), first)
+}
+
+/** A value of another type is less like what was meant than one that breaks a limit. */
+function weightOf(errors: readonly ErrorObject[]): number {
+  return errors.reduce((sum, { keyword }) => sum + (keyword === 'required' || keyword === 'type' ? 2 : 1), 0)
+}
+
+function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
+  const { instancePath: place } = choice
+  return (
+    error.schemaPath.startsWith(`${choice.schemaPath}/`) &&
+    (error.instancePath === place || error.instancePath.startsWith(`${place}/`))
+  )
+}
+
+/** Where the document has the keyword that an error is about, or the nearest thing that holds it. */
+function placeOf(document: Json, pointer: string, { schemaPath }: ErrorObject): string {
+  const walk = new Walk(document)
+  for (const step of stepsOf(pointer)) walk.enter(step)
+  const steps = stepsOf(decodeURI(schemaPath.slice(1)))
+  for (let index = 0; index < steps.length; index++) {
+    const step = steps[index] ?? ''
+    if (walk.enter(step)) continue
+    // A choice between versions, which the document does not have: go on within the version of our choice.
+    if (step !== 'anyOf') break
+    index++
+  }
+  return walk.place
+}
+
+/** A way through a document that follows its references. */
+export class Walk {
+  /** JSON pointer to where it has come, in the document as it is written. */
+  place = ''
+  value: unknown
+  readonly #document: Json
+
+  constructor(document: Json) {
+    this.#document = document
+    this.value = document
+  }
+
+  /** Goes one step further, if the document has it. */
+  enter(step: string): boolean {
+    this.#follow(step)
+    const constraints = isObject(this.value) && !Object.hasOwn(this.value, step) && this.value['x-constraints']
+    if (isObject(constraints) && Object.hasOwn(constraints, step)) {
+      this.value = constraints
+      this.place = pointTo(this.place, 'x-constraints')
+    }
+    if (typeof this.value !== 'object' || this.value === null || !Object.hasOwn(this.value, step)) return false
+    this.value = (this.value as Json)[step]
+    this.place = pointTo(this.place, step)
+    return true
+  }
+
+  #follow(step: string): void {
+    while (isObject(this.value) && typeof this.value['$ref'] === 'string' && !Object.hasOwn(this.value, step)) {
+      const reference = this.value['$ref']
+      this.place = reference.slice(1)
+      this.value = valueAt(this.#document, this.place)
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { PlacedViolation } from '../contract/joined-schemas.ts'
+import type { Problem } from '../domain/errors.ts'
+import { type NameSettings, nameProblems, storedName } from '../domain/group-names.ts'
+import type { Settings } from '../domain/settings.ts'
+import { isObject, type Json, pointTo } from '../ground/json.ts'
+import { type BodySettings, createBodyReader } from '../http/body.ts'
+import { createDecoder } from '../http/charset.ts'
+import { createQueryReader, type QuerySettings } from '../http/target.ts'
+import type { SeenRequest } from './exchange.ts'
+import { type Permitted, pointerOf, same } from './permitted.ts'
+
+/** What the document forbids in a request or a response. */
+export interface ContractProblem {
+  /** What is wrong, as the end of an id: `request/domains/*\/format`. */
+  what: string
+  /** JSON pointer into openapi.yaml. */
+  place: string
+  /** A sentence without its first word, which is the request or the response. */
+  reason: string
+}
+
+/** Problems of the query and the body of a request to an operation that no combination of alternatives permits. */
+export function findInvalidInput(
+  { headers, body }: SeenRequest,
+  query: string | undefined,
+  operation: Operation,
+  permitted: Permitted,
+): ContractProblem[] {
+  const problems = findInQuery(query, operation, permitted)
+  if (!body.isKnown || !operation.readsBody) return problems
+  return [...problems, ...findInBody(body.bytes, headers, operation, permitted)]
+}
+
+function findInQuery(text: string | undefined, operation: Operation, permitted: Permitted): ContractProblem[] {
+  const contracts = permitted.contracts
+  const settings = combine<QuerySettings>(contracts, ['emptyParameters', 'repeatedParameters'])
+  const queries = settings.map((each) => createQueryReader(each)(text))
+  const [query = {}] = queries
+  const problems = operation.checkQuery(query)
+  const isPermitted = (problem: Problem<string>) =>
+    contracts.some((contract) =>
+      queries.some((each) => {
+        const found = (same(contract, operation) ?? operation).checkQuery(each)
+        return found.every(({ field, reason }) => field !== problem.field || reason !== problem.reason)
+      }),
+    )
+  const unknown = contracts.every(({ settings }) => settings.unknownQueryParameters === 'refused')
+    ? Object.keys(query).filter((name) => !operation.parameters.has(name))
+    : []
+  return [
+    ...problems.filter((problem) => !isPermitted(problem)),
+    ...unknown.map((field): Problem<string> => ({ code: 'unknown_field', reason: 'query', field })),
+  ].map((problem) => ({
+    what: `request/query/${problem.field || 'parameter'}/${problem.reason ?? problem.code}`,
+    place: `${pointerOf(operation)}/parameters`,
+    reason: `is refused: ${permitted.contract.catalogue.answer(problem).message}`,
+  }))
+}
+
+type Fields = SeenRequest['headers']
+
+function findInBody(bytes: Buffer, headers: Fields, operation: Operation, permitted: Permitted): ContractProblem[] {
+  const contracts = permitted.contracts
+  const readings = new Map<string, unknown>()
+  let unread: Problem<string> | undefined
+  const settings = combine<BodySettings>(contracts, [
+    'bodyLimit',
+    'contentType',
+    'requestCharset',
+    'byteOrderMark',
+    'duplicateFields',
+  ])
+  for (const each of settings) {
+    const read = readBody(bytes, headers, operation, { ...permitted.contract.settings, ...each })
+    if (read.ok) readings.set(JSON.stringify(read.value), read.value)
+    else unread ??= read.problem
+    // The first one is ours; the others are asked only where it does not permit the body.
+    if (read.ok && readings.size === 1 && findInValue(read.value, operation, permitted).length === 0) return []
+  }
+  if (readings.size > 0) {
+    const found = [...readings.values()].map((value) => findInValue(value, operation, permitted))
+    return found.reduce((fewest, problems) => (problems.length < fewest.length ? problems : fewest))
+  }
+  const problem = unread ?? { code: 'invalid_request_body' }
+  return [
+    {
+      what: `request/body/${problem.reason ?? problem.code}`,
+      place: `${pointerOf(operation)}/requestBody`,
+      reason: `has a body that cannot be read: ${permitted.contract.catalogue.answer(problem).message}`,
+    },
+  ]
+}
+
+function readBody(
+  bytes: Buffer,
+  headers: Fields,
+  operation: Operation,
+  settings: BodySettings,
+): { ok: true; value: unknown } | { ok: false; problem: Problem<string> } {
+  const type = headers['content-type']
+  const fields = { 'content-type': type, 'content-encoding': headers['content-encoding'] }
+  const reader = createBodyReader(settings)
+  // What is wrong with the media type or the size is wrong whatever the text is.
+  const refused = reader.readText('{}', Math.max(1, bytes.length), fields, operation)
+  if (refused !== undefined && !refused.ok) return { ok: false, problem: refused.problems[0] }
+  const text = createDecoder(settings)(bytes, type)
+  if (text === undefined) return { ok: false, problem: { code: 'invalid_json' } }
+  const read = reader.readText(text, bytes.length, fields, operation)
+  if (read === undefined) return { ok: true, value: {} }
+  return read.ok ? { ok: true, value: read.value } : { ok: false, problem: read.problems[0] }
+}
+
+/** The problems of a JSON body under the combination of alternatives that permits most of it. */
+function findInValue(sent: unknown, operation: Operation, permitted: Permitted): ContractProblem[] {
+  const contracts = permitted.contracts
+  const nulls = new Set(contracts.map(({ settings }) => settings.nullFields))
+  const values = [sent, ...(nulls.has('absent') && isObject(sent) ? [withoutNulls(sent)] : [])]
+  let fewest: ContractProblem[] | undefined
+  for (const value of values) {
+    for (const named of namedIn(value, contracts, permitted.contract.nameLimit)) {
+      const problems = permitted.checkBody(operation)(named.value).map(inBody)
+      if (named.problem !== undefined) problems.push(named.problem)
+      if (problems.length === 0) return []
+      if (fewest === undefined || problems.length < fewest.length) fewest = problems
+    }
+  }
+  return fewest ?? []
+}
+
+/** The body with each name that the group may be given. */
+function namedIn(
+  value: unknown,
+  contracts: readonly Contract[],
+  limit: number,
+): { value: unknown; problem?: ContractProblem }[] {
+  const sent = isObject(value) && Object.hasOwn(value, 'name') ? value['name'] : undefined
+  if (typeof sent !== 'string') return [{ value }]
+  const names = new Map<string, ContractProblem | undefined>()
+  for (const settings of combine<NameSettings>(contracts, [
+    'spaceAroundNames',
+    'controlCharacters',
+    'loneSurrogates',
+    'invisibleInNames',
+    'nameLengthUnit',
+  ])) {
+    const name = storedName(sent, settings)
+    const [problem] = nameProblems(name, settings, limit)
+    if (names.has(name) && (problem !== undefined || names.get(name) === undefined)) continue
+    names.set(
+      name,
+      problem && {
+        what: `request/body/name/${problem.reason}`,
+        place: '/components/schemas/DomainGroupName',
+        reason: 'has a `name` that no group can have.',
+      },
+    )
+  }
+  return [...names].map(([name, problem]) => ({ value: { ...(value as Json), name }, ...(problem && { problem }) }))
+}
+
+function inBody({ pointer, keyword, reason, place }: PlacedViolation): ContractProblem {
+  const field = pointer === '' ? 'its body' : `\`${pointer}\` of its body`
+  return {
+    what: whatIsWrong('request/body', pointer, keyword),
+    place,
+    reason: `breaks the schema: ${field} ${reason}.`,
+  }
+}
+
+/** Places in a list are not part of it: the same mistake at another place is the same mistake. */
+export function whatIsWrong(where: string, pointer: string, keyword: string): string {
+  return pointTo(where + pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*'), keyword)
+}
+
+function withoutNulls(value: Json): Json {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
+}
+
+/** Every combination of the values that these settings have in any of the contracts; that of the first comes first. */
+function combine<Some extends Partial<Settings>>(
+  contracts: readonly Contract[],
+  names: readonly (keyof Some & keyof Settings)[],
+): Some[] {
+  let combinations: Partial<Settings>[] = [{}]
+  for (const name of names) {
+    const values = [...new Set(contracts.map(({ settings }) => settings[name]))]
+    combinations = combinations.flatMap((some) => values.map((value) => ({ ...some, [name]: value })))
+  }
+  return combinations as Some[]
+}

@@ -1,0 +1,189 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect } from 'vitest'
+import { isObject, type Json } from '../../src/ground/json.ts'
+import { type ExchangeRequest, exchangeWith } from '../support/exchanges.ts'
+import { expectRefusal, it } from '../support/program.ts'
+import { runInProcess } from '../support/program-in-process.ts'
+import { entryFrom, entryOf, harOf, RECORDED_AT } from '../support/recorded.ts'
+import { expectReport } from '../support/report-schema.ts'
+import { openService } from '../support/service.ts'
+
+const SESSION: readonly ExchangeRequest[] = [
+  { path: '/domains' },
+  { path: '/domains', method: 'POST', body: { domains: ['a.example', 'b.example'] } },
+  { path: '/domains' },
+  { path: '/domaingroups', method: 'POST', body: { name: 'Lamps', domains: ['a.example'] } },
+  { path: '/domaingroups' },
+  { path: '/domains', method: 'DELETE', body: { domains: ['b.example'] } },
+  { path: '/domaingroups?id=unknown' },
+]
+
+const service = await openService()
+afterAll(service.stop)
+const traffic: Json[] = []
+for (const [index, asked] of SESSION.entries()) {
+  traffic.push(entryFrom(await exchangeWith(service.baseUrl, { ...asked, at: RECORDED_AT + 1000 * index })))
+}
+
+/** A request without a key, which was answered. */
+const wrong = entryOf({ after: 9000, request: { headers: [{ name: 'host', value: 'dmarc.example' }] } })
+
+interface CheckReport {
+  exchanges: number
+  judged: number
+  findings: { id: string; accepted?: string }[]
+  failures?: string[]
+  warnings?: string[]
+}
+
+/** Checks recordings of these texts; resolves to how it ended, and to its JSON report. */
+async function check(folder: string, texts: readonly string[], ...args: string[]) {
+  const files = texts.map((text, index) => {
+    const file = join(folder, `${index + 1}.har`)
+    writeFileSync(file, text)
+    return file
+  })
+  const json = join(folder, 'report.json')
+  const result = await runInProcess(['check', ...files, ...args, '--report', `json=${json}`])
+  const report: CheckReport = JSON.parse(readFileSync(json, 'utf8'))
+  expectReport('check', report)
+  return { ...result, report }
+}
+
+describe('check', () => {
+  it('passes what the stand-in itself has answered, and says how much of it was judged', async ({ folder }) => {
+    const { code, stdout, stderr, report } = await check(folder, [harOf(traffic)])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toMatch(
+      /^PASSED {2}The service and its clients did nothing wrong\. 7 of 7 exchanges were judged\.$/m,
+    )
+    expect(stderr).toMatch(/^Service +https:\/\/dmarc\.example\/api\/v1$/m)
+    expect(report).toMatchObject({ exchanges: 7, judged: 7, findings: [] })
+  })
+
+  it('reads several recordings as one', async ({ folder }) => {
+    const { code, report } = await check(folder, [harOf(traffic.slice(4)), harOf(traffic.slice(0, 4))], '--sole-writer')
+    expect({ code, report }).toMatchObject({ code: 0, report: { exchanges: 7, judged: 7 } })
+  })
+
+  it('fails on what is wrong, with the request and the id of the finding', async ({ folder }) => {
+    const { code, stderr, report } = await check(folder, [harOf([...traffic, wrong, wrong])])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^FAILED {2}/m)
+    expect(stderr).toContain('GET /domains → 200')
+    expect(stderr).toContain('(2 times)')
+    expect(report.findings).toMatchObject([{ id: 'broken-rule/listDomains/200/key-required', count: 2 }])
+  })
+
+  it('accepts the findings of a baseline, which it has written', async ({ folder }) => {
+    const baseline = join(folder, 'baseline.json')
+    const text = harOf([...traffic, wrong])
+    const first = await check(folder, [text], '--baseline', baseline, '--update-baseline')
+    expect(first.code).toBe(1)
+    const { findings } = JSON.parse(readFileSync(baseline, 'utf8')) as { findings: { id: string; reason: string }[] }
+    expect(findings.length).toBeGreaterThan(0)
+    const second = await check(folder, [text], '--baseline', baseline)
+    expect(second.code).toBe(0)
+    expect(second.stderr).toContain('accepted by the baseline')
+    expect(second.report.findings.some(({ accepted }) => accepted !== undefined)).toBe(true)
+  })
+
+  it('writes evidence that holds no key, and which only its owner can read', async ({ folder }) => {
+    const evidence = join(folder, 'evidence.json')
+    await check(folder, [harOf(traffic)], '--evidence', evidence)
+    const text = readFileSync(evidence, 'utf8')
+    expect(text).not.toContain('0000000000')
+    expect(isObject(JSON.parse(text))).toBe(true)
+    expect(statSync(evidence).mode & 0o777).toBe(0o600)
+  })
+
+  it.for<[what: string, text: string, failure: RegExp]>([
+    [
+      'an empty recording',
+      harOf([]),
+      /^No request went to a path of the service\. There is no request at all\. Say with/,
+    ],
+    [
+      'traffic of other services',
+      harOf([entryOf({ url: 'https://a.example/' })]),
+      /The requests went to https:\/\/a\.example/,
+    ],
+    [
+      'exchanges of which nothing can be judged',
+      harOf([entryOf({ response: { status: 0 } }), entryOf({ content: { text: undefined } })]),
+      /^None of the 2 exchanges could be judged\./,
+    ],
+  ])('never passes %s', async ([, text, failure], { folder }) => {
+    const { code, stderr, report } = await check(folder, [text])
+    expect(code).toBe(1)
+    expect(stderr).not.toContain('PASSED')
+    expect(report.failures?.[0]).toMatch(failure)
+  })
+
+  it('does not pass a recording of which the end is missing, and judges the rest', async ({ folder }) => {
+    const { code, report } = await check(folder, [harOf(traffic).slice(0, -50)])
+    expect(code).toBe(1)
+    expect(report).toMatchObject({ exchanges: 6, judged: 6, findings: [] })
+    expect(report.failures?.[0]).toMatch(/1\.har is broken at byte \d+: the file ends within an entry/)
+  })
+
+  it('tells of entries that cannot be read, and of what was left out', async ({ folder }) => {
+    const more = [null, entryOf({ url: 'https://a.example/' })]
+    const { code, stderr, report } = await check(folder, [harOf([...traffic, ...more])])
+    expect(code).toBe(0)
+    expect(report.warnings?.[0]).toMatch(/1\.har: Entry 8 is no object\.$/)
+    expect(stderr).toMatch(/^Left out +1 to other addresses$/m)
+  })
+
+  it('ends when it is told to, with what was found', async ({ start, folder }) => {
+    const file = join(folder, 'a.har')
+    const entries = Array.from({ length: 20_000 }, (_, index) => entryOf({ after: index * 100 }))
+    writeFileSync(file, harOf(entries))
+    const running = start(['check', file, '--report', `json=${folder}/report.json`])
+    await expect.poll(() => running.stderr(), { timeout: 20_000 }).toContain('dmarc-understudy check: ')
+    running.stop('SIGINT')
+    const { code } = await running.ended
+    expect(code).toBe(130)
+    const report: CheckReport = JSON.parse(readFileSync(`${folder}/report.json`, 'utf8'))
+    expect(report.exchanges).toBeLessThan(20_000)
+    expect(report.failures).toContain('It was told to stop before all exchanges were judged.')
+  })
+})
+
+describe('check refuses', () => {
+  it.for<[what: string, args: string[], message: string | RegExp]>([
+    ['no file', [], 'check: needs at least one HAR file, such as dmarc-understudy check traffic.har'],
+    ['a file that is not there', ['x.har'], 'check: x.har: The file cannot be read (ENOENT).'],
+    ['a file twice', ['/dev/null', '/dev/../dev/null'], 'check: /dev/../dev/null is given twice'],
+    ['a device', ['/dev/null'], 'check: /dev/null: This is no regular file; save the recording in one, and give that.'],
+    [
+      'a URL of another kind',
+      ['a', '--base-url', 'ftp://a'],
+      /^--base-url ftp:\/\/a: must be the base URL of the service/,
+    ],
+    ['a URL with a query', ['a', '--base-url', 'https://a/?x'], /^--base-url https:\/\/a\/\?x: must be the base URL/],
+    ['a URL with a password', ['a', '--base-url', 'https://u:p@a/'], /: must be the base URL of the service/],
+    [
+      'an update of no baseline',
+      ['a', '--update-baseline'],
+      '--update-baseline: needs --baseline FILE, which it writes',
+    ],
+    ['evidence in no folder', ['a', '--evidence', '/x/y/z'], /^--evidence \/x\/y\/z: /],
+    [
+      'an option that there is not',
+      ['a', '--sole-writter'],
+      '--sole-writter is no option here; did you mean --sole-writer?',
+    ],
+  ])('%s', async ([, args, message]) => {
+    await expectRefusal(['check', ...args], 2, message)
+  })
+
+  it('a folder, and two services', async ({ folder }) => {
+    mkdirSync(join(folder, 'recordings'))
+    await expectRefusal(['check', join(folder, 'recordings')], 2, /This is a folder; give the HAR files in it\.$/)
+    const file = join(folder, 'a.har')
+    writeFileSync(file, harOf([entryOf(), entryOf({ url: 'http://localhost:1/api/v1/dmarc' })]))
+    await expectRefusal(['check', file], 2, /say with --base-url which one is meant$/)
+  })
+})
