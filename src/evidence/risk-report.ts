@@ -197,7 +197,9 @@ const HEAD = ['result', 'assumption'] as const
 function textsOf(risk: Risk): string[] {
   const { reason, decide_with: probe, result, service } = risk
   if (result === 'confirmed') {
-    return [service.evidence.length === 0 ? reason : `${reason} Seen in ${service.evidence.join(', ')}.`]
+    const [first, ...others] = service.evidence
+    const more = others.length === 0 ? '' : ` and ${others.length} more`
+    return [first === undefined ? reason : `${reason} Seen in ${first}${more}.`]
   }
   return [reason, ...detailsOf(risk), ...(probe === undefined ? [] : [`To settle it: ${describeProbe(probe)}.`])]
 }
