@@ -20,7 +20,7 @@ export interface RiskReportOptions {
 }
 
 /** The JSON report of `assumptions` with evidence and dependencies, as `docs/schemas/risks.json` describes it. */
-export interface RiskReport {
+interface RiskReport {
   targets: readonly string[]
   commands: readonly (readonly string[])[]
   risks: readonly Risk[]
