@@ -230,15 +230,15 @@ function findInHeaders(reading: Reading, operation: Operation, permitted: Permit
   const problems = [...violations.values()]
     .filter(({ pointer }) => pointer !== '/x-request-id')
     .map(({ pointer, keyword, reason, response }) => ({
-      what: whatIsWrong('response/header', pointer, keyword),
-      place: placeOfHeader(operation, response, pointer.slice(1), permitted),
+      what: whatIsWrong('response/headers', pointer, keyword),
+      place: placeOfHeader(operation, response, pointer.slice(1), keyword, permitted),
       reason: `has a wrong header: ${nameOfHeader(pointer.slice(1))} ${reason}.`,
     }))
   const [limit, remaining] = [headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]
   if (present.length === 3 && aboutQuota.length === 0 && Number(remaining) > Number(limit)) {
-    const place = placeOfHeader(operation, success, 'x-ratelimit-remaining', permitted)
+    const place = placeOfHeader(operation, success, 'x-ratelimit-remaining', 'maximum', permitted)
     const reason = `has a wrong header: X-RateLimit-Remaining is ${remaining}, more than the limit of ${limit}.`
-    problems.push({ what: 'response/header/x-ratelimit-remaining/maximum', place, reason })
+    problems.push({ what: 'response/headers/x-ratelimit-remaining/maximum', place, reason })
   }
   return [...problems, ...findInType(reading, operation, permitted), ...findInRequestId(reading, permitted)]
 }
@@ -272,7 +272,7 @@ function findInType(
   const expected = outcome.kind === 'refusal' ? undefined : operation.success
   return [
     {
-      what: 'response/header/content-type',
+      what: 'response/headers/content-type',
       place: `${expected === undefined ? `${pointerOf(operation)}/responses` : placeOfResponse(operation, expected, permitted)}`,
       reason: type === undefined ? 'has no Content-Type.' : `has the Content-Type ${show(type)}, not application/json.`,
     },
@@ -285,27 +285,35 @@ function findInRequestId({ response: { headers } }: Reading, permitted: Permitte
   if (Object.keys(headers).length === 0) return []
   const id = headers['x-request-id']
   if (id === undefined) {
-    return [{ what: 'response/header/x-request-id/required', place: REQUEST_ID, reason: 'has no X-Request-Id.' }]
+    return [{ what: 'response/headers/x-request-id/required', place: REQUEST_ID, reason: 'has no X-Request-Id.' }]
   }
   const isPermitted = permitted.contracts.some(({ operations }) =>
     operations[0]?.success.checkHeaders({ 'x-request-id': id }).every(({ pointer }) => pointer !== '/x-request-id'),
   )
   if (isPermitted) return []
   const reason = `has an X-Request-Id that the document permits in no form: ${show(id)}.`
-  return [{ what: 'response/header/x-request-id/format', place: `${REQUEST_ID}/schema`, reason }]
+  return [{ what: 'response/headers/x-request-id/format', place: `${REQUEST_ID}/schema`, reason }]
 }
 
 function placeOfResponse(operation: Operation, { status }: ResponseContract, permitted: Permitted): string {
   return walkTo(permitted.contract, pointTo(`${pointerOf(operation)}/responses`, status), 'content')
 }
 
-function placeOfHeader(operation: Operation, { status }: ResponseContract, name: string, permitted: Permitted): string {
-  return walkTo(permitted.contract, pointTo(`${pointerOf(operation)}/responses`, status), 'headers', nameOfHeader(name))
+function placeOfHeader(
+  operation: Operation,
+  { status }: ResponseContract,
+  name: string,
+  keyword: string,
+  permitted: Permitted,
+): string {
+  const response = pointTo(`${pointerOf(operation)}/responses`, status)
+  const steps = ['headers', nameOfHeader(name), ...(keyword === 'required' ? [] : ['schema', keyword])]
+  return walkTo(permitted.contract, response, ...steps)
 }
 
 function walkTo({ document }: Contract, pointer: string, ...steps: string[]): string {
   const walk = new Walk(document.source)
-  for (const step of [...stepsOf(pointer), ...steps]) walk.enter(step)
+  for (const step of [...stepsOf(pointer), ...steps]) if (!walk.enter(step)) break
   return walk.place
 }
 

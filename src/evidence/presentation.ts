@@ -202,7 +202,7 @@ function observeFixedHeaders(observer: Observer): void {
     })
     const value = headers[name.toLowerCase()]
     observer.observe(deciding, (fixed: string) => fixed === (value ?? ''), {
-      what: `header/${name.toLowerCase()}`,
+      what: `headers/${name.toLowerCase()}`,
       message: `The header ${name} is ${show(value)}, which it is under no alternative.`,
     })
   }
@@ -226,7 +226,7 @@ function observeQuotaHeaders(observer: Observer, circumstances: Circumstances): 
     return gateOrder.indexOf('quota') < gateOrder.indexOf('plan')
   })
   const unexplained = {
-    what: 'header/x-ratelimit-limit',
+    what: 'headers/x-ratelimit-limit',
     message: `The headers about the quota are ${isShown ? 'there' : 'missing'}, which no alternative explains.`,
   }
   if (situation === 'plan' && order.length === 1) {
@@ -256,12 +256,13 @@ function observeReset(observer: Observer): void {
   if (quota === undefined || text === undefined || !/^\d+$/.test(text)) return
   const reset = Number(text)
   const date = dateOf(reading)
-  const isSeconds = reset <= quota.window
+  // A window that starts within a second ends after it.
+  const isSeconds = reset <= quota.window + 1
   const isTime = date === undefined ? reset >= 1e9 : reset >= date - SKEW && reset <= date + quota.window + SKEW
   if (date === undefined && !isSeconds && !isTime) return
   const deciding = permitted.deciding('meaning of the reset', ({ settings }) => settings.rateLimitReset)
   observer.observe(deciding, (meaning: string) => (meaning === 'unix-time' ? isTime : isSeconds), {
-    what: 'header/x-ratelimit-reset',
+    what: 'headers/x-ratelimit-reset',
     message: `X-RateLimit-Reset is ${text}, which is neither a time within the window nor the seconds that are left of it.`,
   })
 }
@@ -278,7 +279,7 @@ function observeType(observer: Observer): void {
   if (!type.startsWith('application/json')) return
   const deciding = permitted.deciding('type of responses', ({ settings }) => plainType(settings.responseType))
   observer.observe(deciding, (expected: string) => expected === type, {
-    what: 'header/content-type',
+    what: 'headers/content-type',
     message: `The Content-Type ${show(headers['content-type'])} is that of no alternative.`,
   })
 }
@@ -308,7 +309,7 @@ function observeRequestId(observer: Observer): void {
   if (isEchoed || !CLIENT_ID.test(id)) return
   const format = permitted.deciding('format of request ids', ({ requestIds }) => requestIds)
   observer.observe(format, (expected: keyof typeof OWN_IDS) => OWN_IDS[expected].test(id), {
-    what: 'header/x-request-id',
+    what: 'headers/x-request-id',
     message: `The X-Request-Id ${show(id)} has the form of no alternative, and the request did not ask for it.`,
   })
 }

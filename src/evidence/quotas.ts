@@ -116,7 +116,7 @@ export class QuotaTrack {
     const kind = this.#kindOf(reading)
     if (kind === undefined || limit === undefined || remaining === undefined || reset === undefined) return undefined
     const date = dateOf(reading)
-    const isLeft = reset <= window
+    const isLeft = reset <= window + 1
     if (outcome.kind === 'unreadable' || remaining > limit || (isLeft && date === undefined)) return undefined
     const end = isLeft ? (date ?? 0) + reset : reset
     return { limit, remaining, end, date, kind, at: exchange.at, until: exchange.until }
@@ -138,7 +138,7 @@ export class QuotaTrack {
     if (limit < quota.limit) {
       notes.find({
         label: 'contract violation',
-        what: 'response/header/x-ratelimit-limit/minimum',
+        what: 'response/headers/x-ratelimit-limit/minimum',
         message: `X-RateLimit-Limit is ${limit}, less than the ${quota.limit} that the document promises.`,
         place: `${place}/x-quota/limit`,
       })
@@ -155,7 +155,7 @@ export class QuotaTrack {
     else {
       notes.find({
         label: 'unexplained',
-        what: 'header/x-ratelimit-limit',
+        what: 'headers/x-ratelimit-limit',
         message: `X-RateLimit-Limit is ${limit}, which is neither the ${quota.limit} of the document nor what an alternative gives to a new key.`,
         place: `${place}/x-quota/grace`,
       })
@@ -226,7 +226,7 @@ export class QuotaTrack {
       if (limit > known.limit && limit !== quota?.limit) {
         notes.find({
           label: 'unexplained',
-          what: 'header/x-ratelimit-limit/change',
+          what: 'headers/x-ratelimit-limit/change',
           message: `X-RateLimit-Limit rose from ${known.limit} to ${limit} within one window.`,
           place: `${pointTo('/paths', path)}/x-quota`,
         })
@@ -274,7 +274,7 @@ export class QuotaTrack {
         const reason = `X-RateLimit-Remaining is ${remaining} of ${limit} after it was ${least} in the same window, in which ${used} requests have succeeded.`
         notes.find({
           label: 'unexplained',
-          what: 'header/x-ratelimit-remaining/rise',
+          what: 'headers/x-ratelimit-remaining/rise',
           message: reason,
           place: '/components/headers/X-RateLimit-Remaining',
         })

@@ -33,12 +33,44 @@ export function findInvalidInput(
   return [...problems, ...findInBody(body.bytes, headers, operation, permitted)]
 }
 
+/** How requests can be read under any combination of alternatives, ours first; made once for each document. */
+interface Readers {
+  queries: readonly ReturnType<typeof createQueryReader>[]
+  bodies: readonly ((bytes: Buffer, headers: Fields, operation: Operation) => ReadBody)[]
+  names: readonly NameSettings[]
+  dropsNulls: boolean
+}
+
+type Fields = SeenRequest['headers']
+type ReadBody = { ok: true; value: unknown } | { ok: false; problem: Problem<string> }
+
+const readersOf = new WeakMap<Permitted, Readers>()
+
+function readersFor(permitted: Permitted): Readers {
+  const known = readersOf.get(permitted)
+  if (known !== undefined) return known
+  const { contracts } = permitted
+  const bodyLimit = Math.max(...contracts.map(({ settings }) => settings.bodyLimit))
+  const readers: Readers = {
+    queries: combine<QuerySettings>(contracts, ['emptyParameters', 'repeatedParameters']).map(createQueryReader),
+    bodies: combine<BodySettings>(contracts, [
+      ...(['contentType', 'requestCharset', 'byteOrderMark', 'duplicateFields'] as const),
+    ]).map((settings) => readerFor({ ...permitted.contract.settings, ...settings, bodyLimit })),
+    names: combine<NameSettings>(contracts, [
+      ...(['spaceAroundNames', 'controlCharacters', 'loneSurrogates', 'invisibleInNames', 'nameLengthUnit'] as const),
+    ]),
+    dropsNulls: contracts.some(({ settings }) => settings.nullFields === 'absent'),
+  }
+  readersOf.set(permitted, readers)
+  return readers
+}
+
 function findInQuery(text: string | undefined, operation: Operation, permitted: Permitted): ContractProblem[] {
-  const contracts = permitted.contracts
-  const settings = combine<QuerySettings>(contracts, ['emptyParameters', 'repeatedParameters'])
-  const queries = settings.map((each) => createQueryReader(each)(text))
-  const [query = {}] = queries
+  const { contracts } = permitted
+  const [readOurs, ...others] = readersFor(permitted).queries
+  const query = readOurs?.(text) ?? {}
   const problems = operation.checkQuery(query)
+  const queries = problems.length === 0 ? [] : [query, ...others.map((read) => read(text))]
   const isPermitted = (problem: Problem<string>) =>
     contracts.some((contract) =>
       queries.some((each) => {
@@ -59,30 +91,24 @@ function findInQuery(text: string | undefined, operation: Operation, permitted: 
   }))
 }
 
-type Fields = SeenRequest['headers']
-
 function findInBody(bytes: Buffer, headers: Fields, operation: Operation, permitted: Permitted): ContractProblem[] {
-  const contracts = permitted.contracts
-  const readings = new Map<string, unknown>()
+  const values = new Set<string>()
   let unread: Problem<string> | undefined
-  const settings = combine<BodySettings>(contracts, [
-    'bodyLimit',
-    'contentType',
-    'requestCharset',
-    'byteOrderMark',
-    'duplicateFields',
-  ])
-  for (const each of settings) {
-    const read = readBody(bytes, headers, operation, { ...permitted.contract.settings, ...each })
-    if (read.ok) readings.set(JSON.stringify(read.value), read.value)
-    else unread ??= read.problem
-    // The first one is ours; the others are asked only where it does not permit the body.
-    if (read.ok && readings.size === 1 && findInValue(read.value, operation, permitted).length === 0) return []
+  let fewest: ContractProblem[] | undefined
+  for (const read of readersFor(permitted).bodies) {
+    const body = read(bytes, headers, operation)
+    if (!body.ok) {
+      unread ??= body.problem
+      continue
+    }
+    const text = JSON.stringify(body.value)
+    if (values.has(text)) continue
+    values.add(text)
+    const problems = findInValue(body.value, operation, permitted)
+    if (problems.length === 0) return []
+    if (fewest === undefined || problems.length < fewest.length) fewest = problems
   }
-  if (readings.size > 0) {
-    const found = [...readings.values()].map((value) => findInValue(value, operation, permitted))
-    return found.reduce((fewest, problems) => (problems.length < fewest.length ? problems : fewest))
-  }
+  if (fewest !== undefined) return fewest
   const problem = unread ?? { code: 'invalid_request_body' }
   return [
     {
@@ -93,33 +119,31 @@ function findInBody(bytes: Buffer, headers: Fields, operation: Operation, permit
   ]
 }
 
-function readBody(
-  bytes: Buffer,
-  headers: Fields,
-  operation: Operation,
-  settings: BodySettings,
-): { ok: true; value: unknown } | { ok: false; problem: Problem<string> } {
-  const type = headers['content-type']
-  const fields = { 'content-type': type, 'content-encoding': headers['content-encoding'] }
+function readerFor(settings: BodySettings): Readers['bodies'][number] {
   const reader = createBodyReader(settings)
-  // What is wrong with the media type or the size is wrong whatever the text is.
-  const refused = reader.readText('{}', Math.max(1, bytes.length), fields, operation)
-  if (refused !== undefined && !refused.ok) return { ok: false, problem: refused.problems[0] }
-  const text = createDecoder(settings)(bytes, type)
-  if (text === undefined) return { ok: false, problem: { code: 'invalid_json' } }
-  const read = reader.readText(text, bytes.length, fields, operation)
-  if (read === undefined) return { ok: true, value: {} }
-  return read.ok ? { ok: true, value: read.value } : { ok: false, problem: read.problems[0] }
+  const decode = createDecoder(settings)
+  return (bytes, headers, operation) => {
+    const type = headers['content-type']
+    const fields = { 'content-type': type, 'content-encoding': headers['content-encoding'] }
+    // What is wrong with the media type or the size is wrong whatever the text is.
+    const refused = reader.readText('{}', Math.max(1, bytes.length), fields, operation)
+    if (refused !== undefined && !refused.ok) return { ok: false, problem: refused.problems[0] }
+    const text = decode(bytes, type)
+    if (text === undefined) return { ok: false, problem: { code: 'invalid_json' } }
+    const read = reader.readText(text, bytes.length, fields, operation)
+    if (read === undefined) return { ok: true, value: {} }
+    return read.ok ? { ok: true, value: read.value } : { ok: false, problem: read.problems[0] }
+  }
 }
 
 /** The problems of a JSON body under the combination of alternatives that permits most of it. */
 function findInValue(sent: unknown, operation: Operation, permitted: Permitted): ContractProblem[] {
-  const contracts = permitted.contracts
-  const nulls = new Set(contracts.map(({ settings }) => settings.nullFields))
-  const values = [sent, ...(nulls.has('absent') && isObject(sent) ? [withoutNulls(sent)] : [])]
+  const { names, dropsNulls } = readersFor(permitted)
+  const hasNulls = isObject(sent) && Object.values(sent).includes(null)
+  const values = dropsNulls && hasNulls ? [sent, withoutNulls(sent)] : [sent]
   let fewest: ContractProblem[] | undefined
   for (const value of values) {
-    for (const named of namedIn(value, contracts, permitted.contract.nameLimit)) {
+    for (const named of namedIn(value, names, permitted.contract.nameLimit)) {
       const problems = permitted.checkBody(operation)(named.value).map(inBody)
       if (named.problem !== undefined) problems.push(named.problem)
       if (problems.length === 0) return []
@@ -132,19 +156,13 @@ function findInValue(sent: unknown, operation: Operation, permitted: Permitted):
 /** The body with each name that the group may be given. */
 function namedIn(
   value: unknown,
-  contracts: readonly Contract[],
+  allSettings: readonly NameSettings[],
   limit: number,
 ): { value: unknown; problem?: ContractProblem }[] {
   const sent = isObject(value) && Object.hasOwn(value, 'name') ? value['name'] : undefined
   if (typeof sent !== 'string') return [{ value }]
   const names = new Map<string, ContractProblem | undefined>()
-  for (const settings of combine<NameSettings>(contracts, [
-    'spaceAroundNames',
-    'controlCharacters',
-    'loneSurrogates',
-    'invisibleInNames',
-    'nameLengthUnit',
-  ])) {
+  for (const settings of allSettings) {
     const name = storedName(sent, settings)
     const [problem] = nameProblems(name, settings, limit)
     if (names.has(name) && (problem !== undefined || names.get(name) === undefined)) continue
