@@ -34,7 +34,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   'vitest.ts': ['vitest'],
   'node-test.ts': ['node:test'],
   'prepare.ts': ['node:fs/promises', 'node:path'],
-  cli: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:os', 'node:util', 'js-yaml', 'pino'],
+  cli: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:os', 'node:util', 'pino'],
   trials: [
     'node:child_process',
     'node:crypto',

@@ -1,6 +1,5 @@
 import { realpath } from 'node:fs/promises'
 import { constants } from 'node:os'
-import { basename } from 'node:path'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { loadContract } from '../contract/contract.ts'
 import { type Overlay, readOverlay } from '../contract/overlay.ts'
@@ -99,7 +98,7 @@ export const calibrate: Command = {
         if (reason !== undefined) throw new UsageError(`${sources.out}: ${reason}`)
       }
       const report = describeCalibration({
-        title: [...recordings, ...values.evidence].map((file) => basename(file)).join(', '),
+        title: [...recordings, ...values.evidence].map((file) => shorten(file)).join(', '),
         evidence,
         calibration,
         choices,

@@ -10,11 +10,15 @@ import { STORIES, USUAL_BUDGET } from '../../src/cli/explore.ts'
 import { LARGEST_PLAN } from '../../src/cli/plan-file.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { REMEMBERED } from '../../src/domain/former-domains.ts'
+import { LARGEST_BASELINE } from '../../src/evidence/baseline.ts'
+import { TRIES } from '../../src/evidence/constraint-network.ts'
+import { EVIDENCE_LIMITS } from '../../src/evidence/evidence-schema.ts'
 import { LARGEST_BODY } from '../../src/evidence/har/entry.ts'
 import { ENTRY_LIMITS } from '../../src/evidence/har/entry-scanner.ts'
 import { MOST_EXCHANGES } from '../../src/evidence/har/survey.ts'
 import { WRITER_LIMITS } from '../../src/evidence/har/writer.ts'
 import { MOST_KEYS } from '../../src/evidence/keys.ts'
+import { EVIDENCE_KEPT } from '../../src/evidence/observation.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
@@ -43,6 +47,7 @@ import { KEPT as KEPT_REQUESTS } from '../../src/trials/explore/tried-plans.ts'
 import { LISTED } from '../../src/trials/failed-tests.ts'
 import { EXCHANGES } from '../../src/trials/trial.ts'
 import { LARGEST } from '../../src/trials/vary/bundles.ts'
+import { LARGEST_DEPENDENCIES } from '../../src/trials/vary/dependencies-file.ts'
 import { CHARACTERS, LINES } from '../../src/trials/vary/failure.ts'
 import { SHOWN } from '../../src/trials/vary/first-difference.ts'
 import { MORE_PATIENCE } from '../../src/trials/vary/judge.ts'
@@ -404,6 +409,32 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         '',
         'further ones are left out; the file says how many',
       ],
+    ],
+  ],
+  [
+    'Evidence',
+    [
+      ['evidence file', bytes(EVIDENCE_LIMITS.bytes), '', 'it is refused'],
+      [
+        'different observations in it',
+        number(EVIDENCE_LIMITS.observations),
+        '',
+        'the first ones are written; `counts.omitted` says how many are not',
+      ],
+      ['combinations of an observation', number(EVIDENCE_LIMITS.combinations), '', 'it is left out and counted'],
+      ['assumptions of an observation', number(EVIDENCE_LIMITS.assumptions), '', 'it is left out and counted'],
+      ['findings in it', number(EVIDENCE_LIMITS.findings), '', 'the first ones are written; the others are counted'],
+      ['messages of a code in it', number(EVIDENCE_LIMITS.messages), '', 'the first ones are written'],
+      ['text in it', `${number(EVIDENCE_LIMITS.text)} characters`, '', 'shortened'],
+      ['exchanges that an observation names', number(EVIDENCE_KEPT), '', 'the first ones; the others are counted'],
+      ['values tried in a search for a verdict', number(TRIES), '', 'what was not excluded until then is undecided'],
+      [
+        'findings of a baseline',
+        `${number(LARGEST_BASELINE.findings)}, ${bytes(LARGEST_BASELINE.bytes)}`,
+        '',
+        'the file is refused',
+      ],
+      ['dependencies file', bytes(LARGEST_DEPENDENCIES), '', 'it is refused'],
     ],
   ],
 ]
