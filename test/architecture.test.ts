@@ -59,6 +59,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
       'node:os',
     ],
     ...['node:path', 'node:stream', 'node:string_decoder', 'node:tls', 'node:url', 'node:util', 'node:zlib'],
+    'node:worker_threads',
   ],
   start: ['node:events', 'node:fs', 'node:http'],
   service: ['node:http', 'node:net'],

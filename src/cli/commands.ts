@@ -38,6 +38,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'Read recorded traffic of a service, and say whether the service and its clients kept the contract and its rules.',
     load: async () => (await import('./check.ts')).check,
   },
+  proxy: {
+    usage: 'proxy --target URL [options]',
+    summary:
+      'Pass requests on to a service, byte for byte, and say what it and its clients did that the contract does not permit.',
+    load: async () => (await import('./proxy.ts')).proxy,
+  },
   calibrate: {
     usage: 'calibrate [options] [FILE.har…]',
     summary: 'Turn what a service was seen to do, in recordings or in evidence, into an overlay for serve --overlay.',

@@ -8,6 +8,7 @@ import { HEARTBEAT, PATIENCE as MISSED } from '../../src/admin/event-stream.ts'
 import { PATIENCE } from '../../src/admin/list-writer.ts'
 import { STORIES, USUAL_BUDGET } from '../../src/cli/explore.ts'
 import { LARGEST_PLAN } from '../../src/cli/plan-file.ts'
+import { JUDGING_PATIENCE, OPTIONS as PROXY_OPTIONS, SHOWN_LIVE } from '../../src/cli/proxy.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { REMEMBERED } from '../../src/domain/former-domains.ts'
 import { LARGEST_BASELINE } from '../../src/evidence/baseline.ts'
@@ -19,6 +20,15 @@ import { MOST_EXCHANGES } from '../../src/evidence/har/survey.ts'
 import { WRITER_LIMITS } from '../../src/evidence/har/writer.ts'
 import { MOST_KEYS } from '../../src/evidence/keys.ts'
 import { EVIDENCE_KEPT } from '../../src/evidence/observation.ts'
+import { BODIES_LIMIT, BODY_LIMIT } from '../../src/evidence/proxy/collected-body.ts'
+import { CONNECT_PATIENCE, SILENCE } from '../../src/evidence/proxy/connection.ts'
+import { PIPELINE_LIMIT } from '../../src/evidence/proxy/conversation.ts'
+import { CODINGS_LIMIT, DECODED_LIMIT } from '../../src/evidence/proxy/decoding.ts'
+import { JUDGING_LIMITS } from '../../src/evidence/proxy/judging.ts'
+import { HEAD_LIMIT } from '../../src/evidence/proxy/message-reader.ts'
+import { IDLE, STOP_PATIENCE as STOP_PATIENCE_OF_PROXY } from '../../src/evidence/proxy/relay.ts'
+import { LOST_REQUEST, ORDER_PATIENCE } from '../../src/evidence/proxy/traffic.ts'
+import { READING_LIMIT } from '../../src/evidence/proxy/witness.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
@@ -409,6 +419,68 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         '',
         'further ones are left out; the file says how many',
       ],
+    ],
+  ],
+  [
+    'The proxy',
+    [
+      [
+        'connections of clients',
+        number(PROXY_OPTIONS.maxConnections.default),
+        '`proxy --max-connections`',
+        'the connection is closed, and counted',
+      ],
+      ['time in which nothing is sent in either direction', seconds(IDLE), '', 'both connections are closed'],
+      ['time for a connection to the service', seconds(CONNECT_PATIENCE), '', 'the connection of the client is closed'],
+      [
+        'time in which a client says nothing',
+        `${SILENCE} ms`,
+        '',
+        'the connection to the service is opened nevertheless',
+      ],
+      [
+        'time for requests that are under way at a stop',
+        seconds(STOP_PATIENCE_OF_PROXY),
+        '',
+        'their connections are closed',
+      ],
+      ['header of a message', bytes(HEAD_LIMIT), '', 'passed on, and the connection is not followed any more'],
+      [
+        'requests of a connection without a response',
+        number(PIPELINE_LIMIT),
+        '',
+        'passed on, and the connection is not followed any more',
+      ],
+      ['body that is judged', bytes(BODY_LIMIT), '', 'passed on; it counts as unknown'],
+      ['the same without its content codings', bytes(DECODED_LIMIT), '', 'it counts as unknown'],
+      ['content codings of a body', number(CODINGS_LIMIT), '', 'it counts as unknown'],
+      ['bodies that are kept until they are judged', bytes(BODIES_LIMIT), '', 'further ones count as unknown'],
+      [
+        'exchanges that wait to be read',
+        number(READING_LIMIT),
+        '',
+        'further ones are not judged; what was known is forgotten',
+      ],
+      [
+        'exchanges that wait to be judged, and their bodies',
+        `${number(JUDGING_LIMITS.exchanges)}, ${bytes(JUDGING_LIMITS.bytes)}`,
+        '',
+        'further ones are not judged; what was known is forgotten',
+      ],
+      [
+        'time for which an exchange waits for one that began before it',
+        seconds(ORDER_PATIENCE),
+        '',
+        'it is judged before the other; what was known is forgotten if that one may change something',
+      ],
+      [
+        'time in which a change without a response may still be made',
+        seconds(LOST_REQUEST),
+        '',
+        'what comes later counts as undisturbed',
+      ],
+      ['findings that are shown at once', number(SHOWN_LIVE), '', 'the others are in the summary'],
+      ['time for what waits to be judged at a stop', seconds(JUDGING_PATIENCE), '', 'the rest is not judged'],
     ],
   ],
   [
