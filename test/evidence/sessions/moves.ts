@@ -26,6 +26,8 @@ export type Move =
   /** Monitoring features begin or end to use a domain. */
   | { kind: 'features'; domain: string; features: readonly string[] }
   | { kind: 'switch'; disabled: boolean }
+  /** As many reads as use up a quota. */
+  | { kind: 'burst'; path: string; count: number }
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -230,6 +232,12 @@ export function movesOf({ hasOthers, length }: { hasOthers: boolean; length: num
       weight: 1,
     },
     { arbitrary: fc.boolean().map((disabled): Move => ({ kind: 'switch', disabled })), weight: 1 },
+    {
+      arbitrary: fc
+        .constantFrom('/dmarc', '/dmarc', '/domains')
+        .map((path): Move => ({ kind: 'burst', path, count: path === '/dmarc' ? 11 : 31 })),
+      weight: 1,
+    },
     { arbitrary: other.map((each): Move => ({ kind: 'other', request: each })), weight: hasOthers ? 12 : 0 },
   )
   return fc.array(move, { minLength: 5, maxLength: length, size: 'max' })

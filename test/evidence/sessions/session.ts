@@ -99,8 +99,9 @@ async function play(session: Session, service: TestService): Promise<PlayedSessi
     return exchange
   }
 
-  const first = looksFirst ? ['/domains', '/domaingroups', '/dmarc'].map(reading) : []
-  for (const move of [...first, ...moves]) {
+  const first = looksFirst ? ['/domains', '/domaingroups', '/dmarc'].map(readOf) : []
+  for (const request of first) seen.push(await ask(request, false))
+  for (const move of moves) {
     switch (move.kind) {
       case 'wait':
         advance(move.milliseconds)
@@ -108,7 +109,7 @@ async function play(session: Session, service: TestService): Promise<PlayedSessi
       case 'features':
         await askControl(service, 'PUT', `/accounts/default/domains/${move.domain}/features`, {
           features: move.features,
-        }).catch(() => {})
+        })
         break
       case 'switch':
         await askControl(service, 'PATCH', '/accounts/default/keys/OffOff01', { disabled: move.disabled })
@@ -119,6 +120,10 @@ async function play(session: Session, service: TestService): Promise<PlayedSessi
         break
       case 'ask':
         seen.push(await ask(move.request, false))
+        advance(PACE)
+        break
+      case 'burst':
+        for (let sent = 0; sent < move.count; sent++) seen.push(await ask(readOf(move.path), false))
         advance(PACE)
         break
       case 'together':
@@ -134,8 +139,8 @@ function fixtureOf({ fixture }: Session): ServerOptions['fixture'] {
   return fixture === 'small' ? SMALL : fixture
 }
 
-function reading(path: string): Move {
-  return { kind: 'ask', request: { method: 'GET', path, as: 'old', isLawful: true } }
+function readOf(path: string): Asked {
+  return { method: 'GET', path, as: 'old', isLawful: true }
 }
 
 async function addKeys(service: TestService): Promise<void> {
