@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Exchange } from '../../../src/evidence/exchange.ts'
 import type { Finding } from '../../../src/evidence/finding.ts'
+import { Investigation } from '../../../src/evidence/investigation.ts'
 import { budget } from '../../support/budget.ts'
 import { exchangeWith } from '../../support/exchanges.ts'
 import { START } from '../../support/service.ts'
@@ -8,7 +9,7 @@ import type { Deviation } from '../independent-service/deviations/deviation.ts'
 import { DEVIATIONS } from '../independent-service/deviations.ts'
 import { startIndependentService } from '../independent-service/independent-service.ts'
 import { makeTour, OTHER_TOUR_KEY, TOUR_ACCOUNT, TOUR_KEY } from '../independent-service/tour.ts'
-import { accusationsIn, type Judgement, judge, wrongVerdicts } from './judgement.ts'
+import { accusationsIn, choices, describeFinding, isAboutRequest, judge, wrongVerdicts } from './judgement.ts'
 
 const PACE = 7
 
@@ -46,24 +47,30 @@ function bodyOf({ response }: Exchange): unknown {
   }
 }
 
-/** Whether somebody says of the service what is wrong with it. */
-function names({ named }: Deviation, { conclusion, verdicts }: Judgement): boolean {
+/** Whether a finding says what is wrong with the service. */
+function names({ named }: Deviation, finding: Finding): boolean {
+  if (finding.label !== named.label) return false
   switch (named.label) {
     case 'contract violation':
-      return conclusion.findings.some(
-        (finding) => isAboutResponse(finding) && (finding.pointer ?? '').includes(named.where ?? ''),
-      )
+      return !isAboutRequest(finding) && (finding.pointer ?? '').includes(named.where ?? '')
     case 'broken rule':
-      return conclusion.findings.some(({ label, rule }) => label === named.label && rule === named.rule)
+      return finding.rule === named.rule
     case 'unexplained':
-      return conclusion.findings.some(({ label }) => label === named.label)
+      return true
     case 'decides assumption':
-      return verdicts.some(({ id, alternative }) => id === named.assumption && alternative === named.alternative)
+      return finding.assumption === named.assumption && finding.alternative === named.alternative
   }
 }
 
-function isAboutResponse({ label, id }: Finding): boolean {
-  return label === 'contract violation' && !/\/request(\/|$)/.test(id)
+/** What was said of a tour until the deviation was named; `undefined` where it was. */
+async function findingsUntilNamed(deviation: Deviation): Promise<readonly Finding[] | undefined> {
+  const investigation = await Investigation.begin({ choices, isSoleWriter: true })
+  for (const exchange of await tourOf(deviation.id)) {
+    const findings = await investigation.take(exchange)
+    if (findings.some((finding) => names(deviation, finding))) return undefined
+  }
+  const { findings } = investigation.conclude()
+  return findings.some((finding) => names(deviation, finding)) ? undefined : findings
 }
 
 describe('of an independent service', () => {
@@ -76,11 +83,11 @@ describe('of an independent service', () => {
     const tried = DEVIATIONS.filter((_, index) => index % budget({ quick: 15, full: 1 }) === 0)
     const table: string[] = []
     for (const deviation of tried) {
-      const judgement = await judge(await tourOf(deviation.id), true)
-      if (names(deviation, judgement)) continue
-      const said = [...accusationsIn(judgement.conclusion), ...wrongVerdicts(judgement.verdicts)].slice(0, 4)
+      const findings = await findingsUntilNamed(deviation)
+      if (findings === undefined) continue
+      const said = findings.filter((finding) => !isAboutRequest(finding)).map(describeFinding)
       const expected = Object.values(deviation.named).join(' ')
-      table.push(`${deviation.id}, which is ${expected}: ${said.join('; ') || 'nothing was said'}`)
+      table.push(`${deviation.id}, which is ${expected}: ${said.slice(0, 4).join('; ') || 'nothing was said'}`)
     }
     expect(table, table.join('\n')).toEqual([])
   })

@@ -22,13 +22,13 @@ export async function judge(exchanges: readonly Exchange[], isSoleWriter: boolea
 
 /** Findings that accuse the service, in words. Those about requests accuse the client. */
 export function accusationsIn({ findings }: Conclusion): string[] {
-  return findings.filter((finding) => isFailure(finding) && !isAboutRequest(finding)).map(describe)
+  return findings.filter((finding) => isFailure(finding) && !isAboutRequest(finding)).map(describeFinding)
 }
 
 /** Findings that accuse the client of a request that obeys the contract, in words. */
 export function wrongsAboutRequests({ findings }: Conclusion, lawful: ReadonlySet<string>): string[] {
   const about = findings.filter((finding) => isFailure(finding) && isAboutRequest(finding))
-  return about.filter(({ request_id = '' }) => lawful.has(request_id)).map(describe)
+  return about.filter(({ request_id = '' }) => lawful.has(request_id)).map(describeFinding)
 }
 
 /** Verdicts that are not so, where the service makes these choices; `undecided` is never wrong. */
@@ -51,11 +51,12 @@ export function isFound({ verdicts }: Judgement, name: string): boolean {
   )
 }
 
-function isAboutRequest({ label, id }: Finding): boolean {
+/** Whether it says that the client did something wrong. */
+export function isAboutRequest({ label, id }: Finding): boolean {
   return label === 'contract violation' && /\/request(\/|$)/.test(id)
 }
 
-function describe(finding: Finding): string {
+export function describeFinding(finding: Finding): string {
   const { label, rule, assumption, alternative, method, path, status, pointer, message, request_id } = finding
   const what = [label, rule, assumption, alternative, pointer].filter((each) => each !== undefined).join(' ')
   return `${what}: ${method} ${path} → ${status} ${message} (${request_id})`
