@@ -75,7 +75,7 @@ async function findingsUntilNamed(deviation: Deviation): Promise<readonly Findin
 
 describe('of an independent service', () => {
   it('nobody says anything wrong where it is right', async () => {
-    const { conclusion, verdicts } = await judge(await tourOf(undefined), true)
+    const { conclusion, verdicts } = await judge(await tourOf(undefined), { isSoleWriter: true })
     expect([...accusationsIn(conclusion), ...wrongVerdicts(verdicts)]).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 import { type Choices, nameOf, readChoices } from '../../../src/contract/choices.ts'
 import type { Exchange } from '../../../src/evidence/exchange.ts'
 import { type Finding, isFailure } from '../../../src/evidence/finding.ts'
-import { type Conclusion, Investigation } from '../../../src/evidence/investigation.ts'
+import { type Conclusion, Investigation, type InvestigationOptions } from '../../../src/evidence/investigation.ts'
 import type { AssumptionVerdict } from '../../../src/evidence/verdict.ts'
 import { decideVerdicts } from '../../../src/evidence/verdicts.ts'
 
@@ -13,8 +13,11 @@ export interface Judgement {
 }
 
 /** What is said about these exchanges in the end. */
-export async function judge(exchanges: readonly Exchange[], isSoleWriter: boolean): Promise<Judgement> {
-  const investigation = await Investigation.begin({ choices, isSoleWriter })
+export async function judge(
+  exchanges: readonly Exchange[],
+  knowing: Omit<InvestigationOptions, 'choices'>,
+): Promise<Judgement> {
+  const investigation = await Investigation.begin({ choices, ...knowing })
   for (const exchange of exchanges) await investigation.take(exchange)
   const conclusion = investigation.conclude()
   return { conclusion, verdicts: decideVerdicts(conclusion.observations, choices) }

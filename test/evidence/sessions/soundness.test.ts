@@ -13,7 +13,7 @@ async function wrongsAbout(session: Session, truth: readonly string[], isSoleWri
   const chosen = choices.alternatives.filter((alternative) => truth.includes(nameOf(alternative)))
   const contract = chosen.length === 0 ? choices.contract : await choices.load(chosen)
   const { exchanges, lawful } = await playSession(session, contract)
-  const { conclusion, verdicts } = await judge(exchanges, isSoleWriter)
+  const { conclusion, verdicts } = await judge(exchanges, { isSoleWriter })
   expect(conclusion.exchanges).toBe(exchanges.length)
   return [
     ...accusationsIn(conclusion),
