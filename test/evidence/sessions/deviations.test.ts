@@ -80,7 +80,8 @@ describe('of an independent service', () => {
   })
 
   it('each deviation is named', async () => {
-    const tried = DEVIATIONS.filter((_, index) => index % budget({ quick: 15, full: 1 }) === 0)
+    const seen = DEVIATIONS.filter(({ shows }) => shows !== 'keys')
+    const tried = seen.filter((_, index) => index % budget({ quick: 15, full: 1 }) === 0)
     const table: string[] = []
     for (const deviation of tried) {
       const findings = await findingsUntilNamed(deviation)

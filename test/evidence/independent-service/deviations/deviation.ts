@@ -17,6 +17,8 @@ export type Shows =
   | 'write'
   /** A change, and a look at the account afterwards. */
   | 'write and read'
+  /** Several GETs, and only to who knows which keys the account has: exchanges do not tell. */
+  | 'keys'
 
 export interface Deviation {
   id: string

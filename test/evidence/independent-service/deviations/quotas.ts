@@ -133,7 +133,7 @@ export const QUOTAS: readonly Deviation[] = [
   {
     id: 'quota-per-account',
     says: 'Keys share their limits.',
-    ...permitted('quota-scope', 1, 'reads'),
+    ...permitted('quota-scope', 1, 'keys'),
     change: (parts) => {
       parts.bucketOf = (_, path) => path
     },
