@@ -94,7 +94,11 @@ export async function startIndependentService(options: IndependentOptions = {}):
   const server = createServer((request, response) => {
     requests++
     const { pathname } = new URL(request.url ?? '', 'http://localhost')
-    const headers: Answer['headers'] = { 'Content-Type': 'application/json', 'X-Request-Id': randomUUID() }
+    const headers: Answer['headers'] = {
+      Date: new Date(clock()).toUTCString(),
+      'Content-Type': 'application/json',
+      'X-Request-Id': randomUUID(),
+    }
     answer(request, headers)
       .catch((error: unknown): Answer => {
         if (!(error instanceof Refusal)) throw error

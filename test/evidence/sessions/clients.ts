@@ -1,10 +1,12 @@
-import { BEHAVIOURS } from '../../contract/behaviours.ts'
+import { BEHAVIOURS, type Behaviour } from '../../contract/behaviours.ts'
 import { monitoring } from '../../contract/service-requests.ts'
 import type { TestService } from '../../support/service.ts'
 import type { Client } from './recording.ts'
 
 const HOUR = 3_600_000
-const SEVERAL = Array.from({ length: 12 }, (_, index) => `several-${index}.example`)
+const MINUTE = 60_000
+/** Of so many names, some have a policy. */
+const several = (start: string) => Array.from({ length: 12 }, (_, index) => `${start}${index}.example`)
 
 const add = (service: TestService, ...domains: string[]) => service.send('POST', '/domains', { domains })
 const drop = (service: TestService, ...domains: string[]) => service.send('DELETE', '/domains', { domains })
@@ -50,6 +52,13 @@ const CLIENTS: Readonly<Record<string, Client>> = {
       await drop(service, 'own-a.example')
     },
   },
+  // A service that reads no Content-Type would do the same.
+  'request-charset': {
+    async ask(service) {
+      await service.send('POST', '/domaingroups', '{"name":"Typed"}', { 'content-type': 'text/plain' })
+      await behaviourOf('request-charset').observe(service)
+    },
+  },
   'public-suffixes': {
     async ask(service) {
       for (const name of ['co.uk', 'com.br', 'b.co.uk', 'b.example']) await add(service, name)
@@ -57,8 +66,26 @@ const CLIENTS: Readonly<Record<string, Client>> = {
   },
   'policy-before-refresh': {
     async ask(service) {
-      await add(service, ...SEVERAL)
+      await add(service, ...several('b'))
       await service.get('/dmarc')
+    },
+  },
+  'processing-time': {
+    async ask(service) {
+      await add(service, ...several('b'))
+      // The clock stands at half past ten; then it is half a minute to midnight.
+      service.advance(13.5 * HOUR - MINUTE / 2)
+      await add(service, ...several('c'))
+      for (let day = 0; day < 4; day++) {
+        service.advance(day === 0 ? MINUTE : 24 * HOUR)
+        await service.get('/dmarc')
+      }
+    },
+  },
+  'status-large-header': {
+    ask: async (service) => {
+      await service.send('GET', '/domains', undefined, { x: 'x'.repeat(65_536) })
+      await service.send('POST', '/domains', ' '.repeat(1_048_577))
     },
   },
   'unprocessed-domains': {
@@ -80,7 +107,12 @@ async function addOutOfOrder(service: TestService, path: string): Promise<void> 
 export function clientFor(id: string): Client {
   const client = Object.hasOwn(CLIENTS, id) ? CLIENTS[id] : undefined
   if (client !== undefined) return client
+  const { options, observe } = behaviourOf(id)
+  return { options, ask: observe }
+}
+
+function behaviourOf(id: string): Behaviour {
   const behaviour = BEHAVIOURS.find((each) => each.id === id)
   if (behaviour === undefined) throw new Error(`Nothing says what shows of ${id}.`)
-  return { options: behaviour.options, ask: behaviour.observe }
+  return behaviour
 }
