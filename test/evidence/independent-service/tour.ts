@@ -27,18 +27,23 @@ export const TOUR_ACCOUNT = {
 
 const HOUR = 3_600_000
 
+/** Parts of the tour. Each begins with a look at everything, so that it can be made alone. */
+export const SECTIONS: readonly ((client: TourClient) => Promise<void>)[] = [
+  lookAround,
+  tryKeys,
+  changeDomains,
+  createGroups,
+  updateGroups,
+  deleteGroups,
+  spendQuotas,
+]
+
 /** Requests that show whatever a service can do wrong, each after those that are needed to tell. */
 export async function makeTour(client: TourClient): Promise<void> {
-  await lookAround(client)
-  await tryKeys(client)
-  client.advance(HOUR)
-  await changeDomains(client)
-  client.advance(HOUR)
-  await createGroups(client)
-  await updateGroups(client)
-  await deleteGroups(client)
-  client.advance(HOUR)
-  await spendQuotas(client)
+  for (const section of SECTIONS) {
+    await section(client)
+    client.advance(HOUR)
+  }
 }
 
 async function lookAround({ send }: TourClient): Promise<void> {
@@ -53,6 +58,7 @@ async function lookAround({ send }: TourClient): Promise<void> {
 }
 
 async function tryKeys({ send }: TourClient): Promise<void> {
+  await look({ send })
   const keys = [null, `Bearer ${'x'.repeat(60)}`, `Token ${TOUR_KEY}`, TOUR_KEY, `bearer ${TOUR_KEY}`]
   for (const authorization of keys) await send('GET', '/domaingroups', undefined, authorization)
   await send('GET', '/domaingroups', undefined, `Bearer ${OTHER_TOUR_KEY}`)
@@ -60,6 +66,7 @@ async function tryKeys({ send }: TourClient): Promise<void> {
 }
 
 async function changeDomains({ send }: TourClient): Promise<void> {
+  await look({ send })
   const add = (...domains: unknown[]) => send('POST', '/domains', { domains })
   const remove = (...domains: unknown[]) => send('DELETE', '/domains', { domains })
   const many = Array.from({ length: 51 }, (_, index) => `many-${index}.example`)
@@ -90,6 +97,7 @@ async function changeDomains({ send }: TourClient): Promise<void> {
 }
 
 async function createGroups({ send }: TourClient): Promise<void> {
+  await look({ send })
   const create = (name: unknown, domains?: unknown) => send('POST', '/domaingroups', { name, domains })
   await create('New', ['a.example', 'd.example'])
   await send('GET', '/domaingroups')
@@ -107,6 +115,7 @@ async function createGroups({ send }: TourClient): Promise<void> {
 }
 
 async function updateGroups({ send }: TourClient): Promise<void> {
+  await look({ send })
   const [shop, mail] = await groupsOf({ send })
   const change = (fields: unknown, id = shop) => send('PATCH', `/domaingroups?id=${id}`, fields)
   await change({ name: 'Shops' })
@@ -127,6 +136,7 @@ async function updateGroups({ send }: TourClient): Promise<void> {
 }
 
 async function deleteGroups({ send }: TourClient): Promise<void> {
+  await look({ send })
   const [shop] = await groupsOf({ send })
   await send('DELETE', '/domaingroups')
   await send('DELETE', '/domaingroups?id=Unknown1')
@@ -138,12 +148,18 @@ async function deleteGroups({ send }: TourClient): Promise<void> {
 }
 
 async function spendQuotas({ send }: TourClient): Promise<void> {
+  await look({ send })
   for (let sent = 0; sent < 12; sent++) await send('GET', '/dmarc')
   for (let sent = 0; sent < 15; sent++) await send('GET', '/domains')
   await send('GET', '/domaingroups', undefined, `Bearer ${OTHER_TOUR_KEY}`)
   await send('GET', '/domaingroups')
   await send('GET', '/dmarc', undefined, `Bearer ${OTHER_TOUR_KEY}`)
   for (let sent = 0; sent < 20; sent++) await send('POST', '/domains', { domains: ['a.example'] })
+}
+
+async function look({ send }: Pick<TourClient, 'send'>): Promise<void> {
+  await send('GET', '/domains')
+  await send('GET', '/domaingroups')
 }
 
 /** The ids of the groups in the order of the list; a service that does not list them has an id that is none. */

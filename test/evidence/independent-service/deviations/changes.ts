@@ -159,7 +159,7 @@ export const CHANGES: readonly Deviation[] = [
   {
     id: 'wrong-status-of-refusal',
     says: 'invalid_name has status 409.',
-    ...violation('/responses', 'write'),
+    ...violation('/x-errors', 'write'),
     change: statusFor('invalid_name', 409),
   },
   {

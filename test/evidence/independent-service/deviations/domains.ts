@@ -101,7 +101,7 @@ export const DOMAINS: readonly Deviation[] = [
   {
     id: 'other-domains-answered',
     says: 'An addition names another domain.',
-    ...unexplained('write'),
+    ...broken('count-of-added', 'write'),
     change: successes((data: Fields) => ({ ...data, domains: ['other.example'], count: 1 }), 'POST /domains'),
   },
   {
@@ -145,7 +145,7 @@ export const DOMAINS: readonly Deviation[] = [
   {
     id: 'any-hostname',
     says: 'An entry can be any text.',
-    ...broken('valid-hostnames', 'write'),
+    ...violation('/Domain/format', 'write'),
     change: (parts) => {
       const right = parts.readHostname.bind(parts)
       parts.readHostname = (text) => right(text) ?? text

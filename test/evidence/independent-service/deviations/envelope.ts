@@ -68,7 +68,7 @@ export const ENVELOPE: readonly Deviation[] = [
   {
     id: 'refusal-with-200',
     says: 'A refusal has status 200.',
-    ...violation('/responses', 'read'),
+    ...violation('/x-errors', 'read'),
     change: refusals(() => ({ status: 200 })),
   },
   {

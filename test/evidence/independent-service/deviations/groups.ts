@@ -74,7 +74,7 @@ export const GROUPS: readonly Deviation[] = [
   {
     id: 'refused-but-created',
     says: 'A group with a member that is not monitored is refused, but made.',
-    ...broken('members-monitored', 'write and read'),
+    ...broken('groups-with-count', 'write and read'),
     change: operation('createGroup', (right, call) => {
       try {
         return right(call)
@@ -114,7 +114,7 @@ export const GROUPS: readonly Deviation[] = [
   {
     id: 'longer-names',
     says: 'A name can have 101 characters.',
-    ...broken('name-length', 'write'),
+    ...violation('/DomainGroupName/maxLength', 'write'),
     change: (parts) => {
       parts.mostCharacters = 101
     },
@@ -130,7 +130,7 @@ export const GROUPS: readonly Deviation[] = [
   {
     id: 'empty-name',
     says: 'A name can be empty.',
-    ...broken('name-length', 'write'),
+    ...violation('/DomainGroupName/minLength', 'write'),
     change: (parts) => {
       const right = parts.checkName.bind(parts)
       parts.checkName = (name) => {
@@ -173,7 +173,7 @@ export const GROUPS: readonly Deviation[] = [
   {
     id: 'numeric-ids',
     says: 'The id of a group is a number.',
-    ...violation('/id', 'read'),
+    ...violation('/schemas/', 'read'),
     change: everyGroup((group) => ({ ...group, id: 12_345_678 })),
   },
   {
@@ -185,7 +185,7 @@ export const GROUPS: readonly Deviation[] = [
   {
     id: 'null-for-no-members',
     says: 'domains of a group without members is null.',
-    ...violation('/domains', 'read'),
+    ...violation('/Domains', 'read'),
     change: everyGroup((group) => ((group['domains'] as string[]).length === 0 ? { ...group, domains: null } : group)),
   },
   {
@@ -227,7 +227,7 @@ export const GROUPS: readonly Deviation[] = [
   {
     id: 'unknown-id-fails',
     says: 'An unknown id is answered with 500.',
-    ...violation('/responses', 'read'),
+    ...violation('/x-errors', 'read'),
     change: statusFor('not_found', 500),
   },
   {

@@ -57,7 +57,7 @@ export const KEYS: readonly Deviation[] = [
   {
     id: 'unauthorized-not-found',
     says: 'A missing key is answered with 404.',
-    ...violation('/responses', 'read'),
+    ...violation('/x-errors', 'read'),
     change: statusFor('unauthorized', 404),
   },
 ]

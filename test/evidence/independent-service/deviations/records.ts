@@ -46,7 +46,7 @@ export const RECORDS: readonly Deviation[] = [
   {
     id: 'percentage-as-text',
     says: 'dmarc of a record is "97.5%".',
-    ...violation('/dmarc', 'read'),
+    ...violation('/Percentage', 'read'),
     change: firstRecord((record) => ({ ...record, dmarc: `${record['dmarc']}%` })),
   },
   {
@@ -64,7 +64,7 @@ export const RECORDS: readonly Deviation[] = [
   {
     id: 'null-in-record',
     says: 'testing of a record is null.',
-    ...violation('/testing', 'read'),
+    ...violation('/TestMode', 'read'),
     change: firstRecord((record) => ({ ...record, testing: null })),
   },
   {
