@@ -6,6 +6,7 @@ import { isObject } from '../ground/json.ts'
 import { show } from '../ground/show.ts'
 import type { Explanation } from './behaviour.ts'
 import { areTexts, groupIn } from './data.ts'
+import { observeFirstFigures } from './first-figures.ts'
 import { countMisplaced, type GroupFact, KNOWN_LIMIT, Knowledge, type OtherMembers } from './knowledge.ts'
 import type { Assignment, Observation } from './observation.ts'
 import { comparable, type Purpose } from './purpose.ts'
@@ -184,7 +185,10 @@ export class AccountTrack {
     }
     if (operation?.id === 'listDmarc' && Array.isArray(data)) {
       const names = data.map((record) => (isObject(record) ? record['domain'] : undefined))
-      return areTexts(names) ? this.#compareDomains(names, by, 'recordOrder', false, now) : NOTHING
+      if (!areTexts(names)) return NOTHING
+      const figures = observeFirstFigures(data, this.knowledge, now, this.#variants)
+      const remarks = this.#compareDomains(names, by, 'recordOrder', false, now)
+      return { ...remarks, allows: [...remarks.allows, ...figures] }
     }
     if (operation?.id === 'listDomainGroups' && isObject(data) && Array.isArray(data['groups'])) {
       const groups = data['groups'].flatMap((each) => groupIn(each) ?? [])
