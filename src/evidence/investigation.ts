@@ -171,10 +171,11 @@ export class Investigation {
     }
     const early = earlyProblems(reading)
     if (early.length > 0) return early
+    const isExact = formOf(exchange.request.credentials) === 'exact'
     const isAdmitted = this.#judgeGate(reading, track, report)
     if (code === 'rate_limited') return [{ code }]
     if (!isAdmitted) {
-      if (mayChange && track.wasAdmitted) await this.#judgeCap(reading, purpose, track)
+      if (mayChange && track.wasAdmitted && isExact) await this.#judgeCap(reading, purpose, track)
       return problemsOfKey(exchange.request.credentials, mayChange)
     }
     this.#judged++
@@ -193,9 +194,27 @@ export class Investigation {
     const relied = new Set([...(isSoleWriter ? [] : facts), 'key'])
     track.suspense.add(
       relied,
-      () => this.#observeAll(allows, exchange),
+      () =>
+        this.#observeAll(
+          allows.map((each) => this.#orSwitchedOff(each, reading)),
+          exchange,
+        ),
       () => {},
     )
+  }
+
+  /** Beside these combinations all under which a key that was switched off for a while is answered with this status. */
+  #orSwitchedOff(allows: readonly Assignment[], { response: { status } }: Reading): Assignment[] {
+    const rows = this.#permitted.answersTo({ code: 'unauthorized' })?.rows ?? []
+    let all: Assignment[] = [{}]
+    for (const id of Object.keys(allows[0] ?? {})) {
+      all = all.flatMap((each) => this.#variants.numbersOf(id).map((number) => ({ ...each, [id]: number })))
+    }
+    return all.flatMap((each) => {
+      const isAllowed = allows.some((some) => Object.entries(some).every(([id, number]) => each[id] === number))
+      const possible = rows.filter(({ answer }) => isAllowed || answer.status === status)
+      return possible.map(({ assignment }) => ({ ...each, ...assignment }))
+    })
   }
 
   /** HEAD is like GET, or a wrong method. A response without a body shows it by its status alone. */

@@ -52,6 +52,9 @@ const CLIENTS: Readonly<Record<string, Client>> = {
       await drop(service, 'own-a.example')
     },
   },
+  'domain-cap': afterRefusedKey('domain-cap'),
+  'group-cap': afterRefusedKey('group-cap'),
+  'member-cap': afterRefusedKey('member-cap'),
   // A service that reads no Content-Type would do the same.
   'request-charset': {
     async ask(service) {
@@ -101,6 +104,18 @@ const CLIENTS: Readonly<Record<string, Client>> = {
 async function addOutOfOrder(service: TestService, path: string): Promise<void> {
   for (const name of ['b.example', 'c.example', 'a.example']) await add(service, name)
   await service.get(path)
+}
+
+/** What exceeds a plan is refused like a key that was switched off, unless its status is another one. */
+function afterRefusedKey(id: string): Client {
+  const { options, observe } = behaviourOf(id)
+  return {
+    options,
+    async ask(service) {
+      await service.send('GET', '/domains', undefined, { authorization: null })
+      await observe(service)
+    },
+  }
 }
 
 /** A client whose requests show how a service has chosen. */
