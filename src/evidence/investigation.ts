@@ -507,8 +507,7 @@ export class Investigation {
 
   #observe(allows: readonly Assignment[], { id }: Exchange): void {
     if (allows.length === 0) return
-    this.#observations.add({ allows, evidence: [id], count: 1 })
-    this.#decided.add(allows)
+    if (this.#observations.add({ allows, evidence: [id], count: 1 })) this.#decided.add(allows)
   }
 
   #noteMessage({ of, text }: { of: string; text: string }): void {

@@ -16,21 +16,27 @@ export interface Observation {
 /** How many ids of exchanges are kept as evidence. */
 export const EVIDENCE_KEPT = 5
 
+/** How many different observations are kept. There are a few hundred in practice. */
+const LIMIT = 20_000
+
 /** Equal observations as one. Takes over the ids of the first ones. */
 export class Observations {
   readonly #known = new Map<string, { allows: readonly Assignment[]; evidence: string[]; count: number }>()
 
-  add({ allows, evidence, count }: Observation): void {
+  /** Returns whether it says something new. */
+  add({ allows, evidence, count }: Observation): boolean {
     const key = keyOf(allows)
     const known = this.#known.get(key)
     if (known === undefined) {
+      if (this.#known.size >= LIMIT) return false
       this.#known.set(key, { allows, evidence: evidence.slice(0, EVIDENCE_KEPT), count })
-      return
+      return true
     }
     known.count += count
     for (const id of evidence) {
       if (known.evidence.length < EVIDENCE_KEPT && !known.evidence.includes(id)) known.evidence.push(id)
     }
+    return false
   }
 
   get all(): readonly Observation[] {
