@@ -20,6 +20,15 @@ export interface Foresight {
   tells: Readonly<Record<string, readonly (readonly number[])[]>>
   /** The rules that it shows under our choices. */
   rules: readonly string[]
+  /** What is answered under our choices, each such as `400 invalid_json`. */
+  answers: readonly string[]
+  /** For each rule: the codes of all answers, as `codesOf` joins them, with which a service shows that it keeps the rule. */
+  proofs: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+/** The codes of answers as one text. `success` stands for a success. */
+export function codesOf(codes: readonly (string | undefined)[]): string {
+  return codes.map((code) => code ?? 'success').join(' ')
 }
 
 const MARK = 'verify-rehearsal'
@@ -55,11 +64,14 @@ async function rehearseAll(choices: Choices): Promise<readonly Foresight[]> {
     const rehearsal = own[index]
     if (rehearsal === undefined) return []
     const tells: Record<string, number[][]> = {}
+    const proofs = new Map<string, Set<string>>()
     for (const [id, others] of worlds) {
       const alike = alikeIn(others, index)
       if (alike.length > 1) tells[id] = alike
+      for (const rehearsals of others.values()) addProofs(proofs, rehearsals[index])
     }
-    return [{ probe, requests: rehearsal.requests, cost: costOf(rehearsal.requests), tells, rules: rehearsal.rules }]
+    const { requests, rules, answers } = rehearsal
+    return [{ probe, requests, cost: costOf(requests), tells, rules, answers, proofs }]
   })
 }
 
@@ -73,9 +85,17 @@ async function tryToCompile(choices: Choices, alternative: Alternative): Promise
   }
 }
 
+function addProofs(proofs: Map<string, Set<string>>, rehearsal: Rehearsal | undefined): void {
+  for (const rule of rehearsal?.rules ?? []) {
+    proofs.set(rule, (proofs.get(rule) ?? new Set()).add(rehearsal?.codes ?? ''))
+  }
+}
+
 interface Rehearsal {
   requests: readonly ProbeRequest[]
   transcript: string
+  codes: string
+  answers: readonly string[]
   rules: readonly string[]
 }
 
@@ -97,18 +117,23 @@ function rehearseOne(probe: Probe, service: RehearsedService): Rehearsal {
     if (setUp === undefined) break
     stage.holdings.learn(setUp, service.answer(setUp).data)
   }
-  if (stage.nextSetUp(probe) !== undefined) return { requests: [], transcript: 'cannot be set up', rules: [] }
+  if (stage.nextSetUp(probe) !== undefined)
+    return { requests: [], transcript: 'cannot be set up', codes: '', answers: [], rules: [] }
   const requests = probe.requests(stage.sceneFor(probe))
   const coverage = new Coverage(service.contract)
-  const answers = requests.map((request) => {
+  const codes: (string | undefined)[] = []
+  const answers: string[] = []
+  const transcript = requests.map((request) => {
     const { status, text, fields, observation } = service.answer(request)
     coverage.observe(observation)
+    codes.push(observation.code)
+    answers.push(observation.code === undefined ? `${status}` : `${status} ${observation.code}`)
     return `${status} ${text} ${JSON.stringify(fields)}`
   })
   const rules = layoutOf(service.contract).items.flatMap((item, number) =>
     'rule' in item && coverage.hasShown(number) ? [item.rule.id] : [],
   )
-  return { requests, transcript: answers.join('\n'), rules }
+  return { requests, transcript: transcript.join('\n'), codes: codesOf(codes), answers, rules }
 }
 
 /** The numbers whose answers to a probe are the same, together. */

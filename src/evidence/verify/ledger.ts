@@ -43,6 +43,7 @@ type StoredExchange = Omit<Exchange, 'request' | 'response'> & {
   request: Omit<Exchange['request'], 'body'> & { body: StoredBody }
   response: (Omit<NonNullable<Exchange['response']>, 'body'> & { body: StoredBody }) | undefined
 }
+/** Without the body, which the exchange has. */
 type StoredRequest = Pick<ProbeRequest, 'method' | 'path'>
 
 /** An exchange of the run, and what it was sent for. */
