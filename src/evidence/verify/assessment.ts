@@ -239,13 +239,24 @@ function checkAssumptions(
     const states = result.probes.filter(({ probe }) => Object.hasOwn(probe.tells, id))
     if (states.length === 0)
       return { ...check, outcome: 'undecidable', message: 'No request of verify can tell its alternatives apart.' }
-    const open = states.filter(({ state }) => state !== 'asked')
+    const told = new Set(states.flatMap((each) => (each.state === 'asked' ? pairsToldBy(each, id) : [])))
+    const open = states.filter(
+      (each) => each.state !== 'asked' && pairsToldBy(each, id).some((pair) => !told.has(pair)),
+    )
     if (open.length === 0) {
       const still = left === undefined ? '' : ` Still possible: ${left.join(', ')}.`
       return { ...check, outcome: 'undecidable', message: `The answers do not tell its alternatives apart.${still}` }
     }
     return { ...check, outcome: 'not reached', message: reasonOf(open) }
   })
+}
+
+/** Each two alternatives that a probe tells apart. */
+function pairsToldBy({ probe }: ProbeState, id: string): string[] {
+  const alike = probe.tells[id] ?? []
+  return alike.flatMap((some, index) =>
+    alike.slice(index + 1).flatMap((others) => some.flatMap((one) => others.map((other) => `${one} ${other}`))),
+  )
 }
 
 function reasonOf(states: readonly ProbeState[]): string {

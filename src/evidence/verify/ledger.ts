@@ -86,9 +86,9 @@ export function digestOf(target: string, apiKey: string): string {
 }
 
 /**
- * What a run does, written down before it does it. The file has one JSON value on each line. A line is on the disk before
- * anything else happens, so that a run that was killed at any moment has created nothing that its ledger does not have. A
- * last line that was not finished is none.
+ * What a run does, written down before it does it. The file has one JSON value on each line. What a request may create is
+ * on the disk before the request is sent, so that a run that was killed at any moment has created nothing that its ledger
+ * does not have. A last line that was not finished is none: what it is about was not sent.
  */
 export class Ledger {
   readonly path: string
@@ -102,7 +102,7 @@ export class Ledger {
   /** @throws LedgerError where the file is there, or cannot be written. */
   static create(path: string, head: LedgerHead): Ledger {
     const ledger = new Ledger(path, open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY))
-    ledger.#write({ ledger: KIND, version: VERSION, ...head })
+    ledger.#write({ ledger: KIND, version: VERSION, ...head }, true)
     syncFolder(path)
     return ledger
   }
@@ -120,8 +120,9 @@ export class Ledger {
     return read(path).content
   }
 
+  /** What decides what a sweep removes survives also the end of the machine; the rest that of the process. */
   write(entry: Exclude<Entry, { exchange: StoredExchange }>): void {
-    this.#write(entry)
+    this.#write(entry, 'creates' in entry || 'before' in entry || 'group' in entry)
   }
 
   keep({ exchange, sent: { method, path }, probe, setUp }: KeptExchange): void {
@@ -131,7 +132,7 @@ export class Ledger {
       request: { ...request, body: store(request.body) },
       response: response && { ...response, body: store(response.body) },
     }
-    this.#write({ exchange: stored, sent: { method, path }, probe, setUp })
+    this.#write({ exchange: stored, sent: { method, path }, probe, setUp }, false)
   }
 
   close(): void {
@@ -144,10 +145,10 @@ export class Ledger {
     rmSync(this.path, { force: true })
   }
 
-  #write(entry: object): void {
+  #write(entry: object, isDurable: boolean): void {
     try {
       writeAll(this.#file, Buffer.from(`${JSON.stringify(entry)}\n`))
-      fsyncSync(this.#file)
+      if (isDurable) fsyncSync(this.#file)
     } catch (error) {
       throw new LedgerError(`cannot be written (${(error as NodeJS.ErrnoException).code})`)
     }

@@ -32,7 +32,12 @@ export interface VerifyOptions {
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>
   signal: AbortSignal
   onProgress(progress: VerifyProgress): void
+  /** Judges the exchanges, in place of an investigation that begins now. */
+  judge?: Judge | undefined
 }
+
+/** What judges exchanges: an `Investigation`. */
+export type Judge = Pick<Investigation, 'take' | 'conclude'>
 
 export interface VerifyProgress {
   /** Probes that were asked, and all of the plan. */
@@ -78,17 +83,15 @@ const FRUITLESS_WINDOWS = 3
 /** Asks a service everything that the plan has and the quotas allow, restores the account, and judges all answers. */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const { choices, custody } = options
-  const investigation = await Investigation.begin({
-    choices,
-    isOwnName: (name) => name.toLowerCase().includes(custody.mark),
-  })
+  const isOwnName = (name: string) => name.toLowerCase().includes(custody.mark)
+  const investigation = options.judge ?? (await Investigation.begin({ choices, isOwnName }))
   const foresight = await foresee(choices)
   return new Verification(options, investigation, planProbes(foresight, choices.contract, options)).run()
 }
 
 class Verification {
   readonly #options: VerifyOptions
-  readonly #investigation: Investigation
+  readonly #investigation: Judge
   readonly #budget: Budget
   readonly #conversation: Conversation
   readonly #stage: Stage
@@ -100,7 +103,7 @@ class Verification {
   #ended: VerifyResult['ended']
   #reason: string | undefined
 
-  constructor(options: VerifyOptions, investigation: Investigation, plan: readonly PlannedProbe[]) {
+  constructor(options: VerifyOptions, investigation: Judge, plan: readonly PlannedProbe[]) {
     const { choices, client, apiKey, custody, ledger, earlier, suffix, writes, reserve } = options
     this.#options = options
     this.#investigation = investigation
