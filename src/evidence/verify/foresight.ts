@@ -102,21 +102,37 @@ interface Rehearsal {
 /** Asks each probe of an account of its own. */
 async function rehearse(contract: Contract): Promise<Rehearsal[]> {
   const service = await RehearsedService.open(bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false }))
-  return PROBES.map((probe) => rehearseOne(probe, service.copy()))
+  /** By what probes need: an account that has it. */
+  const prepared = new Map<string, Prepared>()
+  return PROBES.map((probe) => {
+    const needs = `${probe.domains ?? 0} ${probe.groups ?? []}`
+    const known = prepared.get(needs) ?? prepare(probe, service.copy())
+    prepared.set(needs, known)
+    return rehearseOne(probe, known)
+  })
 }
 
-function rehearseOne(probe: Probe, service: RehearsedService): Rehearsal {
+interface Prepared {
+  service: RehearsedService
+  holdings: Holdings
+  names: number
+}
+
+function prepare(probe: Probe, service: RehearsedService): Prepared {
   const ownership = { mark: MARK, asked: new Set<string>(), foreign: new Set<string>() }
-  const stage = new Stage({
-    mark: MARK,
-    suffix: SUFFIX,
-    holdings: new Holdings((name) => isOwnDomain(name, ownership)),
-  })
+  const holdings = new Holdings((name) => isOwnDomain(name, ownership))
+  const stage = new Stage({ mark: MARK, suffix: SUFFIX, holdings })
   for (let sent = 0; sent < MOST_SET_UPS; sent++) {
     const setUp = stage.nextSetUp(probe)
     if (setUp === undefined) break
-    stage.holdings.learn(setUp, service.answer(setUp).data)
+    holdings.learn(setUp, service.answer(setUp).data)
   }
+  return { service, holdings, names: stage.names }
+}
+
+function rehearseOne(probe: Probe, { service: prepared, holdings, names }: Prepared): Rehearsal {
+  const service = prepared.copy()
+  const stage = new Stage({ mark: MARK, suffix: SUFFIX, holdings: holdings.copy(), names })
   if (stage.nextSetUp(probe) !== undefined)
     return { requests: [], transcript: 'cannot be set up', codes: '', answers: [], rules: [] }
   const requests = probe.requests(stage.sceneFor(probe))

@@ -27,6 +27,13 @@ export class Holdings {
     this.#isOwn = isOwn
   }
 
+  copy(): Holdings {
+    const copy = new Holdings(this.#isOwn)
+    for (const name of this.domains) copy.domains.add(name)
+    for (const [id, group] of this.groups) copy.groups.set(id, group)
+    return copy
+  }
+
   /** Takes over what the answer to a request says. `data` is that of a success; `undefined` for anything else. */
   learn(request: ProbeRequest, data: unknown): void {
     if (!isObject(data)) return

@@ -32,6 +32,7 @@ export interface RehearsedAnswer {
 }
 
 const SECRET = 'rehearsal'
+const HASH = hashKey(SECRET)
 /** In the middle of a window of quotas, so that the end of a window is not its length away. */
 const NOW = Date.parse('2026-01-15T09:30:00Z')
 /** What others have in the account. */
@@ -41,41 +42,52 @@ const FIXTURE = {
 }
 const BEARER = { exact: /^Bearer$/, 'any-case': /^Bearer$/i } as const
 
+/** What does not depend on the account. To make it takes longer than to answer a request. */
+interface Parts {
+  route(method: string, path: string): Route
+  readQuery: ReturnType<typeof createQueryReader>
+  bodies: ReturnType<typeof createBodyReader>
+  replier: Replier
+  terms: GateTerms
+}
+
+function partsOf(contract: ServiceContract): Parts {
+  const { settings } = contract
+  const bucket: GateTerms['bucketOf'] = (key, path) => bucketOf(key.hash, path, settings.quotaScope)
+  return {
+    route: createRouter(contract, settings),
+    readQuery: createQueryReader(settings),
+    bodies: createBodyReader(settings),
+    replier: new Replier(contract, 'off'),
+    terms: { settings, enforceQuotas: false, bucketOf: bucket },
+  }
+}
+
 /**
  * An account and its service under a contract, without sockets and headers: to find out beforehand what the answers to
  * requests would tell. It asks the same functions as a server: router, gate, reader of bodies, judge, replier.
  */
 export class RehearsedService {
   readonly contract: ServiceContract
-  readonly #route: (method: string, path: string) => Route
-  readonly #readQuery: ReturnType<typeof createQueryReader>
-  readonly #bodies: ReturnType<typeof createBodyReader>
-  readonly #replier: Replier
-  readonly #terms: GateTerms
+  readonly #parts: Parts
   #account: AccountState
   #counting: Counting = { quotas: PersistentMap.of(), tallies: PersistentMap.of(), requests: 0 }
 
-  private constructor(contract: ServiceContract, account: AccountState) {
-    const { settings } = contract
+  private constructor(contract: ServiceContract, account: AccountState, parts: Parts) {
     this.contract = contract
     this.#account = account
-    this.#route = createRouter(contract, settings)
-    this.#readQuery = createQueryReader(settings)
-    this.#bodies = createBodyReader(settings)
-    this.#replier = new Replier(contract, 'off')
-    const bucket: GateTerms['bucketOf'] = (key, path) => bucketOf(key.hash, path, settings.quotaScope)
-    this.#terms = { settings, enforceQuotas: false, bucketOf: bucket }
+    this.#parts = parts
   }
 
   static async open(contract: ServiceContract): Promise<RehearsedService> {
     const fixture = await loadFixture(FIXTURE)
     const account = createAccount(fixture, { id: 'rehearsal', real: NOW, apiKey: SECRET }, contract)
-    return new RehearsedService(contract, account)
+    return new RehearsedService(contract, account, partsOf(contract))
   }
 
   /** The same account at the same moment; what the copy is asked does not change this one. */
   copy(): RehearsedService {
-    const copy = new RehearsedService(this.contract, this.#account)
+    const copy = new RehearsedService(this.contract, this.#account, this.#parts)
     copy.#counting = { ...this.#counting }
     return copy
   }
@@ -83,10 +95,10 @@ export class RehearsedService {
   answer(request: ProbeRequest): RehearsedAnswer {
     const { settings } = this.contract
     const { path, query: text } = splitTarget(this.contract.basePath + request.path)
-    const route = this.#route(request.method, path)
+    const route = this.#parts.route(request.method, path)
     const operation = route.ok ? route.operation : undefined
     const gate = this.#enter(request, route)
-    const query = this.#readQuery(text)
+    const query = this.#parts.readQuery(text)
     const group = typeof query['id'] === 'string' ? this.#account.groups.get(query['id']) : undefined
     let problem: Problem<string> | undefined
     let reply: Reply
@@ -98,7 +110,7 @@ export class RehearsedService {
       if (refusal !== undefined || operation === undefined) {
         const problems = refusal?.problems ?? [{ code: 'not_found' }]
         problem = problems[0]
-        reply = this.#replier.refuse(operation, problems as never)
+        reply = this.#parts.replier.refuse(operation, problems as never)
       } else {
         const read = this.#readBody(request, operation)
         body = read?.ok ? read.value : undefined
@@ -108,13 +120,19 @@ export class RehearsedService {
           const { value } = judgement
           reply =
             value.source === undefined
-              ? this.#replier.succeed(operation, value.data)
-              : this.#replier.read(operation, value)
+              ? this.#parts.replier.succeed(operation, value.data)
+              : this.#parts.replier.read(operation, value)
         } else {
           problem = judgement.problems[0]
-          reply = this.#replier.refuse(operation, judgement.problems)
+          reply = this.#parts.replier.refuse(operation, judgement.problems)
           if (settings.chargedRequests === 'successful' && gate.principal && gate.allowance) {
-            gate.allowance = refundQuota(this.#counting, operation, gate.principal.key, gate.allowance, this.#terms)
+            gate.allowance = refundQuota(
+              this.#counting,
+              operation,
+              gate.principal.key,
+              gate.allowance,
+              this.#parts.terms,
+            )
           }
         }
       }
@@ -147,8 +165,8 @@ export class RehearsedService {
     const operation = route.ok ? route.operation : undefined
     const neighbour = route.ok ? undefined : route.neighbour
     const isValid = key === undefined && BEARER[settings.authorizationScheme].test(scheme)
-    const request = { keyHash: isValid ? hashKey(SECRET) : '', method, operation, neighbour, meetsFaults: false }
-    const decision = decideAdmission(request, this.#account, this.#counting, NOW, this.#terms)
+    const request = { keyHash: isValid ? HASH : '', method, operation, neighbour, meetsFaults: false }
+    const decision = decideAdmission(request, this.#account, this.#counting, NOW, this.#parts.terms)
     if (decision === UNKNOWN_KEY) {
       return {
         ...UNKNOWN_KEY,
@@ -164,7 +182,7 @@ export class RehearsedService {
   #readBody(request: ProbeRequest, operation: Operation) {
     const bytes = bytesOfBody(request) ?? Buffer.alloc(0)
     const fields = mediaFieldsOf(request)
-    return this.#bodies.readBytes(bytes, fields, operation)
+    return this.#parts.bodies.readBytes(bytes, fields, operation)
   }
 
   /** The header fields that tell something, without those that tell the time. */

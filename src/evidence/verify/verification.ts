@@ -10,6 +10,7 @@ import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from 
 import { refuseRubbish, refuseSilence, refuseTarget, TargetError } from './opening.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
+import { PROBES } from './probes.ts'
 import { type Cleanup, costOfRestoring, restore, takeInventory } from './restoration.ts'
 import { Stage } from './stage.ts'
 
@@ -80,22 +81,27 @@ const OPENING: Readonly<Record<string, string>> = { '/domaingroups': 'read-group
 /** After so many windows in which nothing could be asked, no more are waited for. */
 const FRUITLESS_WINDOWS = 3
 
-/** Asks a service everything that the plan has and the quotas allow, restores the account, and judges all answers. */
+/**
+ * Asks a service everything that the plan has and the quotas allow, restores the account, and judges all answers.
+ * @throws TargetError and ConnectionError where already the first requests show that there is nothing to ask
+ */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const { choices, custody } = options
+  const verification = new Verification(options)
+  // Before anything that takes long, so that nobody waits to be told that the key is wrong.
+  await verification.open()
   const isOwnName = (name: string) => name.toLowerCase().includes(custody.mark)
-  const investigation = options.judge ?? (await Investigation.begin({ choices, isOwnName }))
-  const foresight = await foresee(choices)
-  return new Verification(options, investigation, planProbes(foresight, choices.contract, options)).run()
+  const judge = options.judge ?? (await Investigation.begin({ choices, isOwnName }))
+  return verification.run(judge, planProbes(await foresee(choices), choices.contract, options))
 }
 
 class Verification {
   readonly #options: VerifyOptions
-  readonly #investigation: Judge
+  #judge: Judge | undefined
   readonly #budget: Budget
   readonly #conversation: Conversation
   readonly #stage: Stage
-  readonly #plan: readonly PlannedProbe[]
+  #plan: readonly PlannedProbe[] = []
   readonly #states = new Map<Probe, ProbeState>()
   readonly #exchanges: KeptExchange[] = []
   readonly #done: Set<string>
@@ -103,11 +109,9 @@ class Verification {
   #ended: VerifyResult['ended']
   #reason: string | undefined
 
-  constructor(options: VerifyOptions, investigation: Judge, plan: readonly PlannedProbe[]) {
+  constructor(options: VerifyOptions) {
     const { choices, client, apiKey, custody, ledger, earlier, suffix, writes, reserve } = options
     this.#options = options
-    this.#investigation = investigation
-    this.#plan = plan
     this.#budget = new Budget(choices.contract, reserve)
     this.#conversation = new Conversation({
       client,
@@ -127,14 +131,13 @@ class Verification {
     this.#done = new Set(earlier?.done)
   }
 
-  async run(): Promise<VerifyResult> {
-    for (const kept of this.#options.earlier?.exchanges ?? []) {
-      this.#exchanges.push(kept)
-      await this.#investigation.take(kept.exchange)
-    }
+  async run(judge: Judge, plan: readonly PlannedProbe[]): Promise<VerifyResult> {
+    this.#plan = plan
+    this.#judge = judge
+    this.#exchanges.unshift(...(this.#options.earlier?.exchanges ?? []))
+    for (const { exchange } of this.#exchanges) await judge.take(exchange)
     let cleanup: Cleanup
     try {
-      await this.#open()
       await this.#askAll()
     } catch (error) {
       if (!this.#isEnd(error)) throw error
@@ -155,7 +158,7 @@ class Verification {
     return {
       probes: this.#plan.map((probe) => this.#stateOf(probe)),
       exchanges: this.#exchanges,
-      conclusion: this.#investigation.conclude(),
+      conclusion: judge.conclude(),
       cleanup,
       quotas: this.#budget.views,
       requests: this.#conversation.sent,
@@ -186,13 +189,13 @@ class Verification {
   }
 
   /** The first requests: whether this is the service at all, and what the account has. */
-  async #open(): Promise<void> {
+  async open(): Promise<void> {
     const { custody, ledger, waits } = this.#options
     if (custody.before !== undefined) return
     const answers: Answer[] = []
     for (const path of ['/domaingroups', '/domains', '/dmarc']) {
       const request: ProbeRequest = { method: 'GET', path }
-      const probe = this.#plan.find(({ probe: { id } }) => id === OPENING[path])?.probe
+      const probe = PROBES.find(({ id }) => id === OPENING[path])
       let answer = await this.#ask(request, probe)
       if (answer.code === 'rate_limited' && waits) {
         await this.#waitFor(path)
@@ -335,7 +338,7 @@ class Verification {
     const kept = { exchange, sent: request, probe: probe?.id, setUp }
     this.#exchanges.push(kept)
     this.#note(({ ledger }) => ledger.keep(kept))
-    await this.#investigation.take(exchange)
+    await this.#judge?.take(exchange)
     return answer
   }
 

@@ -18,7 +18,10 @@ describe('a request of verify', () => {
     ['deletes a group of the run', { method: 'DELETE', path: '/domaingroups?id=own' }],
     ['removes domains of the run', { method: 'DELETE', path: '/domains', body: { domains: [OWN] } }],
     ['removes nothing', { method: 'DELETE', path: '/domains', body: { domains: [] } }],
-    ['names no group and removes what no group has', { method: 'PATCH', path: '/domaingroups', body: { remove_domains: [OWN] } }],
+    [
+      'names no group and removes what no group has',
+      { method: 'PATCH', path: '/domaingroups', body: { remove_domains: [OWN] } },
+    ],
     ['names no group and has no body', { method: 'PATCH', path: '/domaingroups', body: '' }],
   ])('may be sent that %s', (_, request) => {
     expect(findHarm(request, shared)).toBeUndefined()

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { Budget } from '../../../src/evidence/verify/budget.ts'
-import { Custody } from '../../../src/evidence/verify/custody.ts'
 import { Client } from '../../../src/evidence/verify/client.ts'
+import { Custody } from '../../../src/evidence/verify/custody.ts'
 import { Ledger } from '../../../src/evidence/verify/ledger.ts'
-import { openService } from '../../support/service.ts'
 import { budget } from '../../support/budget.ts'
+import { openService } from '../../support/service.ts'
 import { choices, inventoryOf, NO_JUDGE, prepareRun } from './runs.ts'
 
 const PATHS = ['/dmarc', '/domains', '/domaingroups'] as const
@@ -66,7 +66,10 @@ describe('the budget of verify', () => {
         return { cleanup: { restored: true } }
       })
       const spent = charges.filter(({ known }) => known !== undefined && known <= reserve)
-      expect(spent.filter(({ path }) => PATHS.some((each) => each === path)), `seed ${seed}`).toEqual([])
+      expect(
+        spent.filter(({ path }) => PATHS.some((each) => each === path)),
+        `seed ${seed}`,
+      ).toEqual([])
       for (const path of PATHS) {
         const limit = choices.contract.operations.find((operation) => operation.path === path)?.quota?.limit ?? 0
         const own = charges.filter((charge) => charge.path === path && charge.status !== 401 && charge.status !== 405)
@@ -130,7 +133,8 @@ describe('a run that stops when the quotas are used up', () => {
     expect(rest.ended).toBeUndefined()
     const earlier = stopped.exchanges.map(({ exchange: { id } }) => id)
     expect(taken.slice(0, earlier.length)).toEqual(earlier)
-    const asked = (result: typeof rest) => result.probes.flatMap(({ state, probe }) => (state === 'asked' ? probe.probe.id : []))
+    const asked = (result: typeof rest) =>
+      result.probes.flatMap(({ state, probe }) => (state === 'asked' ? probe.probe.id : []))
     const again = rest.exchanges.slice(earlier.length).flatMap(({ probe }) => probe ?? [])
     expect(asked(stopped).filter((id) => again.includes(id))).toEqual([])
     expect(asked(rest).length).toBeGreaterThan(asked(stopped).length + 15)
