@@ -4,8 +4,7 @@ import { type Choices, readChoices } from '../contract/choices.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { Answers } from '../evidence/answers.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
-import { isFailure } from '../evidence/finding.ts'
-import { assess } from '../evidence/verify/assessment.ts'
+import { assess, concernsService } from '../evidence/verify/assessment.ts'
 import { Client, ConnectionError } from '../evidence/verify/client.ts'
 import { Custody } from '../evidence/verify/custody.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError } from '../evidence/verify/ledger.ts'
@@ -253,7 +252,7 @@ async function verifyTarget(session: Session): Promise<number> {
   }
   const answers = new Answers(choices.contract)
   for (const { exchange } of result.exchanges) answers.note(exchange)
-  const found = result.conclusion.findings.filter(isFailure)
+  const found = result.conclusion.findings.filter(concernsService)
   const accepted = new Set(baseline?.apply(found, answers.looked).accepted.map(({ finding }) => finding.id))
   const isAccepted = ({ id }: { id: string }) => accepted.has(id)
   const assessment = assess({ result, choices, target, isAccepted, minReached: values.minReached })

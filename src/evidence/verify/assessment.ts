@@ -129,6 +129,14 @@ function checkHeaders(exchanges: readonly KeptExchange[]): VerifyCheck[] {
   ]
 }
 
+/**
+ * Whether a finding is about the service. Many requests of a run break the contract on purpose, to see how they are
+ * refused.
+ */
+export function concernsService(finding: Finding): boolean {
+  return isFailure(finding) && finding.id.split('/')[3] !== 'request'
+}
+
 /** One check for each kind of finding that is a failure. */
 function checkFindings({ result, target, isAccepted }: AssessmentOptions): VerifyCheck[] {
   const exchanges = new Map(result.exchanges.map((kept) => [kept.exchange.id, kept]))
@@ -136,7 +144,7 @@ function checkFindings({ result, target, isAccepted }: AssessmentOptions): Verif
   const seen = new Set<string>()
   const checks: VerifyCheck[] = []
   for (const finding of result.conclusion.findings) {
-    if (!isFailure(finding) || seen.has(finding.id)) continue
+    if (!concernsService(finding) || seen.has(finding.id)) continue
     seen.add(finding.id)
     const kept = exchanges.get(finding.request_id ?? '')
     const expected = kept && expectedOf(kept, result.exchanges, probes.get(kept.probe ?? ''))
@@ -189,7 +197,7 @@ function checkRules({ result, choices }: AssessmentOptions): VerifyCheck[] {
   const rules = new Map<string, Rule>()
   for (const operation of choices.contract.operations) for (const rule of operation.rules) rules.set(rule.id, rule)
   const failed = failedExchanges(result)
-  const broken = new Set(result.conclusion.findings.filter(isFailure).flatMap(({ rule }) => rule ?? []))
+  const broken = new Set(result.conclusion.findings.filter(concernsService).flatMap(({ rule }) => rule ?? []))
   return [...rules.values()].map((rule) => checkRule(rule, result, failed, broken.has(rule.id)))
 }
 
@@ -268,7 +276,7 @@ function reasonOf(states: readonly ProbeState[]): string {
 
 /** The ids of exchanges with a finding that is a failure. */
 function failedExchanges({ conclusion }: VerifyResult): Set<string> {
-  return new Set(conclusion.findings.filter(isFailure).flatMap(({ request_id: id }) => id ?? []))
+  return new Set(conclusion.findings.filter(concernsService).flatMap(({ request_id: id }) => id ?? []))
 }
 
 function codeOf(response: SeenResponse | undefined): string | undefined {

@@ -75,7 +75,7 @@ export class LedgerError extends Error {
 const KIND = 'dmarc-understudy verify'
 const VERSION = 1
 /** Bytes of the largest body that is kept for a later run. */
-const LARGEST_KEPT = 1 << 20
+export const LARGEST_KEPT = 1 << 20
 /** Bytes of the largest ledger that is read. */
 export const LARGEST_LEDGER = 256 << 20
 const PRIVATE_FILE = 0o600

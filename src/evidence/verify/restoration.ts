@@ -25,7 +25,7 @@ export type AskToRestore = (request: ProbeRequest) => Promise<Answer | undefined
 const GROUPS: ProbeRequest = { method: 'GET', path: '/domaingroups' }
 const DOMAINS: ProbeRequest = { method: 'GET', path: '/domains' }
 /** How many domains a request removes. There is no limit in the contract, and a service may have that of POST. */
-const REMOVED_AT_ONCE = 50
+export const REMOVED_AT_ONCE = 50
 const NO_QUOTA = 'the quota is used up'
 
 /** How many requests `restore` sends to each path, if everything is as it seems. */

@@ -72,14 +72,14 @@ export interface VerifyResult {
 }
 
 /** Requests of each path that are left for the cleanup beside those that it needs, because others may spend, too. */
-const SLACK = 2
+export const SLACK = 2
 /** The whole second in which a window ends may not be over when the clocks differ. In milliseconds. */
 const AFTER_RESET = 1_000
 
 /** The probes that the first requests are, by path. */
 const OPENING: Readonly<Record<string, string>> = { '/domaingroups': 'read-groups', '/domains': 'read-domains' }
 /** After so many windows in which nothing could be asked, no more are waited for. */
-const FRUITLESS_WINDOWS = 3
+export const FRUITLESS_WINDOWS = 3
 
 /**
  * Asks a service everything that the plan has and the quotas allow, restores the account, and judges all answers.
