@@ -386,13 +386,28 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
   [
     'What `verify` asks',
     [
-      ['requests to a path in an hour', 'the quota of the contract', '`verify --reserve`', 'ends, or waits with `--wait`'],
+      [
+        'requests to a path in an hour',
+        'the quota of the contract',
+        '`verify --reserve`',
+        'ends, or waits with `--wait`',
+      ],
       ['time for a response', '30 s', '`verify --timeout`', 'the run ends, and the account is restored'],
       ['body of a response', bytes(LARGEST_RESPONSE), '', 'the run ends, and the account is restored'],
       ['header of a response', bytes(LARGEST_RESPONSE_HEADER), '', 'the run ends, and the account is restored'],
       ['requests that set up what a question needs', number(MOST_SET_UPS), '', 'it is not asked'],
-      ['requests of a path kept for the cleanup beside those that it needs', number(SLACK), '', 'nothing more is asked'],
-      ['domains that one request of the cleanup removes', number(REMOVED_AT_ONCE), '', 'another request removes the others'],
+      [
+        'requests of a path kept for the cleanup beside those that it needs',
+        number(SLACK),
+        '',
+        'nothing more is asked',
+      ],
+      [
+        'domains that one request of the cleanup removes',
+        number(REMOVED_AT_ONCE),
+        '',
+        'another request removes the others',
+      ],
       ['windows in which nothing can be asked', number(FRUITLESS_WINDOWS), '', 'the run ends'],
       ['body of an exchange in a ledger', bytes(LARGEST_KEPT), '', 'it counts as unknown when the run is continued'],
       ['ledger', bytes(LARGEST_LEDGER), '', 'refused'],

@@ -15,9 +15,9 @@ export interface PlanTextOptions {
 /** What would be asked, in lines for a person. Nothing is sent. */
 export async function describePlan(choices: Choices, options: PlanTextOptions): Promise<string[]> {
   const plan = planProbes(await foresee(choices), choices.contract, options)
-  const lines = plan.flatMap((probe, index) => describeProbe(probe, index + 1))
   const limits = new Map<string, number>()
   for (const { path, quota } of choices.contract.operations) if (quota !== undefined) limits.set(path, quota.limit)
+  const lines = plan.flatMap((probe, index) => describeProbe(probe, index + 1, limits))
   const totals = [...limits].map(([path, limit]) => {
     const count = plan.reduce((sum, { cost }) => sum + (cost[path] ?? 0), 0)
     const held = options.writes ? (costOfRestoring(0, 0)[path] ?? 0) : 0
@@ -42,11 +42,16 @@ export async function describePlan(choices: Choices, options: PlanTextOptions): 
   ]
 }
 
-function describeProbe({ probe, requests, cost, decides }: PlannedProbe, number: number): string[] {
-  const price = Object.entries(cost).map(([path, count]) => `${count} of ${path}`)
+function describeProbe(
+  { probe, requests, cost, decides }: PlannedProbe,
+  number: number,
+  limits: ReadonlyMap<string, number>,
+): string[] {
+  const charged = Object.entries(cost).filter(([path]) => limits.has(path))
+  const price = charged.map(([path, count]) => `${count} of ${path}`).join(', ')
   const told = decides.length === 0 ? 'shows again what others show' : `decides ${shorten(decides.join(', '), 300)}`
   return [
-    `${number}. ${probe.id} (costs ${price.join(', ')}): ${told}`,
+    `${number}. ${probe.id} (costs ${price === '' ? 'nothing' : price}): ${told}`,
     ...requests.slice(0, SHOWN).map((request) => `     ${describeRequest(request)}`),
     ...(requests.length > SHOWN ? [`     and ${requests.length - SHOWN} more like these`] : []),
   ]

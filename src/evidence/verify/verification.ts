@@ -154,7 +154,8 @@ class Verification {
         reason: this.#reason ?? 'the cleanup did not come to its end',
       }
     }
-    if (this.#ended === undefined && cleanup.restored) await this.#exhaust()
+    const isOver = this.#ended === undefined || this.#ended === 'quota'
+    if (isOver && cleanup.restored) await this.#exhaust()
     return {
       probes: this.#plan.map((probe) => this.#stateOf(probe)),
       exchanges: this.#exchanges,
