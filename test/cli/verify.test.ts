@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -241,4 +241,31 @@ describe('verify', () => {
     expect((await service.get('/domains')).text).toBe(before)
     expect(readdirSync(folder)).toHaveLength(1)
   })
+
+  it('that was killed is undone by a sweep', async ({ folder, startProcess }) => {
+    const service = await startService({ fixture: 'demo', enforceQuotas: false })
+    const inventory = async () => [(await service.get('/domains')).text, (await service.get('/domaingroups')).text]
+    const before = await inventory()
+    for (const moment of [1, 3]) {
+      const killed = startProcess(['verify', '--base-url', service.baseUrl], { environment: KEY, folder })
+      const { groups } = await service.store.read('default')
+      while ((await service.store.read('default')).groups.size < groups.size + moment) {
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+      killed.stop('SIGKILL')
+      await killed.ended
+      const [ledger = ''] = readdirSync(folder)
+      expect(statSync(join(folder, ledger)).mode & 0o777).toBe(0o600)
+      expect(readFileSync(join(folder, ledger), 'utf8')).not.toContain(API_KEY)
+      expect(await inventory()).not.toEqual(before)
+      const { code, stderr } = await runInProcess(
+        ['verify', '--base-url', service.baseUrl, '--sweep', join(folder, ledger)],
+        { environment: KEY },
+      )
+      expect(stderr).toMatch(/removed \d+ domains and \d+ groups of the run \w{8}; the account is as before\.\n$/)
+      expect(code).toBe(0)
+      expect(await inventory()).toEqual(before)
+      expect(readdirSync(folder)).toEqual([])
+    }
+  }, 120_000)
 })
