@@ -1,5 +1,4 @@
 import { constants } from 'node:os'
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { Answers } from '../evidence/answers.ts'
@@ -400,8 +399,17 @@ function exitCodeAfter({ ended }: VerifyResult, { reason }: AbortSignal): number
 /** How long a timer can run: Node takes a longer time for none. */
 const LONGEST_PAUSE = 2 ** 31 - 1
 
-async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await pause(Math.min(milliseconds, LONGEST_PAUSE), undefined, { signal }).catch(() => {})
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(end, Math.min(milliseconds, LONGEST_PAUSE))
+    function end(): void {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end)
+  })
 }
 
 function describeProgress({ asked, planned, doing, quotas, toGo }: VerifyProgress): string {
