@@ -7,10 +7,10 @@ import type { Custody } from './custody.ts'
 import { foresee, MOST_SET_UPS } from './foresight.ts'
 import { Holdings } from './holdings.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
-import { refuseRubbish, refuseSilence, refuseTarget, TargetError } from './opening.ts'
+import { refuseRubbish, refuseSilence, refuseTarget } from './opening.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
-import { PROBES } from './probes.ts'
+import { isHarmless, PROBES } from './probes.ts'
 import { type Cleanup, costOfRestoring, restore, takeInventory } from './restoration.ts'
 import { Stage } from './stage.ts'
 
@@ -106,6 +106,8 @@ class Verification {
   readonly #exchanges: KeptExchange[] = []
   readonly #done: Set<string>
   #isRestoring = false
+  /** Why nothing may be written, where that is so. */
+  #unreadable: string | undefined
   #ended: VerifyResult['ended']
   #reason: string | undefined
 
@@ -212,9 +214,13 @@ class Verification {
     if (groups !== undefined && groups.response.status < 400) refuseRubbish(groups)
     const kept = [...answers]
     const before = await takeInventory(async () => kept.shift())
-    if (typeof before === 'string') throw new TargetError(`the account cannot be read: ${before}`)
-    custody.remember(before)
-    ledger.write({ before })
+    if (typeof before === 'string') {
+      // What the service answers can be judged, but who cannot read an account cannot show that it is as before.
+      this.#unreadable = `the lists of the account cannot be read: ${before}`
+    } else {
+      custody.remember(before)
+      ledger.write({ before })
+    }
     for (const id of Object.values(OPENING)) {
       ledger.write({ done: id })
       this.#done.add(id)
@@ -251,6 +257,10 @@ class Verification {
   async #tryProbe(planned: PlannedProbe): Promise<string | undefined> {
     const { probe } = planned
     this.#tell(`${probe.id}`)
+    if (this.#unreadable !== undefined && !isHarmless(probe)) {
+      this.#states.set(probe, { probe: planned, state: 'not reached', reason: this.#unreadable })
+      return undefined
+    }
     const whole = this.#tooLargeFor(planned)
     if (whole !== undefined) {
       this.#states.set(probe, {
@@ -355,9 +365,9 @@ class Verification {
   async #restore(): Promise<Cleanup> {
     this.#isRestoring = true
     const { custody, ledger, signal, waits } = this.#options
-    if (!this.#options.writes || !custody.hasIntents) {
-      return { restored: true, removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
-    }
+    const nothing = { removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
+    if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
+    if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...nothing }
     this.#tell('restore the account')
     const cleanup = await restore(custody, async (request) => {
       const path = quotaPathOf(request)
