@@ -300,7 +300,7 @@ function textOf(body: SeenBody): string {
 const OWN_FIELDS = new Set(['accept', 'host', 'connection', 'content-length'])
 
 /** The request as a line for a POSIX shell. It has no key in it. */
-export function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): string {
+function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): string {
   const { credentials, headers, body } = request
   const text = textOf(body)
   const trimmed = text.trimEnd()

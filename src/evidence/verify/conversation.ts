@@ -1,7 +1,6 @@
 import type { Contract } from '../../contract/contract.ts'
 import { systemClock } from '../../ground/clock.ts'
 import { isObject, readJson } from '../../ground/json.ts'
-import { readTarget } from '../../http/target.ts'
 import type { Exchange, Headers, SeenResponse } from '../exchange.ts'
 import type { Budget } from './budget.ts'
 import type { Client, WireResponse } from './client.ts'
@@ -21,7 +20,7 @@ export interface Answer {
 }
 
 /** What is written down around a request. */
-export interface Record {
+interface Bookkeeping {
   ledger: Pick<Ledger, 'write'>
   permission: Permission
   onIntent(intent: Intent): void
@@ -33,7 +32,7 @@ interface ConversationOptions {
   contract: Contract
   apiKey: string
   budget: Budget
-  record: Record
+  record: Bookkeeping
   /** Whether anything but GET and HEAD may be sent. */
   writes: boolean
 }
@@ -103,7 +102,7 @@ export class Conversation {
     return { exchange, response, code, data }
   }
 
-  #headersFor({ headers = {}, body, key, scheme = 'Bearer' }: ProbeRequest): globalThis.Record<string, string> {
+  #headersFor({ headers = {}, body, key, scheme = 'Bearer' }: ProbeRequest): Record<string, string> {
     const { apiKey } = this.#options
     const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
     return {
@@ -117,7 +116,7 @@ export class Conversation {
   /** The response without the key, which a service might repeat. */
   #read({ status, rawHeaders, body }: WireResponse): SeenResponse {
     const { apiKey } = this.#options
-    const headers: globalThis.Record<string, string> = Object.create(null)
+    const headers: Record<string, string> = Object.create(null)
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const name = (rawHeaders[index] ?? '').toLowerCase()
       const value = (rawHeaders[index + 1] ?? '').replaceAll(apiKey, '[key]')
@@ -130,8 +129,8 @@ export class Conversation {
   }
 }
 
-function lowerCase(headers: globalThis.Record<string, string>): Headers & { authorization?: string } {
-  const lower: globalThis.Record<string, string> = Object.create(null)
+function lowerCase(headers: Record<string, string>): Headers & { authorization?: string } {
+  const lower: Record<string, string> = Object.create(null)
   for (const [name, value] of Object.entries(headers)) lower[name.toLowerCase()] = value
   return lower
 }
@@ -151,9 +150,4 @@ function readEnvelope({ body }: SeenResponse): { code: string | undefined; data:
   const { success, data, error } = value
   const code = success === false && isObject(error) && typeof error['code'] === 'string' ? error['code'] : undefined
   return { code, data: success === true ? data : undefined }
-}
-
-/** The path of a request without its query. */
-export function pathOf({ path }: ProbeRequest): string {
-  return readTarget(path).path
 }

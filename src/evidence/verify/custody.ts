@@ -4,7 +4,7 @@ import { type Intent, isOwnDomain } from './holdings.ts'
 import type { Inventory, LedgerContent } from './ledger.ts'
 
 /** What every name of a run contains, and no other name. */
-export function markOf(run: string): string {
+function markOf(run: string): string {
   return `verify-${run}`
 }
 

@@ -1,6 +1,6 @@
 import { DOMAIN_PROBES } from './domain-probes.ts'
 import { GROUP_PROBES } from './group-probes.ts'
-import { isRead, type Probe, type ProbeRequest } from './probe.ts'
+import type { Probe, ProbeRequest } from './probe.ts'
 
 const get = (path: string, more: Partial<ProbeRequest> = {}): ProbeRequest => ({ method: 'GET', path, ...more })
 const GROUPS = '/domaingroups'
@@ -48,5 +48,3 @@ const READ_IDS = new Set(READS.map(({ id }) => id))
 export function isHarmless({ id, domains, groups }: Probe): boolean {
   return (READ_IDS.has(id) || id.startsWith('exhaust-')) && domains === undefined && groups === undefined
 }
-
-export { isRead }

@@ -225,7 +225,7 @@ function refusalOf(
   return (isRoutedFirst ? unknown : undefined) ?? refusal ?? unknown
 }
 
-export function mediaFieldsOf({ headers = {}, body }: ProbeRequest): Record<string, string> {
+function mediaFieldsOf({ headers = {}, body }: ProbeRequest): Record<string, string> {
   const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   return body === undefined ? given : { 'content-type': 'application/json', ...given }
 }

@@ -38,7 +38,7 @@ export interface VerifyOptions {
 }
 
 /** What judges exchanges: an `Investigation`. */
-export type Judge = Pick<Investigation, 'take' | 'conclude'>
+type Judge = Pick<Investigation, 'take' | 'conclude'>
 
 export interface VerifyProgress {
   /** Probes that were asked, and all of the plan. */

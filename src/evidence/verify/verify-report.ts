@@ -24,7 +24,7 @@ export interface VerifyReportOptions {
 }
 
 /** The JSON report, as `docs/schemas/verify.json` describes it. */
-export interface VerifyJson {
+interface VerifyJson {
   target: string
   passed: boolean
   /** How many checks have each outcome. */

@@ -58,6 +58,9 @@ function isNamed(named: Named, { assessment, conclusion }: Found): boolean {
       ({ id, alternative }) => id === named.assumption && alternative === named.alternative,
     )
   }
+  // What only several responses together show, a check of its own says.
+  const isOfHeaders = assessment.checks.some(({ id, outcome }) => outcome === 'fail' && id.startsWith('headers/'))
+  if (named.label === 'unexplained' && isOfHeaders) return true
   return conclusion.findings.some(({ label, rule, pointer = '' }) => {
     if (label !== named.label) return false
     if (named.label === 'broken rule') return rule === named.rule

@@ -11,7 +11,7 @@ import { API_KEY, type TestService } from '../../support/service.ts'
 
 /** The contract as it is; the rehearsal of all probes is done once for it. */
 export const choices = await readChoices([])
-export const RUN = 'testrun1'
+const RUN = 'testrun1'
 
 export interface Run {
   options: VerifyOptions
