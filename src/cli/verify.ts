@@ -96,6 +96,11 @@ const OPTIONS = {
     help: 'At the end, use up each quota to see how a request beyond it is refused. Other clients with the key are refused, too, until the reset.',
     default: false,
   },
+  soleWriter: {
+    kind: toggle,
+    help: 'Nobody else changes the account meanwhile, so that more can be told of what the service does.',
+    default: false,
+  },
   minReached: {
     kind: wholeNumber(0, 100),
     placeholder: 'PERCENT',
@@ -234,6 +239,7 @@ async function verifyTarget(session: Session): Promise<number> {
       suffix: ending,
       writes,
       exhaust: values.exhaust,
+      soleWriter: values.soleWriter,
       reserve: values.reserve,
       waits: values.wait,
       sleep,

@@ -307,6 +307,7 @@ function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): 
   const isPadded = text.length - trimmed.length > 100
   const fields = Object.entries(headers).filter(([name]) => !OWN_FIELDS.has(name))
   const scheme = credentials.kind === 'sent' && credentials.scheme !== 'Bearer' ? credentials.scheme : undefined
+  const authorization = credentials.kind === 'sent' && !credentials.isWord ? '$API_KEY' : `${scheme} $API_KEY`
   const key =
     credentials.kind === 'none' || scheme !== undefined
       ? 'none'
@@ -320,7 +321,7 @@ function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): 
       path: sent.path,
       key,
       headers: Object.fromEntries([
-        ...(scheme === undefined ? [] : [['authorization', `${scheme} $API_KEY`]]),
+        ...(scheme === undefined ? [] : [['authorization', authorization]]),
         ...fields.filter(([name, value]) => name !== 'content-type' || value !== 'application/json' || text === ''),
       ]),
       ...((text !== '' || headers['content-type'] !== undefined) && { body: isPadded ? trimmed : text }),
@@ -332,5 +333,5 @@ function curlOf({ exchange: { request }, sent }: KeptExchange, target: string): 
   // Only double quotes let the shell replace the variable.
   return scheme === undefined
     ? line
-    : line.replace(`'authorization: ${scheme} $API_KEY'`, `"authorization: ${scheme} $API_KEY"`)
+    : line.replace(`'authorization: ${authorization}'`, `"authorization: ${authorization}"`)
 }

@@ -107,7 +107,9 @@ export class Conversation {
     const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
     return {
       Accept: 'application/json',
-      ...(key !== 'none' && { Authorization: `${scheme} ${key === 'wrong' ? WRONG_KEY : apiKey}` }),
+      ...(key !== 'none' && {
+        Authorization: key === 'bare' ? apiKey : `${scheme} ${key === 'wrong' ? WRONG_KEY : apiKey}`,
+      }),
       ...(body !== undefined && !isTyped && { 'Content-Type': 'application/json' }),
       ...headers,
     }
@@ -140,6 +142,8 @@ function credentialsOf(
   { key, scheme = 'Bearer' }: ProbeRequest,
 ): Exchange['request']['credentials'] {
   if (authorization === undefined) return { kind: 'none' }
+  // The key itself must not be in what is kept.
+  if (key === 'bare') return { kind: 'sent', scheme: '[key]', key: 'key 1', isWord: false }
   return { kind: 'sent', scheme, key: key === 'wrong' ? 'key 2' : 'key 1', isWord: true }
 }
 

@@ -65,7 +65,13 @@ function describeRequest(request: ProbeRequest): string {
   const bytes = bytesOfBody(request)
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const how = [
-    ...(key === 'none' ? ['without a key'] : key === 'wrong' ? ['with a wrong key'] : []),
+    ...(key === 'none'
+      ? ['without a key']
+      : key === 'wrong'
+        ? ['with a wrong key']
+        : key === 'bare'
+          ? ['with a key alone']
+          : []),
     ...(scheme === undefined ? [] : [`with the scheme ${scheme}`]),
     ...fields,
     ...(bytes === undefined

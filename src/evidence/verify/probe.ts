@@ -10,8 +10,8 @@ export interface ProbeRequest {
   body?: unknown
   /** Spaces follow the body until it has so many bytes. */
   padTo?: number
-  /** Which key it carries; the user's unless it says otherwise. */
-  key?: 'none' | 'wrong'
+  /** Which key it carries; the user's unless it says otherwise. With `bare`, that has no scheme before it. */
+  key?: 'none' | 'wrong' | 'bare'
   /** In place of `Bearer`. */
   scheme?: string
 }

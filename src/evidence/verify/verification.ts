@@ -26,6 +26,8 @@ export interface VerifyOptions {
   suffix: string
   writes: boolean
   exhaust: boolean
+  /** Whether nobody else changes the account meanwhile, so that more can be told. */
+  soleWriter: boolean
   reserve: number
   /** Whether to wait for quotas; otherwise the run ends when they are used up. */
   waits: boolean
@@ -91,7 +93,7 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   // Before anything that takes long, so that nobody waits to be told that the key is wrong.
   await verification.open()
   const isOwnName = (name: string) => name.toLowerCase().includes(custody.mark)
-  const judge = options.judge ?? (await Investigation.begin({ choices, isOwnName }))
+  const judge = options.judge ?? (await Investigation.begin({ choices, isOwnName, isSoleWriter: options.soleWriter }))
   return verification.run(judge, planProbes(await foresee(choices), choices.contract, options))
 }
 

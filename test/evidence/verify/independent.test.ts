@@ -33,6 +33,8 @@ async function verifyIndependent(deviation?: string): Promise<Found> {
   }
   const result = await prepareRun(target, {
     waits: true,
+    exhaust: true,
+    soleWriter: true,
     apiKey: service.apiKey,
     client: {
       async send(request) {

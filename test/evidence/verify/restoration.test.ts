@@ -63,7 +63,8 @@ async function sweepAfter(service: TestService, path: string) {
   return cleanup
 }
 
-describe('a run of verify', () => {
+// The first run rehearses everything, which takes seconds on a busy machine.
+describe('a run of verify', { timeout: 120_000 }, () => {
   it('leaves the account as it was, and shows it', async () => {
     const service = await openService({ fixture: 'demo' })
     const before = await inventoryOf(service)

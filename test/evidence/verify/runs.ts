@@ -44,6 +44,7 @@ export function prepareRun(service: Target, given: Partial<VerifyOptions> & { ru
     suffix: 'example',
     writes,
     exhaust: false,
+    soleWriter: false,
     reserve: 0,
     waits: false,
     sleep: async (milliseconds) => service.advance(milliseconds),
