@@ -1,5 +1,5 @@
 export const COMMANDS = [
-  ...['serve', 'run', 'vary', 'explore', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions'],
+  ...['serve', 'run', 'vary', 'explore', 'verify', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions'],
 ] as const
 
 export const OPTIONS_OF_SERVE = [
