@@ -23,16 +23,32 @@ const LABEL = /^\[(key [1-9]\d{0,8})(: several words)?\]$/
 /** Gives keys names, so that nothing that is judged or written down holds one. The same key has the same name. */
 export class Keys {
   readonly #names = new Map<string, string>()
+  /** The names of those that a recording already names: who wrote it has taken the keys out. */
+  readonly #aliases = new Map<string, string>()
   readonly #index = new WordIndex()
 
   /** The name of a key, such as `key 1`; `undefined` for a new one where there are too many. */
   nameOf(key: string): string | undefined {
     const known = this.#names.get(key)
-    if (known !== undefined || this.#names.size >= MOST_KEYS) return known
-    const name = `key ${this.#names.size + 1}`
+    if (known !== undefined) return known
+    const name = this.#nextName()
+    if (name === undefined) return undefined
     this.#names.set(key, name)
     addSecret(this.#index, key)
     return name
+  }
+
+  /** The same for a key of which only the name in a recording is known. Each recording has its own names. */
+  renameKey(recording: string, former: string): string | undefined {
+    const alias = `${recording}\n${former}`
+    const name = this.#aliases.get(alias) ?? this.#nextName()
+    if (name !== undefined) this.#aliases.set(alias, name)
+    return name
+  }
+
+  #nextName(): string | undefined {
+    const number = this.#names.size + this.#aliases.size + 1
+    return number > MOST_KEYS ? undefined : `key ${number}`
   }
 
   /** All keys that have a name, for whoever looks for them in what is about to be written. */

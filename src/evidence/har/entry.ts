@@ -91,6 +91,13 @@ export function fieldsOf(message: unknown): Fields {
   })
 }
 
+/** The header fields of a request. Where the recorder has left out all of them, it may still say what the body is. */
+export function requestFieldsOf(request: Json): Fields {
+  const fields = fieldsOf(request)
+  const mimeType = isObject(request['postData']) ? request['postData']['mimeType'] : undefined
+  return fields.length > 0 || typeof mimeType !== 'string' || mimeType === '' ? fields : [['content-type', mimeType]]
+}
+
 export function fieldOf(fields: Fields, wanted: string): string | undefined {
   return fields.find(([name]) => name.toLowerCase() === wanted)?.[1]
 }
