@@ -36,20 +36,8 @@ import { Interrupted, Interruption } from './interruption.ts'
 import { type Reading, readOptions, refuseOperands } from './options.ts'
 import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import { baseUrl } from './target-options.ts'
 import type { Terminal } from './terminal.ts'
-
-const baseUrl: Kind<string> = {
-  ...text,
-  remedy: 'must be the base URL of the service, such as https://dmarc.example/api/v1, without a query',
-  placeholder: 'URL',
-  fits: (value): value is string => typeof value === 'string' && isBaseUrl(value),
-}
-
-function isBaseUrl(written: string): boolean {
-  if (!URL.canParse(written) || /[?#]/.test(written)) return false
-  const { protocol, username, password } = new URL(written)
-  return /^https?:$/.test(protocol) && username === '' && password === ''
-}
 
 /** Domains of a run begin with up to 40 characters; a hostname has at most 253. */
 const suffix: Kind<string> = {
