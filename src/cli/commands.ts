@@ -32,6 +32,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'Run a command with one fault after the other, and say which faults it does not survive.',
     load: async () => (await import('./explore.ts')).explore,
   },
+  verify: {
+    usage: 'verify [options] --base-url URL --api-key KEY',
+    summary:
+      'Ask a service within its quotas whether it keeps the contract and what it chooses where the specification leaves a choice, and undo what was done.',
+    load: async () => (await import('./verify.ts')).verify,
+  },
   check: {
     usage: 'check [options] FILE.har...',
     summary:

@@ -3,9 +3,11 @@ import { comparedName } from '../domain/groups.ts'
 import { arrange } from '../domain/order.ts'
 import type { Settings } from '../domain/settings.ts'
 import { isObject } from '../ground/json.ts'
+import { show } from '../ground/show.ts'
 import type { Explanation } from './behaviour.ts'
 import { areTexts, groupIn } from './data.ts'
-import { countMisplaced, type GroupFact, Knowledge, type OtherMembers } from './knowledge.ts'
+import { observeFirstFigures } from './first-figures.ts'
+import { countMisplaced, type GroupFact, KNOWN_LIMIT, Knowledge, type OtherMembers } from './knowledge.ts'
 import type { Assignment, Observation } from './observation.ts'
 import { comparable, type Purpose } from './purpose.ts'
 import type { Reading } from './reading.ts'
@@ -21,6 +23,8 @@ export interface Mismatch {
   since: string
   /** Whether only the service itself can have caused it. */
   isCertain: boolean
+  /** The id of the rule that it breaks if only the service can have caused it; absent where there is none. */
+  rule?: string
 }
 
 /** What a list says. */
@@ -55,6 +59,10 @@ export class AccountTrack {
   #confirmed = 0
   /** Whether a request with the key was ever admitted. */
   wasAdmitted = false
+  /** Members of groups that were deleted since domains were listed last. */
+  readonly #released = new Set<string>()
+  /** The exchanges that created groups, by the ids of these. */
+  readonly #createdBy = new Map<string, string>()
   readonly #variants: Variants
   readonly #isSole: boolean
   readonly #isOwn: (name: string) => boolean
@@ -113,6 +121,7 @@ export class AccountTrack {
         if (group === undefined) break
         const isCreation = operation.id === 'createDomainGroup'
         const fact = this.#factOf(group, explanation, by, isCreation)
+        if (isCreation && this.#createdBy.size < KNOWN_LIMIT) this.#createdBy.set(group.id, by)
         if (isCreation) knowledge.addGroup(group.id, fact)
         else knowledge.seeGroup(group.id, fact)
         this.#learnMoves(group.id, explanation)
@@ -121,7 +130,10 @@ export class AccountTrack {
       case 'deleteDomainGroup':
         // Of several ids, another one may have been meant.
         if (purpose.ids.length > 1) knowledge.forget([], purpose.ids)
-        for (const id of removedIn(purpose, explanation)) knowledge.removeGroup(id, by)
+        for (const id of removedIn(purpose, explanation)) {
+          for (const member of knowledge.groups.get(id)?.domains ?? []) this.#released.add(member)
+          knowledge.removeGroup(id, by)
+        }
         break
       case 'listDomainGroups':
         if (group !== undefined) knowledge.seeGroup(group.id, this.#factOf(group, explanation, by))
@@ -173,11 +185,20 @@ export class AccountTrack {
     }
     if (operation?.id === 'listDmarc' && Array.isArray(data)) {
       const names = data.map((record) => (isObject(record) ? record['domain'] : undefined))
-      return areTexts(names) ? this.#compareDomains(names, by, 'recordOrder', false, now) : NOTHING
+      if (!areTexts(names)) return NOTHING
+      const figures = observeFirstFigures(data, this.knowledge, now, this.#variants)
+      const remarks = this.#compareDomains(names, by, 'recordOrder', false, now)
+      return { ...remarks, allows: [...remarks.allows, ...figures] }
     }
     if (operation?.id === 'listDomainGroups' && isObject(data) && Array.isArray(data['groups'])) {
       const groups = data['groups'].flatMap((each) => groupIn(each) ?? [])
-      return groups.length === data['groups'].length ? this.#compareGroups(groups, by) : NOTHING
+      if (groups.length !== data['groups'].length) return NOTHING
+      const remarks = this.#compareGroups(groups, by)
+      const { count } = data
+      if (count === groups.length) return remarks
+      const message = `count is ${show(count)} of ${groups.length} groups.`
+      const wrong = { name: '', since: '', isCertain: true, rule: LISTED, message }
+      return { ...remarks, mismatches: [...remarks.mismatches, wrong] }
     }
     return NOTHING
   }
@@ -192,15 +213,22 @@ export class AccountTrack {
     const { knowledge, suspense } = this
     const seen = new Map(list.map((spelling) => [comparable(spelling), spelling]))
     const mismatches: Mismatch[] = []
+    const rule = isWhole ? 'all-domains-listed' : 'one-record-per-domain'
+    if (!isWhole && seen.size < list.length) {
+      const twice = list.find((spelling, index) => list.indexOf(spelling) < index) ?? ''
+      mismatches.push({ name: twice, since: '', isCertain: true, rule, message: `${twice} is listed twice.` })
+    }
     for (const [name, { isMonitored, by: since, addedAt }] of knowledge.domains) {
       // A service may leave out the records of domains that were added a short time ago.
       if (!isMonitored || seen.has(name) || (!isWhole && addedAt !== undefined)) continue
-      mismatches.push({ name, since, isCertain: this.isCertain(name), message: `${name} is not listed.` })
+      const missing = isWhole && this.#released.has(name) ? 'members-stay-monitored' : rule
+      const message = `${name} is not listed.`
+      mismatches.push({ name, since, isCertain: this.isCertain(name), rule: missing, message })
     }
     for (const name of seen.keys()) {
       if (knowledge.isMonitored(name) !== false) continue
       const since = knowledge.domains.get(name)?.by ?? ''
-      mismatches.push({ name, since, isCertain: this.isCertain(name), message: `${name} is listed.` })
+      mismatches.push({ name, since, isCertain: this.isCertain(name), rule, message: `${name} is listed.` })
     }
     for (const fact of suspense.facts) {
       if (!fact.startsWith('domain ')) continue
@@ -221,6 +249,7 @@ export class AccountTrack {
       for (const [name, fact] of knowledge.domains)
         if (fact.isMonitored && !seen.has(name)) knowledge.removeDomain(name, by)
       knowledge.areDomainsComplete = true
+      this.#released.clear()
     }
     return joined(mismatches, ordered, spelt, shown)
   }
@@ -245,7 +274,13 @@ export class AccountTrack {
         mismatches.push(mismatch)
       }
     }
-    if (groups.some(({ id }) => !knowledge.groups.has(id))) isWhole = false
+    for (const { id, name } of groups) {
+      if (knowledge.groups.has(id)) continue
+      isWhole = false
+      if (!knowledge.areGroupsComplete || !this.isCertain(name)) continue
+      const message = `The group ${id} is there, which nobody has made.`
+      mismatches.push({ name, since: '', isCertain: true, rule: LISTED, message })
+    }
     if (isWhole) suspense.confirm('groups')
     else suspense.contradict('groups')
     const comparisons = this.#variants.choicesOf('nameComparison')?.values ?? []
@@ -362,17 +397,19 @@ export class AccountTrack {
       if (group === undefined) return undefined
       // No id is used twice.
       const isCertain = since !== '' && this.isCertain(group.name)
-      return { name: group.name, since, isCertain, message: `The group ${id} is there.` }
+      return { name: group.name, since, isCertain, rule: LISTED, message: `The group ${id} is there.` }
     }
     const { name } = fact
     const isCertain = this.isCertain(name)
-    if (group === undefined) return { name, since, isCertain, message: `The group ${id} is not there.` }
+    if (group === undefined) return { name, since, isCertain, rule: LISTED, message: `The group ${id} is not there.` }
     if (group.name !== name)
       return { name, since, isCertain, message: `The group ${id} is called ${JSON.stringify(group.name)}.` }
     const members = group.domains.map(comparable)
     const possible = [fact.domains, ...(fact.otherwise ?? []).map(({ domains }) => domains)]
     if (possible.some((each) => areSameSets(each, members))) return undefined
-    return { name, since, isCertain, message: `The group ${id} has the members ${members.join(', ') || 'none'}.` }
+    const message = `The group ${id} has the members ${members.join(', ') || 'none'}.`
+    const isNew = this.#createdBy.get(id) === since
+    return { name, since, isCertain, message, ...(isNew && { rule: 'members-in-the-same-call' }) }
   }
 
   /** What the members of a group say about choices that would have changed them. */
@@ -420,6 +457,8 @@ export class AccountTrack {
   }
 }
 
+/** With a list of groups comes the number of all. */
+const LISTED = 'groups-with-count'
 const NOTHING: ListRemarks = { mismatches: [], allows: [], likely: [], isOutOfOrder: false }
 
 function joined(

@@ -206,9 +206,10 @@ function findInHeaders(reading: Reading, operation: Operation, permitted: Permit
   }
   const answered = responsesFor(reading, operation, permitted.contract)[0]
   if (answered !== undefined) {
-    const persistent = answered.checkHeaders(headers).filter(({ pointer, keyword }) =>
-      permitted.variants.every(({ contract }) => {
-        const responses = responsesFor(reading, same(contract, operation) ?? operation, contract)
+    const found = answered.checkHeaders(headers)
+    const possible = found.length === 0 ? [] : possibleResponses(reading, operation, permitted)
+    const persistent = found.filter(({ pointer, keyword }) =>
+      possible.every((responses) => {
         const isViolated = (response: ResponseContract) =>
           response.checkHeaders(headers).some((each) => each.pointer === pointer && each.keyword === keyword)
         return responses.length > 0 && responses.every(isViolated)
@@ -241,6 +242,14 @@ function findInHeaders(reading: Reading, operation: Operation, permitted: Permit
     problems.push({ what: 'response/headers/x-ratelimit-remaining/maximum', place, reason })
   }
   return [...problems, ...findInType(reading, operation, permitted), ...findInRequestId(reading, permitted)]
+}
+
+/** What the document says of the response, under each of its alternatives. */
+function possibleResponses(reading: Reading, operation: Operation, { variants }: Permitted): ResponseContract[][] {
+  const all = variants.map(({ contract }) => responsesFor(reading, same(contract, operation) ?? operation, contract))
+  // An alternative under which the response has another status says nothing about this one.
+  const exact = all.filter((responses) => responses.some(({ status }) => status === reading.response.status))
+  return exact.length > 0 ? exact : all
 }
 
 /** What the document says of the response, as far as it is known which one it is. */

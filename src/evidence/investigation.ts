@@ -5,6 +5,7 @@ import { pointTo } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
 import { AccountTrack, type Mismatch } from './account-track.ts'
 import { Explainer, type Explanation, isListing } from './behaviour.ts'
+import { findBrokenRule } from './broken-rule.ts'
 import { findContractProblems, findingOf } from './contract-problems.ts'
 import { Decided } from './decided.ts'
 import type { Credentials, Exchange } from './exchange.ts'
@@ -24,6 +25,8 @@ export interface InvestigationOptions {
   choices: Choices
   /** Whether nobody else changes the account while it is looked at, so that what was once seen stays as it is. */
   isSoleWriter?: boolean
+  /** Whether nobody else spends the quotas of its keys. */
+  isSoleClient?: boolean
   /** Whether a domain or the name of a group is one that nobody else would use. */
   isOwnName?(name: string): boolean
 }
@@ -166,10 +169,13 @@ export class Investigation {
       if (mayChange && (code === undefined || !isAnswer)) track.forget(purpose, operation?.id ?? '')
       return code === 'internal_error' ? [{ code }] : []
     }
+    const early = earlyProblems(reading)
+    if (early.length > 0) return early
+    const isExact = formOf(exchange.request.credentials) === 'exact'
     const isAdmitted = this.#judgeGate(reading, track, report)
     if (code === 'rate_limited') return [{ code }]
     if (!isAdmitted) {
-      if (mayChange && track.wasAdmitted) await this.#judgeCap(reading, purpose, track)
+      if (mayChange && track.wasAdmitted && isExact) await this.#judgeCap(reading, purpose, track)
       return problemsOfKey(exchange.request.credentials, mayChange)
     }
     this.#judged++
@@ -188,9 +194,27 @@ export class Investigation {
     const relied = new Set([...(isSoleWriter ? [] : facts), 'key'])
     track.suspense.add(
       relied,
-      () => this.#observeAll(allows, exchange),
+      () =>
+        this.#observeAll(
+          allows.map((each) => this.#orSwitchedOff(each, reading)),
+          exchange,
+        ),
       () => {},
     )
+  }
+
+  /** Beside these combinations all under which a key that was switched off for a while is answered with this status. */
+  #orSwitchedOff(allows: readonly Assignment[], { response: { status } }: Reading): Assignment[] {
+    const rows = this.#permitted.answersTo({ code: 'unauthorized' })?.rows ?? []
+    let all: Assignment[] = [{}]
+    for (const id of Object.keys(allows[0] ?? {})) {
+      all = all.flatMap((each) => this.#variants.numbersOf(id).map((number) => ({ ...each, [id]: number })))
+    }
+    return all.flatMap((each) => {
+      const isAllowed = allows.some((some) => Object.entries(some).every(([id, number]) => each[id] === number))
+      const possible = rows.filter(({ answer }) => isAllowed || answer.status === status)
+      return possible.map(({ assignment }) => ({ ...each, ...assignment }))
+    })
   }
 
   /** HEAD is like GET, or a wrong method. A response without a body shows it by its status alone. */
@@ -410,12 +434,17 @@ export class Investigation {
       report(this.#finding(reading, 'unexplained', 'order', 'The list is in no order that any choice gives.'))
   }
 
-  #describeMismatch(reading: Reading, { message, since }: Mismatch): Finding {
+  #describeMismatch(reading: Reading, { message, since, rule: id }: Mismatch): Finding {
+    const { operations } = this.#options.choices.contract
+    const rule = operations.flatMap(({ rules }) => rules).find((each) => each.id === id)
+    const by = `By ${since || 'an earlier response'}, it should be otherwise.`
+    if (rule === undefined) return this.#finding(reading, 'unexplained', 'state', `${message} ${by}`)
     return this.#finding(
       reading,
-      'unexplained',
-      'state',
-      `${message} By ${since || 'an earlier response'}, it should be otherwise.`,
+      'broken rule',
+      rule.id,
+      `${rule.says} ${message}${since === '' ? '' : ` ${by}`}`,
+      rule,
     )
   }
 
@@ -426,28 +455,10 @@ export class Investigation {
 
   /** What no state of the account and no choice explains. */
   #breach(reading: Reading, purpose: Purpose, track: AccountTrack, { expected }: Explanation): Finding {
-    const { operation, outcome } = reading
+    const { outcome } = reading
     const would = describeExpected(expected)
-    if (outcome.kind === 'success') {
-      for (const each of expected) {
-        if (each.ok) continue
-        const [{ code, reason }] = each.problems
-        const rule = operation?.rules.find((candidate) => isRefusedBy(candidate, code, reason))
-        if (rule !== undefined) return this.#finding(reading, 'broken rule', rule.id, `${rule.says} ${would}`, rule)
-      }
-      const [id = ''] = purpose.ids
-      const group = track.knowledge.groups.get(id)
-      const evidence = {
-        query: Object.fromEntries(purpose.ids.slice(0, 1).map((each) => ['id', each])),
-        body: purpose.body,
-        ...(group?.exists && { group: { id, name: group.name, domains: group.domains } }),
-        unrecognised: [],
-      }
-      const rule = operation?.rules.findLast(
-        (candidate) => candidate.when !== undefined && candidate.refuses.length === 0 && candidate.matches(evidence),
-      )
-      if (rule !== undefined) return this.#finding(reading, 'broken rule', rule.id, `${rule.says} ${would}`, rule)
-    }
+    const rule = findBrokenRule(reading, purpose, track.knowledge, expected)
+    if (rule !== undefined) return this.#finding(reading, 'broken rule', rule.id, `${rule.says} ${would}`, rule)
     const what = outcome.kind === 'refusal' ? outcome.code : 'data'
     return this.#finding(
       reading,
@@ -528,10 +539,10 @@ export class Investigation {
     const known = this.#tracks.get(name)
     if (known !== undefined) return known
     if (this.#tracks.size >= TRACKS_LIMIT) this.#tracks.delete(this.#tracks.keys().next().value as string)
-    const { isSoleWriter = false, isOwnName = () => false } = this.#options
+    const { isSoleWriter = false, isSoleClient = false, isOwnName = () => false } = this.#options
     const tracks = {
       account: new AccountTrack(this.#variants, isSoleWriter, isOwnName),
-      quota: new QuotaTrack(this.#permitted),
+      quota: new QuotaTrack(this.#permitted, { isSoleClient }),
       figures: new FigureTrack(this.#permitted),
     }
     this.#tracks.set(name, tracks)
@@ -554,6 +565,21 @@ function formOf(credentials: Credentials): 'exact' | 'any-case' | 'wrong' | 'non
   if (!isWord) return 'wrong'
   if (scheme === 'Bearer') return 'exact'
   return scheme.toLowerCase() === 'bearer' ? 'any-case' : 'wrong'
+}
+
+/** In bytes. Some services refuse the header fields of a request from here on, most of them later. */
+const LARGE_HEADER = 4096
+
+/** Why a request may have been refused before anybody looked at what it asks; empty where it was looked at. */
+function earlyProblems({ exchange, outcome, response }: Reading): Problem<string>[] {
+  if (outcome.kind !== 'refusal') return []
+  if (response.status === 408) return [{ code: 'invalid_request_body', reason: 'timeout' }]
+  const { headers, target, body } = exchange.request
+  const size = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, target.length)
+  const isPossible = outcome.code === 'request_too_large' || outcome.code === 'invalid_request_body'
+  if (size <= LARGE_HEADER || !isPossible) return []
+  const isEmpty = body.isKnown && body.bytes.length === 0
+  return [{ code: 'request_too_large', reason: 'large-header' }, ...(isEmpty ? [] : [{ code: outcome.code }])]
 }
 
 /** Why a key may have been refused. */

@@ -2,7 +2,7 @@ import { HIDDEN, looksLikeKey } from '../journal/key-shapes.ts'
 import { createRedactor, findCredentials, type Redact, redactField, redactQuery } from '../journal/redaction.ts'
 import { addSecret, createIndex } from '../journal/secrets.ts'
 import { WordIndex } from '../journal/word-index.ts'
-import type { Credentials, Headers } from './exchange.ts'
+import type { Credentials, Headers, SeenBody } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
 export type Fields = readonly (readonly [name: string, value: string])[]
@@ -72,13 +72,19 @@ export class Keys {
    * what the exchange itself carries, such as cookies.
    */
   redactorFor({ target, fields }: { target: string; fields: Fields }): Redact {
-    const carried = findCredentials(fields.flat(), target).filter((secret) => !this.#names.has(secret))
+    const secret = fields.map(([name, value]) => [name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value])
+    const carried = findCredentials(secret.flat(), target).filter((word) => !this.#names.has(word))
     const indexes = carried.length === 0 ? [this.#index] : [this.#index, createIndex(carried)]
     return createRedactor(indexes, (found) => {
       const name = this.#names.get(found)
       return name === undefined ? HIDDEN : `[${name}]`
     })
   }
+}
+
+/** What a cookie is told besides, such as a domain, is no secret. */
+function withoutAttributes(cookie: string): string {
+  return /^[^;]*/.exec(cookie)?.[0] ?? ''
 }
 
 /** The header fields of a message as they are judged. */
@@ -92,6 +98,16 @@ export function readFields(fields: Fields, redact: Redact): Headers {
   }
   return headers
 }
+
+/** A body without keys. One that had a key is unknown, because it cannot be judged as it was. */
+export function redactBody(body: SeenBody, redact: Redact): SeenBody {
+  if (!body.isKnown || body.bytes.length === 0) return body
+  const text = body.bytes.toString()
+  return redact(text) === text ? body : { isKnown: false, reason: REDACTED }
+}
+
+/** Why a body is unknown that held a secret. */
+export const REDACTED = 'The body holds a key or a cookie, which is not shown.'
 
 /** A target without keys. */
 export function redactTarget(target: string, redact: Redact): string {

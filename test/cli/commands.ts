@@ -1,5 +1,17 @@
 export const COMMANDS = [
-  ...['serve', 'run', 'vary', 'explore', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions'],
+<<<<<<< HEAD
+  ...['serve', 'run', 'vary', 'explore', 'verify', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions'],
+=======
+  'serve',
+  'run',
+  'vary',
+  'explore',
+  'verify',
+  'check',
+  'calibrate',
+  'fixture',
+  'assumptions',
+>>>>>>> e-calibrate-verify
 ] as const
 
 export const OPTIONS_OF_SERVE = [

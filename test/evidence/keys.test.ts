@@ -3,8 +3,10 @@ import {
   type Fields,
   Keys,
   MOST_KEYS,
+  REDACTED,
   readCredentials,
   readFields,
+  redactBody,
   redactTarget,
   writeCredentials,
 } from '../../src/evidence/keys.ts'
@@ -34,6 +36,21 @@ describe('A key', () => {
       'key 2',
     ])
     expect(keys.secrets).toEqual(['abcdefgh'])
+  })
+
+  it('makes a body unknown that holds it; what a cookie is told besides is no secret', () => {
+    const keys = new Keys()
+    const fields: Fields = [
+      ['Authorization', 'Bearer my-own-secret'],
+      ['Set-Cookie', 'session=cookie-secret; Domain=shop.example; SameSite=Lax'],
+    ]
+    keys.credentialsOf(fields)
+    const redact = keys.redactorFor({ target: '/', fields })
+    const seen = (text: string) => redactBody({ isKnown: true, bytes: Buffer.from(text) }, redact)
+    expect(seen('["shop.example", "ü"]')).toEqual({ isKnown: true, bytes: Buffer.from('["shop.example", "ü"]') })
+    for (const text of ['a my-own-secret b', '"cookie-secret"']) {
+      expect(seen(text)).toEqual({ isKnown: false, reason: REDACTED })
+    }
   })
 
   it('beyond the limit is unknown, and hidden all the same', () => {

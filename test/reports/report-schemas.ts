@@ -3,6 +3,7 @@ import { BASELINE_SCHEMA } from '../../src/evidence/baseline.ts'
 import { EVIDENCE_SCHEMA, VERDICT_SCHEMA } from '../../src/evidence/evidence-schema.ts'
 import { LABELS } from '../../src/evidence/finding.ts'
 import { RISK_RESULTS } from '../../src/evidence/risks.ts'
+import { CHECK_OUTCOMES } from '../../src/evidence/verify/assessment.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 
 /** The JSON reports that have a schema in `docs/schemas`. */
@@ -15,6 +16,7 @@ export const REPORT_NAMES = [
   'baseline',
   'calibration',
   'risks',
+  'verify',
 ] as const
 export type ReportName = (typeof REPORT_NAMES)[number]
 
@@ -266,6 +268,68 @@ const SCHEMAS: Readonly<Record<ReportName, Json>> = {
         warnings: list({ type: 'string' }, 'What could not be read, in sentences.'),
       },
     ),
+  },
+  verify: {
+    title: 'The report of dmarc-understudy verify',
+    ...object({
+      target: text('The base URL of the service.'),
+      passed: { type: 'boolean', description: 'Whether the command ended with 0.' },
+      outcomes: object(
+        Object.fromEntries(CHECK_OUTCOMES.map((outcome) => [outcome, { type: 'integer', minimum: 0 }])),
+        {},
+        'How many checks have each outcome.',
+      ),
+      checks: list(
+        object(
+          {
+            id: text(
+              '`rule/ID`, `assumption/ID`, `operation/ID`, `headers/NAME`, `restoration`, or the id of a finding, which a baseline names.',
+            ),
+            outcome: text(
+              '`not reached`: it was not asked. `undecidable`: the answers, or no answers, can show it. `baselined`: the finding is known.',
+              { enum: [...CHECK_OUTCOMES] },
+            ),
+          },
+          {
+            rule: text('The id of the rule of the contract.'),
+            message: text('Why it is so.'),
+            curl: text('The request, for a POSIX shell. The key is in the variable API_KEY.'),
+            expected: text('What is expected.'),
+            received: text('What was answered, shortened, or which alternative the service has chosen.'),
+          },
+        ),
+      ),
+      assumptions: list(assumption),
+      quota: list(
+        object(
+          {
+            path: { type: 'string' },
+            limit: count('What the contract allows in a window.'),
+            sent: count('How many requests this run has sent.'),
+          },
+          {
+            remaining: count('What the last response said is left, for all clients together.'),
+            resets_in: count('Seconds until the window ends.'),
+          },
+        ),
+      ),
+      cleanup: object(
+        {
+          restored: {
+            type: 'boolean',
+            description: 'Whether two lists show that nothing of the run is left and everything else is as before.',
+          },
+          removed: object({ domains: count('How many.'), groups: count('How many.') }),
+          left: object(
+            { domains: list({ type: 'string' }), groups: list({ type: 'string' }) },
+            {},
+            'What of the run is still there.',
+          ),
+          changes: list({ type: 'string' }, 'What else is otherwise than before, in sentences.'),
+        },
+        { reason: text('Why it is not restored, or why that is not known.') },
+      ),
+    }),
   },
   evidence: { title: 'The evidence file of dmarc-understudy', ...EVIDENCE_SCHEMA },
   baseline: { title: 'The baseline file of dmarc-understudy: known findings that do not count', ...BASELINE_SCHEMA },

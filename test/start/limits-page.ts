@@ -20,6 +20,7 @@ import { MOST_EXCHANGES } from '../../src/evidence/har/survey.ts'
 import { WRITER_LIMITS } from '../../src/evidence/har/writer.ts'
 import { MOST_KEYS } from '../../src/evidence/keys.ts'
 import { EVIDENCE_KEPT } from '../../src/evidence/observation.ts'
+<<<<<<< HEAD
 import { BODIES_LIMIT, BODY_LIMIT } from '../../src/evidence/proxy/collected-body.ts'
 import { CONNECT_PATIENCE, SILENCE } from '../../src/evidence/proxy/connection.ts'
 import { PIPELINE_LIMIT } from '../../src/evidence/proxy/conversation.ts'
@@ -29,6 +30,13 @@ import { HEAD_LIMIT } from '../../src/evidence/proxy/message-reader.ts'
 import { IDLE, STOP_PATIENCE as STOP_PATIENCE_OF_PROXY } from '../../src/evidence/proxy/relay.ts'
 import { LOST_REQUEST, ORDER_PATIENCE } from '../../src/evidence/proxy/traffic.ts'
 import { READING_LIMIT } from '../../src/evidence/proxy/witness.ts'
+=======
+>>>>>>> e-calibrate-verify
+import { LARGEST_RESPONSE, LARGEST_RESPONSE_HEADER } from '../../src/evidence/verify/client.ts'
+import { MOST_SET_UPS } from '../../src/evidence/verify/foresight.ts'
+import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/evidence/verify/ledger.ts'
+import { REMOVED_AT_ONCE } from '../../src/evidence/verify/restoration.ts'
+import { FRUITLESS_WINDOWS, SLACK } from '../../src/evidence/verify/verification.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
@@ -391,6 +399,36 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ['stories on standard error', number(STORIES), '`explore --report html=FILE`', 'the others are in the reports'],
       ['differences of effects that are told', number(DIFFERENCES), '', 'the last sentence counts the others'],
       ['earlier requests that a smaller plan is looked for at', number(EARLIER), '', 'the later ones are not tried'],
+    ],
+  ],
+  [
+    'What `verify` asks',
+    [
+      [
+        'requests to a path in an hour',
+        'the quota of the contract',
+        '`verify --reserve`',
+        'ends, or waits with `--wait`',
+      ],
+      ['time for a response', '30 s', '`verify --timeout`', 'the run ends, and the account is restored'],
+      ['body of a response', bytes(LARGEST_RESPONSE), '', 'the run ends, and the account is restored'],
+      ['header of a response', bytes(LARGEST_RESPONSE_HEADER), '', 'the run ends, and the account is restored'],
+      ['requests that set up what a question needs', number(MOST_SET_UPS), '', 'it is not asked'],
+      [
+        'requests of a path kept for the cleanup beside those that it needs',
+        number(SLACK),
+        '',
+        'nothing more is asked',
+      ],
+      [
+        'domains that one request of the cleanup removes',
+        number(REMOVED_AT_ONCE),
+        '',
+        'another request removes the others',
+      ],
+      ['windows in which nothing can be asked', number(FRUITLESS_WINDOWS), '', 'the run ends'],
+      ['body of an exchange in a ledger', bytes(LARGEST_KEPT), '', 'it counts as unknown when the run is continued'],
+      ['ledger', bytes(LARGEST_LEDGER), '', 'refused'],
     ],
   ],
   [

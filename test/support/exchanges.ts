@@ -56,7 +56,7 @@ export async function exchangeWith(baseUrl: string, asked: ExchangeRequest): Pro
 }
 
 /** What an Authorization field says, with a name in place of the key. */
-function credentialsOf(authorization: string | undefined): Credentials {
+export function credentialsOf(authorization: string | undefined): Credentials {
   if (authorization === undefined) return { kind: 'none' }
   const space = authorization.indexOf(' ')
   const [scheme, secret] =

@@ -1,9 +1,8 @@
 import { basename } from 'node:path'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
 import { shorten } from '../../ground/show.ts'
-import type { Redact } from '../../journal/redaction.ts'
-import type { Credentials, Exchange, SeenBody } from '../exchange.ts'
-import { type Fields, type Keys, readCredentials, readFields, redactTarget } from '../keys.ts'
+import type { Credentials, Exchange } from '../exchange.ts'
+import { type Fields, type Keys, readCredentials, readFields, redactBody, redactTarget } from '../keys.ts'
 import { fieldOf, fieldsOf, requestBodyOf, requestFieldsOf, requestLineOf, responseBodyOf, statusOf } from './entry.ts'
 import { attachmentsOf, openFile, type RecordedFile, Window } from './recorded-file.ts'
 import { HarError, restBelow, UrlSplitter, withoutSlash } from './service.ts'
@@ -165,11 +164,4 @@ function credentialsOf(fields: Fields, file: RecordedFile, keys: Keys): Credenti
   // Each file has named the keys anew, so the same name in another file may be another key.
   const read = readCredentials(written, (name) => keys.renameKey(file.path, name))
   return read ?? keys.credentialsOf(fields)
-}
-
-function redactBody(body: SeenBody, redact: Redact): SeenBody {
-  if (!body.isKnown || body.bytes.length === 0) return body
-  const text = body.bytes.toString()
-  const redacted = redact(text)
-  return redacted === text ? body : { isKnown: true, bytes: Buffer.from(redacted) }
 }

@@ -1,0 +1,60 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { nameOf } from '../../../src/contract/choices.ts'
+import { budget } from '../../support/budget.ts'
+import { accusationsIn, choices, judge, wrongsAboutRequests, wrongVerdicts } from './judgement.ts'
+import { playSession, type Session, sessionOf } from './session.ts'
+
+const SEED = 20_261_122
+const LENGTH = 60
+
+/** Everything that is said wrongly about a session with a service that makes these choices. */
+async function wrongsAbout(session: Session, truth: readonly string[], isSoleWriter: boolean): Promise<string[]> {
+  const chosen = choices.alternatives.filter((alternative) => truth.includes(nameOf(alternative)))
+  const contract = chosen.length === 0 ? choices.contract : await choices.load(chosen)
+  const { exchanges, lawful } = await playSession(session, contract)
+  const { conclusion, verdicts } = await judge(exchanges, { isSoleWriter })
+  expect(conclusion.exchanges).toBe(exchanges.length)
+  return [
+    ...accusationsIn(conclusion),
+    ...(truth.length === 0 ? wrongsAboutRequests(conclusion, lawful) : []),
+    ...wrongVerdicts(verdicts, truth),
+  ]
+}
+
+/** Names of alternatives, at most one of each assumption. */
+const alternatives = fc
+  .constantFrom(1, 2, 3, 8)
+  .chain((count) =>
+    fc.uniqueArray(fc.constantFrom(...choices.alternatives), {
+      minLength: count,
+      maxLength: count,
+      selector: ({ id }) => id,
+    }),
+  )
+  .map((chosen) => chosen.map(nameOf))
+
+/** A recorder knows that nobody else writes, or does not know. Where somebody does, it must not say so. */
+const session = sessionOf(LENGTH).chain((each) =>
+  fc.record({ session: fc.constant(each), isSoleWriter: each.hasOthers ? fc.constant(false) : fc.boolean() }),
+)
+
+describe('nobody is accused', () => {
+  it(`of what a random session with the stand-in shows (seed ${SEED})`, async () => {
+    await fc.assert(
+      fc.asyncProperty(session, async (each) => {
+        expect(await wrongsAbout(each.session, [], each.isSoleWriter)).toEqual([])
+      }),
+      { seed: SEED, numRuns: budget({ quick: 20, full: 200 }, 'SOUNDNESS_RUNS') },
+    )
+  })
+
+  it(`of what a stand-in with other choices shows, and no choice is decided wrongly (seed ${SEED})`, async () => {
+    await fc.assert(
+      fc.asyncProperty(session, alternatives, async (each, truth) => {
+        expect(await wrongsAbout(each.session, truth, each.isSoleWriter), truth.join()).toEqual([])
+      }),
+      { seed: SEED, numRuns: budget({ quick: 6, full: 100 }, 'SOUNDNESS_RUNS') },
+    )
+  })
+})
