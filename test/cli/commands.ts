@@ -1,17 +1,5 @@
 export const COMMANDS = [
-<<<<<<< HEAD
   ...['serve', 'run', 'vary', 'explore', 'verify', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions'],
-=======
-  'serve',
-  'run',
-  'vary',
-  'explore',
-  'verify',
-  'check',
-  'calibrate',
-  'fixture',
-  'assumptions',
->>>>>>> e-calibrate-verify
 ] as const
 
 export const OPTIONS_OF_SERVE = [

@@ -20,7 +20,6 @@ import { MOST_EXCHANGES } from '../../src/evidence/har/survey.ts'
 import { WRITER_LIMITS } from '../../src/evidence/har/writer.ts'
 import { MOST_KEYS } from '../../src/evidence/keys.ts'
 import { EVIDENCE_KEPT } from '../../src/evidence/observation.ts'
-<<<<<<< HEAD
 import { BODIES_LIMIT, BODY_LIMIT } from '../../src/evidence/proxy/collected-body.ts'
 import { CONNECT_PATIENCE, SILENCE } from '../../src/evidence/proxy/connection.ts'
 import { PIPELINE_LIMIT } from '../../src/evidence/proxy/conversation.ts'
@@ -30,8 +29,6 @@ import { HEAD_LIMIT } from '../../src/evidence/proxy/message-reader.ts'
 import { IDLE, STOP_PATIENCE as STOP_PATIENCE_OF_PROXY } from '../../src/evidence/proxy/relay.ts'
 import { LOST_REQUEST, ORDER_PATIENCE } from '../../src/evidence/proxy/traffic.ts'
 import { READING_LIMIT } from '../../src/evidence/proxy/witness.ts'
-=======
->>>>>>> e-calibrate-verify
 import { LARGEST_RESPONSE, LARGEST_RESPONSE_HEADER } from '../../src/evidence/verify/client.ts'
 import { MOST_SET_UPS } from '../../src/evidence/verify/foresight.ts'
 import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/evidence/verify/ledger.ts'
