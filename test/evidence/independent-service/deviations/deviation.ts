@@ -17,8 +17,11 @@ export type Shows =
   | 'write'
   /** A change, and a look at the account afterwards. */
   | 'write and read'
-  /** Several GETs, and only to who knows which keys the account has: exchanges do not tell. */
-  | 'keys'
+  /**
+   * Exchanges alone do not tell it: which keys an account has, who else spends a quota, and whether the service was
+   * started again.
+   */
+  | 'hidden'
 
 export interface Deviation {
   id: string
