@@ -73,7 +73,8 @@ describe('check', () => {
     expect(stderr).toMatch(/^FAILED {2}/m)
     expect(stderr).toContain('GET /domains → 200')
     expect(stderr).toContain('(2 times)')
-    expect(report.findings).toMatchObject([{ id: 'broken-rule/listDomains/200/key-required', count: 2 }])
+    const wanted = { id: 'broken-rule/listDomains/200/key-required', count: 2 }
+    expect(report.findings).toContainEqual(expect.objectContaining(wanted))
   })
 
   it('accepts the findings of a baseline, which it has written', async ({ folder }) => {

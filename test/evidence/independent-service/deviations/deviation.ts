@@ -1,7 +1,7 @@
 import { type Answer, type Call, type Fields, type Parts, Refusal } from '../parts.ts'
 
 /** What a judge should call a deviation. `where` is part of the JSON pointer in openapi.yaml. */
-export type Named =
+type Named =
   | { label: 'contract violation'; where?: string }
   | { label: 'broken rule'; rule: string }
   | { label: 'decides assumption'; assumption: string; alternative: number }
