@@ -61,6 +61,9 @@ export class Control {
     request: Required<Omit<ControlRequest, 'body'>> & { body: Json },
   ): Promise<ControlOutcome> {
     const call = { ...this.deps, limits: this.limits, ...request }
+    if (call.observed?.offers.has(operation.id) === false) {
+      return refuse({ code: 'forbidden', reason: 'observed', about: { operation: operation.id } })
+    }
     const { account: id } = request.parameters
     const { nestingLimit } = this.limits
     if (await runInTurns(isDeeperThan(nestingLimit, request.body))) {

@@ -9,6 +9,7 @@ import type { Verdict } from '../journal/verdict.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { FaultSet } from './fault-sets.ts'
+import type { VerdictReport } from './reports.ts'
 
 /** What the control plane works on. */
 export interface ControlDeps {
@@ -23,6 +24,16 @@ export interface ControlDeps {
   instance: string
   /** Known as soon as the server listens. */
   urls(): ServerUrls
+  /** Where the requests are those that a proxy passes on. */
+  observed?: ObservedService | undefined
+}
+
+/** A service that the program does not play, but only looks at. */
+export interface ObservedService {
+  /** The operations of the control plane that make sense for it. */
+  offers: ReadonlySet<string>
+  /** What was found against it so far. */
+  report(): NonNullable<VerdictReport['service']>
 }
 
 /** The numeric settings of the control plane's document, which says what each one means. */

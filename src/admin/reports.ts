@@ -157,6 +157,21 @@ export interface VerdictReport {
   }
   /** Ways to use the service that its text asks clients to avoid. */
   politeness: { kind: string; message: string; request_ids: string[] }[]
+  /** Only with a proxy: what was found against the service. */
+  service?: {
+    findings: number
+    exchanges: number
+    not_judged: number
+    first: {
+      id: string
+      label: string
+      request_id: string | null
+      method: string
+      path: string
+      status: number | null
+      message: string
+    }[]
+  }
 }
 
 /** Whether as many requests matched as expected, and the requests that nearly did. */

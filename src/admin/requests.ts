@@ -94,7 +94,9 @@ export const explainRequest: Handler = async (call) => {
   if (!(await store.has(accountId))) return explainExample(call, id)
   const account = await store.read(accountId)
   const redact = worlds.journal.redactorFor(entry)
-  return done(explainEntry(entry, account, contract, call.urls(), redact, worlds.findPublicKey(account)))
+  const explained = explainEntry(entry, account, contract, call.urls(), redact, worlds.findPublicKey(account))
+  // Nobody knows what another service would accept.
+  return done(call.observed === undefined ? explained : { ...explained, correction: null })
 }
 
 /** A violation that the verdict keeps although the journal has lost it. */

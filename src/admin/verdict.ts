@@ -4,7 +4,25 @@ import { hasPassed, type Reckoning, type VerdictCounts } from '../journal/verdic
 import { done, type Handler } from './handler.ts'
 import type { VerdictReport } from './reports.ts'
 
-export const getVerdict: Handler = async ({ verdict }) => done(await reportVerdict(verdict))
+export const getVerdict: Handler = async ({ verdict, observed }) => {
+  const report = await reportVerdict(verdict)
+  return done(observed === undefined ? report : withService(report, observed.report()))
+}
+
+/** Both sides: what the clients did wrong, and what the service did wrong. */
+function withService(report: VerdictReport, service: NonNullable<VerdictReport['service']>): VerdictReport {
+  const { findings, first } = service
+  if (findings === 0) return { ...report, service }
+  const [example] = first
+  const times = findings === 1 ? 'once' : `${findings} times`
+  const what = example && ` The first was at ${example.method} ${example.path}: ${example.message}`
+  return {
+    ...report,
+    passed: false,
+    message: `The service did something wrong ${times}.${what} ${report.message}`,
+    service,
+  }
+}
 
 /** The verdict as JSON. */
 export async function reportVerdict(verdict: Reckoning<ExplanationReport | undefined>): Promise<VerdictReport> {

@@ -1,17 +1,41 @@
 import { type Assumption, assumptionsOf, overlayFor } from '../contract/assumptions.ts'
+import { type Choices, readChoices } from '../contract/choices.ts'
 import { readDocument } from '../contract/document.ts'
 import { readOverlay } from '../contract/overlay.ts'
+import { writeYaml } from '../contract/yaml.ts'
+import { mergeEvidence, readEvidence } from '../evidence/evidence-file.ts'
+import { describeObservability, observabilityOf } from '../evidence/observability.ts'
+import { describeRisks, writeRiskTable } from '../evidence/risk-report.ts'
+import { findForeignIn, findRisks } from '../evidence/risks.ts'
+import { elapsed, systemClock } from '../ground/clock.ts'
 import { nearestName } from '../ground/edit-distance.ts'
 import { shorten } from '../ground/show.ts'
-import { type Options, toggle } from '../start/option.ts'
+import { type Options, texts, toggle, type Values } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
+import type { Dependencies } from '../trials/vary/dependencies.ts'
+import { DependenciesError, readDependenciesFile } from '../trials/vary/dependencies-file.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { readOptions } from './options.ts'
+import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
+import type { Terminal } from './terminal.ts'
 
 const OPTIONS = {
+  evidence: {
+    kind: texts,
+    placeholder: 'FILE',
+    help: 'Evidence that check, proxy or verify has written. With --dependencies, the risks of the client with this service are printed.',
+    default: [],
+  },
+  dependencies: {
+    kind: texts,
+    placeholder: 'FILE',
+    help: 'What a client depends on: the report of vary (--report json=FILE). With --evidence.',
+    default: [],
+  },
   json: { kind: toggle, help: 'Print JSON instead of text.', default: false },
   overlays: COMMAND_LINE_OPTIONS.overlays,
+  ...REPORT_OPTIONS,
 } as const satisfies Options
 
 export const assumptions: Command = {
@@ -19,11 +43,14 @@ export const assumptions: Command = {
 
   async run(args, terminal) {
     const { values, positionals } = readOptions(OPTIONS, args, terminal.environment)
+    if (joinsBothSides(values, positionals)) return printRisks(values, terminal)
     const { source, extensions } = await readDocument({ overlays: await Promise.all(values.overlays.map(readOverlay)) })
     const all = assumptionsOf(source, extensions)
     const [verb, id, number = '1', ...rest] = positionals
     if (verb === undefined) {
-      terminal.print(values.json ? JSON.stringify(all, undefined, 2) : all.map(describe).join('\n'))
+      terminal.print(
+        values.json ? JSON.stringify(all.map(withObservability), undefined, 2) : all.map(describe).join('\n'),
+      )
       return 0
     }
     if (verb !== 'overlay' || rest.length > 0)
@@ -48,19 +75,108 @@ export const assumptions: Command = {
     }
     const { actions } = overlayFor(assumption, alternative, source)
     const document = { overlay: '1.0.0', info: { title: `${id}, alternative ${number}`, version: '1.0.0' }, actions }
-    const { dump } = await import('js-yaml')
-    terminal.print(values.json ? JSON.stringify(document, undefined, 2) : dump(document, { lineWidth: 120 }).trimEnd())
+    terminal.print(values.json ? JSON.stringify(document, undefined, 2) : (await writeYaml(document)).trimEnd())
     return 0
   },
 }
 
-function describe({ id, place, spec, choice, alternatives, reason }: Assumption): string {
+/** Whether the risks are asked for. @throws UsageError for a part of what that takes */
+function joinsBothSides(
+  { evidence, dependencies, report }: Values<typeof OPTIONS>,
+  positionals: readonly string[],
+): boolean {
+  if (evidence.length === 0 && dependencies.length === 0) {
+    if (report.length > 0)
+      throw new UsageError('--report: needs --evidence and --dependencies, of which it is a report')
+    return false
+  }
+  if (dependencies.length === 0) {
+    throw new UsageError('--evidence: needs --dependencies FILE, which vary --report json=FILE writes')
+  }
+  if (evidence.length === 0) {
+    throw new UsageError(
+      '--dependencies: needs --evidence FILE, which check, proxy and verify write with --evidence FILE',
+    )
+  }
+  if (positionals.length > 0) {
+    throw new UsageError(
+      `assumptions ${shorten(positionals.join(' '))}: cannot be used with --evidence and --dependencies`,
+    )
+  }
+  return true
+}
+
+/** Prints what a client risks with a service; resolves to the exit code. */
+async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): Promise<number> {
+  await checkReports(values.report)
+  const startedAt = new Date(systemClock()).toISOString()
+  const began = elapsed()
+  const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
+  const files = await Promise.all(
+    values.evidence.map(async (file) => ({ file, evidence: await readEvidence(file, choices) })),
+  )
+  const evidence = mergeEvidence(files, choices)
+  const clients = await Promise.all(values.dependencies.map((file) => readClient(file, choices)))
+  const risks = findRisks(evidence.verdicts, clients, choices)
+  const targets = evidence.targets ?? []
+  const report = describeRisks({
+    risks,
+    assumptions: choices.assumptions,
+    targets,
+    commands: clients.map(({ command }) => command),
+    warnings: [
+      ...(targets.length > 1 ? [`The evidence is of several services, which may differ: ${targets.join(', ')}.`] : []),
+      ...clients
+        .filter(({ baseline }) => !baseline.steady)
+        .map(({ command }) => `${shorten(command.join(' '))} does not do the same each time, so less is known of it.`),
+      ...(evidence.verdicts.filter(({ verdict }) => verdict === 'alternative').length > 1 ? [TOGETHER] : []),
+    ],
+    startedAt,
+    seconds: Math.round(elapsed() - began) / 1000,
+  })
+  if (values.json) terminal.print(JSON.stringify(report.json, undefined, 2))
+  else for (const line of writeRiskTable(risks, terminal.screen.size?.columns ?? USUAL_COLUMNS)) terminal.print(line)
+  return deliverReport(report, values.report, terminal)
+}
+
+/** What a line of a file or of a pipe has. */
+const USUAL_COLUMNS = 120
+const TOGETHER =
+  'vary tries each alternative alone, and the service has chosen several. Run the client with all of them: calibrate writes their overlay for run --overlay.'
+
+/** @throws UsageError for a file that is no report of vary, or of another contract */
+async function readClient(file: string, choices: Choices): Promise<Dependencies> {
+  const refuse = (reason: string) => new UsageError(`--dependencies ${shorten(file)}: ${reason}`)
+  const client = await readDependenciesFile(file).catch((error: unknown) => {
+    throw error instanceof DependenciesError ? refuse(error.message) : error
+  })
+  const foreign = findForeignIn(client, choices)
+  if (foreign !== undefined) {
+    throw refuse(
+      `is about another contract. ${foreign} Run vary with the same overlays, and this version of the program`,
+    )
+  }
+  return client
+}
+
+/** As JSON has it: why exchanges cannot show an alternative is part of what is said about that. */
+function withObservability({ unobservable, ...assumption }: Assumption) {
+  return {
+    ...assumption,
+    ...observabilityOf({ ...assumption, ...(unobservable !== undefined && { unobservable }) }),
+  }
+}
+
+function describe(assumption: Assumption): string {
+  const { id, place, spec, choice, alternatives, reason } = assumption
   const rows = [
     `  stands at    ${place}`,
     `  left open    ${spec}`,
     `  our choice   ${JSON.stringify(choice)}`,
     ...alternatives.map((alternative, index) => `  ${`or ${index + 1}`.padEnd(11)}  ${JSON.stringify(alternative)}`),
-    ...(reason === undefined ? [] : [`  no other     ${reason}`]),
+    ...(reason === undefined
+      ? [`  observable   ${describeObservability(observabilityOf(assumption))}`]
+      : [`  no other     ${reason}`]),
   ]
   return `${id}\n${rows.join('\n')}\n`
 }

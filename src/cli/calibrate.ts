@@ -1,6 +1,6 @@
-import { realpath } from 'node:fs/promises'
-import { constants } from 'node:os'
-import { basename } from 'node:path'
+import { existsSync } from 'node:fs'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { constants, tmpdir } from 'node:os'
 import { type Choices, readChoices } from '../contract/choices.ts'
 import { loadContract } from '../contract/contract.ts'
 import { type Overlay, readOverlay } from '../contract/overlay.ts'
@@ -13,15 +13,17 @@ import { Investigation } from '../evidence/investigation.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
 import { checkTarget, writeTarget } from '../reports/targets.ts'
-import { type Options, text, texts, toggle } from '../start/option.ts'
+import { type Options, PREFIX, secret, text, texts, toggle, type Values, variableFor } from '../start/option.ts'
 import { COMMAND_LINE_OPTIONS } from '../start/option-table.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './errors.ts'
 import { Interrupted, Interruption } from './interruption.ts'
-import { readOptions } from './options.ts'
+import { type Reading, readOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
 import { baseUrl } from './target-options.ts'
+import type { Terminal } from './terminal.ts'
+import { verify } from './verify.ts'
 
 const OPTIONS = {
   evidence: {
@@ -32,8 +34,23 @@ const OPTIONS = {
   },
   baseUrl: {
     kind: baseUrl,
-    help: 'The base URL of the service in the recordings. Requests to anything else are left out.',
-    defaultText: 'the one below which paths of the contract are asked for',
+    help: 'The base URL of the service: with recordings, that in them; with --api-key, the one that is asked, as verify does it.',
+    defaultText: 'in recordings, the one below which paths of the contract are asked for',
+  },
+  apiKey: {
+    kind: secret,
+    placeholder: 'KEY',
+    help: 'Ask the service at --base-url with this API key. In the environment, no list of processes shows it. The overlay and reports never have it.',
+  },
+  allowWrites: {
+    kind: toggle,
+    help: 'With --api-key: also create and remove things at a host other than this machine.',
+    default: false,
+  },
+  wait: {
+    kind: toggle,
+    help: 'With --api-key: wait for the reset when a quota is used up, until everything was asked.',
+    default: false,
   },
   soleWriter: {
     kind: toggle,
@@ -65,12 +82,15 @@ export const calibrate: Command = {
 
   async run(args, terminal) {
     const { values, sources, positionals: recordings } = readOptions(OPTIONS, args, terminal.environment)
-    await refuseFiles(recordings, values.evidence)
+    refuseContradictions(values, sources, recordings)
+    await refuseFiles(recordings, values)
     await checkReports(values.report)
     const problem = values.out === undefined ? undefined : await checkTarget(values.out)
     if (problem !== undefined) throw new UsageError(`${sources.out}: ${problem}`)
     const overlays = await Promise.all(values.overlays.map(readOverlay))
     const choices = await readChoices(overlays)
+    const asked = values.apiKey === undefined ? undefined : await askService(values, choices, terminal)
+    if (asked !== undefined && asked.evidence === undefined) return asked.code
     const startedAt = new Date(systemClock()).toISOString()
     const began = elapsed()
     const progress = new Progress(terminal)
@@ -79,6 +99,7 @@ export const calibrate: Command = {
     try {
       const files: { file: string; evidence: Evidence }[] = []
       for (const file of values.evidence) files.push({ file, evidence: await readEvidence(file, choices) })
+      if (asked?.evidence !== undefined) files.push({ file: values.baseUrl ?? '', evidence: asked.evidence })
       const warnings: string[] = []
       if (recordings.length > 0) {
         const seen = await judgeRecordings(recordings, choices, values, signal, progress)
@@ -99,12 +120,15 @@ export const calibrate: Command = {
         if (reason !== undefined) throw new UsageError(`${sources.out}: ${reason}`)
       }
       const report = describeCalibration({
-        title: [...recordings, ...values.evidence].map((file) => basename(file)).join(', '),
+        title: [...recordings, ...values.evidence, ...(asked === undefined ? [] : [values.baseUrl ?? ''])]
+          .map((file) => shorten(file))
+          .join(', '),
         evidence,
         calibration,
         choices,
         warnings,
-        interruptedWith: exitCodeAfter(signal),
+        // Its checks may have failed; only that it could not ask matters here.
+        interruptedWith: exitCodeAfter(signal) ?? (asked !== undefined && asked.code > 1 ? asked.code : undefined),
         startedAt,
         seconds: Math.round(elapsed() - began) / 1000,
       })
@@ -121,11 +145,64 @@ export const calibrate: Command = {
   },
 }
 
+/** @throws UsageError for options that do not go together */
+function refuseContradictions(
+  { baseUrl: service, apiKey, allowWrites, wait }: Values<typeof OPTIONS>,
+  sources: Reading<typeof OPTIONS>['sources'],
+  recordings: readonly string[],
+): void {
+  if (apiKey === undefined) {
+    const needless = allowWrites ? '--allow-writes' : wait ? '--wait' : undefined
+    if (needless !== undefined) throw new UsageError(`${needless}: needs --api-key, with which the service is asked`)
+    if (service !== undefined && recordings.length === 0) {
+      throw new UsageError(`${sources.baseUrl}: needs --api-key KEY to ask the service, or recordings of it`)
+    }
+    return
+  }
+  if (service === undefined) throw new UsageError('--api-key: needs --base-url URL, the service that is asked')
+  if (recordings.length > 0) {
+    throw new UsageError('--api-key: cannot be used with recordings; write --evidence FILE with verify, and join it')
+  }
+}
+
+/**
+ * Asks a service as verify does, with its ledger and its restoration. There is no evidence where it could not be asked,
+ * which verify has said then.
+ */
+async function askService(
+  { baseUrl: service = '', apiKey = '', allowWrites, wait, overlays }: Values<typeof OPTIONS>,
+  choices: Choices,
+  terminal: Terminal,
+): Promise<{ code: number; evidence: Evidence | undefined }> {
+  const folder = await mkdtemp(`${tmpdir()}/understudy-`)
+  const file = `${folder}/evidence.json`
+  // What the environment says is for this command: the reports of verify would have the names of its own.
+  const environment = Object.fromEntries(
+    Object.entries(terminal.environment).filter(([name]) => !name.startsWith(PREFIX)),
+  )
+  environment[variableFor('api-key')] = apiKey
+  const quiet: Terminal = Object.create(terminal, { environment: { value: environment } })
+  try {
+    const code = await verify.run(
+      [
+        ...['--base-url', service, '--evidence', file],
+        ...(allowWrites ? ['--allow-writes'] : []),
+        ...(wait ? ['--wait'] : []),
+        ...overlays.flatMap((each) => ['--overlay', each]),
+      ],
+      quiet,
+    )
+    return { code, evidence: existsSync(file) ? await readEvidence(file, choices) : undefined }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
 /** @throws UsageError where there is no file, or one is given twice, so that its exchanges would count twice */
-async function refuseFiles(recordings: readonly string[], evidence: readonly string[]): Promise<void> {
-  if (recordings.length + evidence.length === 0) {
+async function refuseFiles(recordings: readonly string[], { evidence, apiKey }: Values<typeof OPTIONS>): Promise<void> {
+  if (recordings.length + evidence.length === 0 && apiKey === undefined) {
     throw new UsageError(
-      'calibrate: needs HAR files or --evidence FILE, such as dmarc-understudy calibrate traffic.har; verify --evidence FILE makes evidence of a service that can be asked',
+      'calibrate: needs HAR files, --evidence FILE, or --base-url URL and --api-key KEY, such as dmarc-understudy calibrate traffic.har',
     )
   }
   const files = [...recordings, ...evidence]

@@ -4,11 +4,13 @@ import { type Choices, readChoices } from '../contract/choices.ts'
 import { readLines } from '../contract/lines.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { Answers } from '../evidence/answers.ts'
+import { EvidenceError } from '../evidence/evidence-error.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
 import { isFailure } from '../evidence/finding.ts'
-import { openRecording, type Recording, type Tally } from '../evidence/har/reader.ts'
+import { openRecording, type Recording } from '../evidence/har/reader.ts'
 import { HarError } from '../evidence/har/service.ts'
-import { Investigation } from '../evidence/investigation.ts'
+import type { Tally } from '../evidence/har/survey.ts'
+import { type Conclusion, Investigation } from '../evidence/investigation.ts'
 import { describeFindings } from '../evidence/report.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { shorten } from '../ground/show.ts'
@@ -24,6 +26,7 @@ import { readOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
 import { baseUrl } from './target-options.ts'
+import type { Terminal } from './terminal.ts'
 
 const OPTIONS = {
   baseUrl: {
@@ -54,9 +57,10 @@ export const check: Command = {
 
   async run(args, terminal) {
     const { values, sources, positionals: files } = readOptions(OPTIONS, args, terminal.environment)
-    await refuseFiles(files)
     await checkReports(values.report)
     await refuseEvidence(values.evidence, sources.evidence)
+    const reports = values.report.map(({ format, file }) => ({ source: `--report ${format}=${shorten(file)}`, file }))
+    await refuseFiles(files, [{ source: sources.evidence, file: values.evidence }, ...reports])
     const baseline = await openBaseline(values)
     const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
     const startedAt = new Date(systemClock()).toISOString()
@@ -90,19 +94,9 @@ export const check: Command = {
         seconds: Math.round(elapsed() - began) / 1000,
         lineOf: await readLines(),
       })
-      if (values.evidence !== undefined) {
-        const { baseUrl: target, secrets } = recording
-        const targets = target === undefined ? [] : [target]
-        await writeEvidence(values.evidence, conclusion, {
-          tool: 'check',
-          choices,
-          overlays: values.overlays,
-          targets,
-          secrets,
-        })
-      }
+      const code = await deliverReport(report, values.report, terminal)
       if (!signal.aborted) await baseline?.finish(conclusion.findings.filter(isFailure), answers.looked)
-      return await deliverReport(report, values.report, terminal)
+      return (await saveEvidence(recording, conclusion, { values, choices }, terminal)) ? code : NOT_WRITTEN
     } catch (error) {
       if (error instanceof HarError) throw new UsageError(`check: ${error.message}`)
       if (!(error instanceof Interrupted)) throw error
@@ -116,14 +110,49 @@ export const check: Command = {
   },
 }
 
-/** @throws UsageError where there is no file, or one is given twice, so that its exchanges would count twice */
-async function refuseFiles(files: readonly string[]): Promise<void> {
+/** What the command ends with when a file could not be written. */
+const NOT_WRITTEN = 3
+
+/** Writes the evidence, where that was asked for. Resolves to whether nothing went wrong. */
+async function saveEvidence(
+  { baseUrl: target, secrets }: Recording,
+  conclusion: Conclusion,
+  { values, choices }: Pick<Terms, 'values' | 'choices'>,
+  terminal: Terminal,
+): Promise<boolean> {
+  const { evidence: file, overlays } = values
+  if (file === undefined) return true
+  try {
+    const targets = target === undefined ? [] : [target]
+    await writeEvidence(file, conclusion, { tool: 'check', choices, overlays, targets, secrets })
+    return true
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error
+    terminal.printError(`dmarc-understudy: --evidence ${error.message}`)
+    return false
+  }
+}
+
+/**
+ * @throws UsageError where there is no file, one is given twice, so that its exchanges would count twice, or something
+ * else would be written in its place
+ */
+async function refuseFiles(
+  files: readonly string[],
+  outputs: readonly { source: string; file: string | undefined }[],
+): Promise<void> {
   if (files.length === 0) {
     throw new UsageError('check: needs at least one HAR file, such as dmarc-understudy check traffic.har')
   }
-  const paths = await Promise.all(files.map((file) => realpath(file).catch(() => file)))
-  const repeated = files.find((_, index) => paths.indexOf(paths[index] ?? '') < index)
+  const placeOf = (file: string) => realpath(file).catch(() => file)
+  const places = await Promise.all(files.map(placeOf))
+  const repeated = files.find((_, index) => places.indexOf(places[index] ?? '') < index)
   if (repeated !== undefined) throw new UsageError(`check: ${shorten(repeated)} is given twice`)
+  for (const { source, file } of outputs) {
+    if (file !== undefined && places.includes(await placeOf(file))) {
+      throw new UsageError(`${source}: this is a recording that is to be checked; name another file`)
+    }
+  }
 }
 
 /** @throws UsageError for a file that could not be written at the end */

@@ -32,11 +32,23 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'Run a command with one fault after the other, and say which faults it does not survive.',
     load: async () => (await import('./explore.ts')).explore,
   },
+  verify: {
+    usage: 'verify [options] --base-url URL --api-key KEY',
+    summary:
+      'Ask a service within its quotas whether it keeps the contract and what it chooses where the specification leaves a choice, and undo what was done.',
+    load: async () => (await import('./verify.ts')).verify,
+  },
   check: {
     usage: 'check [options] FILE.har...',
     summary:
       'Read recorded traffic of a service, and say whether the service and its clients kept the contract and its rules.',
     load: async () => (await import('./check.ts')).check,
+  },
+  proxy: {
+    usage: 'proxy --target URL [options]',
+    summary:
+      'Pass requests on to a service, byte for byte, and say what it and its clients did that the contract does not permit.',
+    load: async () => (await import('./proxy.ts')).proxy,
   },
   calibrate: {
     usage: 'calibrate [options] [FILE.har…]',

@@ -96,7 +96,8 @@ async function deliverToGitHub(
   if (problem !== undefined) terminal.printError(`dmarc-understudy: warning: GITHUB_STEP_SUMMARY ${problem}`)
 }
 
-async function readVersion(): Promise<string> {
+/** The version of this program. */
+export async function readVersion(): Promise<string> {
   const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version
 }

@@ -21,8 +21,10 @@ export type SchemaVersions = ReadonlyMap<string, readonly Json[]>
  * wherever it is used. Two deviations in one value are therefore judged each for itself.
  */
 export interface JoinedSchemas {
-  /** The check against the schema at a pointer. `only` allows one schema no version but this one. */
-  checkAt(pointer: string, only?: { name: string; version: Json }): PlacedCheck
+  /** The check against the schema at a pointer. */
+  checkAt(pointer: string): PlacedCheck
+  /** Whether a value passes the same check where one schema has no version but this one; made without a list of errors. */
+  validityAt(pointer: string, only: { name: string; version: Json }): (value: unknown) => boolean
 }
 
 const FORMATS = {
@@ -34,7 +36,12 @@ const FORMATS = {
 const NONE: readonly never[] = []
 
 export async function joinSchemas(document: Json, versions: SchemaVersions): Promise<JoinedSchemas> {
-  const { errors: ajv } = await createAjv(FORMATS, { validateSchema: false, allowUnionTypes: true })
+  const { errors: ajv, validity } = await createAjv(FORMATS, {
+    validateSchema: false,
+    allowUnionTypes: true,
+    // A number such as 99.9 is no exact multiple of 0.1 in binary.
+    multipleOfPrecision: 9,
+  })
 
   function resolve(pointer: string, only: { name: string; version: Json } | undefined): Json {
     const schemas = Object.fromEntries(
@@ -50,41 +57,57 @@ export async function joinSchemas(document: Json, versions: SchemaVersions): Pro
   }
 
   return {
-    checkAt(pointer, only) {
+    checkAt(pointer) {
       // Compiled when it is first asked: few sessions ask for all of them.
       let validate: ReturnType<typeof ajv.compile> | undefined
+      const places = new Map<string, string>()
       return (value) => {
-        validate ??= ajv.compile(resolve(pointer, only))
+        validate ??= ajv.compile(resolve(pointer, undefined))
         if (validate(value)) return NONE
-        return likeliestErrors(validate.errors ?? []).map((error) => ({
-          ...violationOf(error),
-          place: placeOf(document, pointer, error),
-        }))
+        return likeliestErrors(validate.errors ?? []).map((error) => {
+          const place = places.get(error.schemaPath) ?? placeOf(document, pointer, error)
+          places.set(error.schemaPath, place)
+          return { ...violationOf(error), place }
+        })
+      }
+    },
+    validityAt(pointer, only) {
+      let validate: ReturnType<typeof validity.compile> | undefined
+      return (value) => {
+        validate ??= validity.compile(resolve(pointer, only))
+        return validate(value) === true
       }
     },
   }
 }
 
-/** Of a choice between schemas that all fail, only the errors of that which fails least: it is what was meant. */
+/**
+ * Of a choice between schemas that all fail, only the errors of that which fails least: it is what was meant. The errors
+ * of a choice come right before its own, so one pass is enough however many there are.
+ */
 function likeliestErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  const choices = errors.filter(({ keyword, params }) => {
-    return keyword === 'anyOf' || (keyword === 'oneOf' && !params['passingSchemas'])
-  })
-  if (choices.length === 0) return errors
-  const outermost = choices.filter((choice) => !choices.some((other) => other !== choice && isWithin(choice, other)))
-  const rest = errors.filter((error) => !outermost.some((choice) => error === choice || isWithin(error, choice)))
-  return [...rest, ...outermost.flatMap((choice) => likeliestBranch(choice, errors))]
+  const kept: ErrorObject[] = []
+  for (const error of errors) {
+    const { keyword, params } = error
+    let start = kept.length
+    if (keyword === 'anyOf' || (keyword === 'oneOf' && !params['passingSchemas'])) {
+      while (start > 0 && isWithin(kept[start - 1] as ErrorObject, error)) start--
+    }
+    if (start === kept.length) kept.push(error)
+    else kept.push(...likeliestBranch(error, kept.splice(start)))
+  }
+  return kept
 }
 
-function likeliestBranch(choice: ErrorObject, errors: readonly ErrorObject[]): readonly ErrorObject[] {
+function likeliestBranch({ schemaPath }: ErrorObject, errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const branches = new Map<string, ErrorObject[]>()
   for (const error of errors) {
-    if (error === choice || !isWithin(error, choice)) continue
-    const branch = error.schemaPath.slice(choice.schemaPath.length + 1).split('/')[0] ?? ''
-    branches.set(branch, [...(branches.get(branch) ?? []), error])
+    const [branch = ''] = error.schemaPath.slice(schemaPath.length + 1).split('/')
+    const known = branches.get(branch)
+    if (known === undefined) branches.set(branch, [error])
+    else known.push(error)
   }
-  const reduced = [...branches.values()].map(likeliestErrors)
-  const [first = [choice], ...others] = reduced
+  const [first = [], ...others] = branches.values()
   return others.reduce((best, branch) => (weightOf(branch) < weightOf(best) ? branch : best), first)
 }
 

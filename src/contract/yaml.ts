@@ -14,6 +14,12 @@ export async function parseYaml(text: string, file: string): Promise<unknown> {
   }
 }
 
+/** A value as YAML. A long text is folded. */
+export async function writeYaml(value: unknown): Promise<string> {
+  const { dump } = await import('js-yaml')
+  return dump(value, { lineWidth: 120 })
+}
+
 const MOST_VALUES = 1_000_000
 
 /** With aliases, a small text can stand for a huge or an endless tree. */

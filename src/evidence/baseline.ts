@@ -22,7 +22,7 @@ export interface Baseline {
 }
 
 /** What became of an entry in a run. */
-export type EntryState =
+type EntryState =
   /** A finding has its id, and does not count. */
   | 'accepted'
   /** A finding has its id and counts, because the last day of the entry is over. */
@@ -47,7 +47,7 @@ export type Looked = (id: string) => boolean
 export const LARGEST_BASELINE = { findings: 10_000, bytes: 8 << 20 }
 const LONGEST = 2000
 /** The reason of an entry that nobody has thought about. */
-export const UNDECIDED_REASON = 'to be decided'
+const UNDECIDED_REASON = 'to be decided'
 
 /** The schema of the file. */
 export const BASELINE_SCHEMA: Json = {

@@ -21,7 +21,7 @@ export interface CalibrationReportOptions {
 }
 
 /** The JSON report of `calibrate`, as `docs/schemas/calibration.json` describes it. */
-export interface CalibrationReport {
+interface CalibrationReport {
   targets: readonly string[]
   exchanges: number
   judged: number
@@ -86,7 +86,7 @@ export function describeCalibration(options: CalibrationReportOptions): Report {
 }
 
 /** `alternative 2, seen in r-1` */
-export function describeVerdict({ verdict, alternative, evidence }: CalibratedAssumption): string {
+function describeVerdict({ verdict, alternative, evidence }: CalibratedAssumption): string {
   const what = alternative === undefined ? verdict : `${verdict} ${alternative}`
   return evidence.length === 0 ? what : `${what}, seen in ${evidence.join(', ')}`
 }

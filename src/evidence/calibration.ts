@@ -1,6 +1,7 @@
 import { overlayFor, pathTo } from '../contract/assumptions.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
-import { applyOverlay, type Overlay } from '../contract/overlay.ts'
+import { applyOverlay, asOverlay, type Overlay } from '../contract/overlay.ts'
+import { parseYaml, writeYaml } from '../contract/yaml.ts'
 import type { Json } from '../ground/json.ts'
 import { printable } from '../ground/show.ts'
 import { foldToWidth } from '../reports/columns.ts'
@@ -95,8 +96,6 @@ async function writeOverlay(
   groups: readonly ActionGroup[],
   { verdicts, targets = [], contract }: Evidence,
 ): Promise<string> {
-  const { dump } = await import('js-yaml')
-  const write = (value: unknown) => dump(value, { lineWidth: WIDTH })
   const count = (verdict: AssumptionVerdict['verdict']) => verdicts.filter((each) => each.verdict === verdict).length
   const contradicted = verdicts.filter(({ verdict }) => verdict === 'contradicted')
   const head = [
@@ -108,10 +107,11 @@ async function writeOverlay(
     ),
   ]
   const title = targets.length === 0 ? 'What a service was seen to do' : `What ${targets.join(', ')} was seen to do`
-  const info = write({ overlay: '1.0.0', info: { title: printable(title), version: '1.0.0' } })
-  return `${commentOf(head)}${info}actions:\n${(groups.length === 0 ? [NOTHING] : groups)
-    .map(({ comment, actions }) => indent(commentOf(comment) + write(actions)))
-    .join('')}`
+  const info = await writeYaml({ overlay: '1.0.0', info: { title: printable(title), version: '1.0.0' } })
+  const parts = (groups.length === 0 ? [NOTHING] : groups).map(async ({ comment, actions }) =>
+    indent(commentOf(comment) + (await writeYaml(actions))),
+  )
+  return `${commentOf(head)}${info}actions:\n${(await Promise.all(parts)).join('')}`
 }
 
 /** The Overlay Specification demands an action. */
@@ -133,9 +133,5 @@ function indent(text: string): string {
 
 /** The overlay of a calibration as one that can be applied. */
 export async function readCalibration({ text }: Pick<Calibration, 'text'>, name: string): Promise<Overlay> {
-  const [{ parseYaml }, { asOverlay }] = await Promise.all([
-    import('../contract/yaml.ts'),
-    import('../contract/overlay.ts'),
-  ])
   return asOverlay(await parseYaml(text, name), name)
 }

@@ -43,7 +43,7 @@ export interface Evidence {
   verdicts: readonly AssumptionVerdict[]
 }
 
-export type EvidenceTool = 'check' | 'proxy' | 'verify' | 'calibrate'
+type EvidenceTool = 'check' | 'proxy' | 'verify' | 'calibrate'
 
 export interface EvidenceOptions {
   tool: EvidenceTool

@@ -2,7 +2,7 @@ import { HIDDEN, looksLikeKey } from '../journal/key-shapes.ts'
 import { createRedactor, findCredentials, type Redact, redactField, redactQuery } from '../journal/redaction.ts'
 import { addSecret, createIndex } from '../journal/secrets.ts'
 import { WordIndex } from '../journal/word-index.ts'
-import type { Credentials, Headers } from './exchange.ts'
+import type { Credentials, Headers, SeenBody } from './exchange.ts'
 
 /** The header fields of a message as they were sent: a name can occur more than once. */
 export type Fields = readonly (readonly [name: string, value: string])[]
@@ -23,16 +23,32 @@ const LABEL = /^\[(key [1-9]\d{0,8})(: several words)?\]$/
 /** Gives keys names, so that nothing that is judged or written down holds one. The same key has the same name. */
 export class Keys {
   readonly #names = new Map<string, string>()
+  /** The names of those that a recording already names: who wrote it has taken the keys out. */
+  readonly #aliases = new Map<string, string>()
   readonly #index = new WordIndex()
 
   /** The name of a key, such as `key 1`; `undefined` for a new one where there are too many. */
   nameOf(key: string): string | undefined {
     const known = this.#names.get(key)
-    if (known !== undefined || this.#names.size >= MOST_KEYS) return known
-    const name = `key ${this.#names.size + 1}`
+    if (known !== undefined) return known
+    const name = this.#nextName()
+    if (name === undefined) return undefined
     this.#names.set(key, name)
     addSecret(this.#index, key)
     return name
+  }
+
+  /** The same for a key of which only the name in a recording is known. Each recording has its own names. */
+  renameKey(recording: string, former: string): string | undefined {
+    const alias = `${recording}\n${former}`
+    const name = this.#aliases.get(alias) ?? this.#nextName()
+    if (name !== undefined) this.#aliases.set(alias, name)
+    return name
+  }
+
+  #nextName(): string | undefined {
+    const number = this.#names.size + this.#aliases.size + 1
+    return number > MOST_KEYS ? undefined : `key ${number}`
   }
 
   /** All keys that have a name, for whoever looks for them in what is about to be written. */
@@ -56,13 +72,19 @@ export class Keys {
    * what the exchange itself carries, such as cookies.
    */
   redactorFor({ target, fields }: { target: string; fields: Fields }): Redact {
-    const carried = findCredentials(fields.flat(), target).filter((secret) => !this.#names.has(secret))
+    const secret = fields.map(([name, value]) => [name, /^set-cookie$/i.test(name) ? withoutAttributes(value) : value])
+    const carried = findCredentials(secret.flat(), target).filter((word) => !this.#names.has(word))
     const indexes = carried.length === 0 ? [this.#index] : [this.#index, createIndex(carried)]
     return createRedactor(indexes, (found) => {
       const name = this.#names.get(found)
       return name === undefined ? HIDDEN : `[${name}]`
     })
   }
+}
+
+/** What a cookie is told besides, such as a domain, is no secret. */
+function withoutAttributes(cookie: string): string {
+  return /^[^;]*/.exec(cookie)?.[0] ?? ''
 }
 
 /** The header fields of a message as they are judged. */
@@ -76,6 +98,16 @@ export function readFields(fields: Fields, redact: Redact): Headers {
   }
   return headers
 }
+
+/** A body without keys. One that had a key is unknown, because it cannot be judged as it was. */
+export function redactBody(body: SeenBody, redact: Redact): SeenBody {
+  if (!body.isKnown || body.bytes.length === 0) return body
+  const text = body.bytes.toString()
+  return redact(text) === text ? body : { isKnown: false, reason: REDACTED }
+}
+
+/** Why a body is unknown that held a secret. */
+export const REDACTED = 'The body holds a key or a cookie, which is not shown.'
 
 /** A target without keys. */
 export function redactTarget(target: string, redact: Redact): string {

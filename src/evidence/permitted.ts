@@ -61,6 +61,8 @@ export class Permitted {
   readonly #answers: ReadonlyMap<string, AnswerTable>
   readonly #deciding = new Map<string, readonly Deciding<unknown>[]>()
   readonly #checks = new Map<string, PlacedCheck>()
+  /** By operation. */
+  readonly #validity = new Map<string, readonly Deciding<(body: unknown) => boolean>[]>()
   readonly #sets = new Map<string, ReadonlySet<unknown>>()
   #routers: ReturnType<typeof createRouter>[] | undefined
 
@@ -186,25 +188,29 @@ export class Permitted {
     return this.checkAt(`${pointerOf(operation)}/requestBody${JSON_SCHEMA}`)
   }
 
-  /** For each assumption about the schema of a success: the check that stands for each of its numbers. */
-  checksByAssumption(operation: Operation): readonly Deciding<PlacedCheck>[] {
-    const pointer = pointTo(`${pointerOf(operation)}/responses`, operation.success.status) + JSON_SCHEMA
-    const reachable = referencesBelow(this.contract.document.source, pointer)
-    return this.#versions.decided
-      .filter(({ name }) => reachable.has(name))
-      .map(({ name, id, values }) => ({
-        id,
-        values: new Map(
-          [...values].map(([number, version]) => [number, this.checkAt(pointer, { name, id, number, version })]),
-        ),
-      }))
+  /** For each assumption about the schema of a success: whether a body obeys what each of its numbers demands. */
+  checksByAssumption(operation: Operation): readonly Deciding<(body: unknown) => boolean>[] {
+    let known = this.#validity.get(operation.id)
+    if (known === undefined) {
+      const pointer = pointTo(`${pointerOf(operation)}/responses`, operation.success.status) + JSON_SCHEMA
+      const reachable = referencesBelow(this.contract.document.source, pointer)
+      known = this.#versions.decided
+        .filter(({ name }) => reachable.has(name))
+        .map(({ name, id, values }) => {
+          const checks = [...values].map(
+            ([number, version]) => [number, this.#joined.validityAt(pointer, { name, version })] as const,
+          )
+          return { id, values: new Map(checks) }
+        })
+      this.#validity.set(operation.id, known)
+    }
+    return known
   }
 
   /** The check against the schema at a JSON pointer of the document. */
-  checkAt(pointer: string, only?: { name: string; id: string; number: number; version: Json }): PlacedCheck {
-    const key = only === undefined ? pointer : `${pointer} ${only.name} ${nameOf(only)}`
-    const check = this.#checks.get(key) ?? this.#joined.checkAt(pointer, only)
-    this.#checks.set(key, check)
+  checkAt(pointer: string): PlacedCheck {
+    const check = this.#checks.get(pointer) ?? this.#joined.checkAt(pointer)
+    this.#checks.set(pointer, check)
     return check
   }
 

@@ -10,17 +10,9 @@ import type { Finding } from './finding.ts'
 import { acceptsNotation, isToldApart, numbersIn } from './notation.ts'
 import type { Assignment, Observation } from './observation.ts'
 import { type Deciding, type Permitted, same } from './permitted.ts'
-import { expectsQuota, situationOf } from './quota-situation.ts'
+import { type Circumstances, expectsQuota, situationOf } from './quota-situation.ts'
 import type { Reading } from './reading.ts'
 import type { Remarks } from './remarks.ts'
-
-/** What is known of an exchange beside what it shows itself. */
-export interface Circumstances {
-  /** What the service may have had in mind when it refused the request. Empty where that is not known. */
-  problems: readonly Problem<string>[]
-  /** Whether the key of the request is valid; `unknown` by default. */
-  key?: 'valid' | 'invalid' | 'unknown'
-}
 
 export interface Presentation extends Remarks {
   /** The text for a person that the response has, by the code or the `operationId` that it belongs to. */
@@ -167,7 +159,7 @@ function observeData(observer: Observer): void {
   if (outcome.kind !== 'success' || operation === undefined) return
   const body = readJson(outcome.text)
   for (const deciding of permitted.checksByAssumption(operation)) {
-    observer.observe([deciding], (check: (body: unknown) => readonly unknown[]) => check(body).length === 0)
+    observer.observe([deciding], (isValid: (body: unknown) => boolean) => isValid(body))
   }
   const numbers = numbersIn(outcome.text, body, operation)
   if (numbers.length === 0) return

@@ -1,6 +1,14 @@
+import type { Problem } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Circumstances } from './presentation.ts'
 import type { Reading } from './reading.ts'
+
+/** What is known of an exchange beside what it shows itself. */
+export interface Circumstances {
+  /** What the service may have had in mind when it refused the request. Empty where that is not known. */
+  problems: readonly Problem<string>[]
+  /** Whether the key of the request is valid; `unknown` by default. */
+  key?: 'valid' | 'invalid' | 'unknown'
+}
 
 /**
  * Why a response has the fields about the quota, or not. Its request was `charged`; or refused for its `key`, for the

@@ -173,9 +173,21 @@ function factsOf(
       value: `${decided('as chosen')} as chosen, ${decided('alternative')} otherwise, ${decided('contradicted')} contradicted, ${decided('undecided')} undecided`,
     },
     ...(gone > 0
-      ? [{ name: 'Baseline', value: `${gone} of its findings are gone; --update-baseline removes them` }]
+      ? [
+          {
+            name: 'Baseline',
+            value: `${gone} of its findings ${gone === 1 ? 'is' : 'are'} gone; --update-baseline removes ${gone === 1 ? 'it' : 'them'}`,
+          },
+        ]
       : []),
-    ...(expired > 0 ? [{ name: 'Expired', value: `${expired} findings of the baseline count again` }] : []),
+    ...(expired > 0
+      ? [
+          {
+            name: 'Expired',
+            value: `${many(expired, 'finding of the baseline counts', 'findings of the baseline count')} again`,
+          },
+        ]
+      : []),
   ]
 }
 

@@ -1,5 +1,5 @@
 /** The commands that make a report. */
-type Tool = 'run' | 'vary' | 'explore' | 'verify' | 'check' | 'proxy' | 'calibrate'
+type Tool = 'run' | 'vary' | 'explore' | 'verify' | 'check' | 'proxy' | 'calibrate' | 'assumptions'
 
 /**
  * What a command found out. Every format is written from this one model. Texts are plain: they hold no markup, may hold

@@ -1,10 +1,18 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { load } from 'js-yaml'
-import { describe, expect } from 'vitest'
+import { beforeAll, describe, expect } from 'vitest'
 import { overlayFor } from '../../src/contract/assumptions.ts'
+import { type Choices, readChoices } from '../../src/contract/choices.ts'
+import { writeEvidence } from '../../src/evidence/evidence-file.ts'
+import type { Observation } from '../../src/evidence/observation.ts'
+import type { Json } from '../../src/ground/json.ts'
+import type { Dependencies } from '../../src/trials/vary/dependencies.ts'
 import { assumptions, document } from '../support/alternatives.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { PROGRAM, runShell } from '../support/program-process.ts'
+import { expectReport } from '../support/report-schema.ts'
 
 describe('assumptions', () => {
   it('lists each with its place, the gap, the choice and the alternatives', async () => {
@@ -20,6 +28,7 @@ describe('assumptions', () => {
       '  or 1         {"status":404}',
       '  or 2         {"status":409}',
       '  or 3         {"status":422}',
+      expect.stringMatching(/^ {2}observable {3}yes, by POST \/domaingroups with .*: the status \(if .*\)\.$/),
     ])
   })
 
@@ -37,7 +46,25 @@ describe('assumptions', () => {
   it('prints the same as JSON', async () => {
     const { code, stdout } = await runInProcess(['assumptions', '--json'])
     expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(assumptions)))
+    const printed: Json[] = JSON.parse(stdout)
+    const plain = assumptions.map(({ unobservable: _, ...assumption }) => assumption)
+    expect(printed).toMatchObject(JSON.parse(JSON.stringify(plain)))
+    const of = (id: string) => printed.find((each) => each['id'] === id)
+    expect(of('head')).toMatchObject({
+      observable: true,
+      decide_with: { requests: [{ method: 'HEAD', path: '/domains' }] },
+    })
+    expect(of('plan-names')).toMatchObject({ observable: false, because: expect.any(String) })
+    expect(of('percentages')).toMatchObject({ observable: true, except: { '2': expect.any(String) } })
+  })
+
+  it('says of each whether exchanges can show it, and by which request', async () => {
+    const { stdout } = await runInProcess(['assumptions'])
+    const lines = stdout.split('\n')
+    expect(lines).toContain('  observable   yes, by HEAD /domains: the status.')
+    expect(lines).toContain('  observable   no, because: No response says which plan the account has.')
+    const counted = lines.filter((line) => line.startsWith('  observable   '))
+    expect(counted).toHaveLength(assumptions.filter(({ alternatives }) => alternatives.length > 0).length)
   })
 
   it.each([
@@ -81,7 +108,18 @@ describe('assumptions', () => {
     [['overlay', 'body-limit', 'two'], 'assumptions overlay body-limit two: must be one of its 2 alternatives, from 1'],
     [['overlay', 'body-limit', '1', '2'], 'assumptions overlay body-limit 1 2: must be overlay ID [N], or nothing'],
     [['list'], 'assumptions list: must be overlay ID [N], or nothing'],
-    [['--port', '1'], '--port is no option here; there are --json, --overlay'],
+    [['--frozen'], '--frozen is no option here; there are --evidence, --dependencies, --json, --overlay, --report'],
+    [['--evidence', 'a'], '--evidence: needs --dependencies FILE, which vary --report json=FILE writes'],
+    [
+      ['--dependencies', 'a'],
+      '--dependencies: needs --evidence FILE, which check, proxy and verify write with --evidence FILE',
+    ],
+    [['--report', 'json=a'], '--report: needs --evidence and --dependencies, of which it is a report'],
+    [
+      ['overlay', 'head', '--evidence', 'a', '--dependencies', 'b'],
+      'assumptions overlay head: cannot be used with --evidence and --dependencies',
+    ],
+    [['--evidence', 'nowhere', '--dependencies', 'b'], 'nowhere: The evidence cannot be read (ENOENT).'],
     [['--json=perhaps'], '--json perhaps: must be true or false'],
     [['--overlay', 'nowhere.yaml'], 'nowhere.yaml: The overlay cannot be read (ENOENT).'],
   ])('refuses %j with exit code 2 and one line', async (args, message) => {
@@ -99,5 +137,96 @@ describe('assumptions', () => {
     ])
     expect((await chosen.request('/domaingroups', group)).status).toBe(200)
     expect((await otherwise.request('/domaingroups', group)).status).toBe(201)
+  })
+})
+
+describe('assumptions with evidence and dependencies', () => {
+  let choices: Choices
+  beforeAll(async () => {
+    choices = await readChoices([])
+  })
+
+  /** What vary reports of a client that fails with these alternatives, and tolerates all others. */
+  function dependenciesOn(...failing: string[]): Dependencies {
+    return {
+      command: ['npm', 'test'],
+      baseline: { exit_code: 0, seconds: 1, requests: 3, steady: true },
+      runs: 4,
+      alternatives: choices.alternatives.map(({ id, number, assumption, value }) => {
+        const fails = failing.includes(`${id}/${number}`)
+        return {
+          ...{ id, alternative: number, verdict: fails ? 'depends' : 'tolerates', spec: assumption.spec },
+          ...{ chosen: assumption.choice, value },
+          ...(fails && {
+            first_difference: {
+              request: { request_id: 'c-1', method: 'HEAD', path: '/domains' },
+              expected: { status: 200 },
+              received: { status: 405 },
+            },
+          }),
+        } as Dependencies['alternatives'][number]
+      }),
+    }
+  }
+
+  async function writeBoth(folder: string, dependencies: object, ...observations: Observation[]): Promise<string[]> {
+    const evidence = join(folder, 'evidence.json')
+    await writeEvidence(
+      evidence,
+      { exchanges: 2, judged: 2, findings: [], counts: {}, observations, messages: {} },
+      { tool: 'check', choices, targets: ['https://api.example.com'] },
+    )
+    const client = join(folder, 'client.json')
+    writeFileSync(client, JSON.stringify(dependencies))
+    return ['assumptions', '--evidence', evidence, '--dependencies', client]
+  }
+
+  const OTHERWISE: Observation = { allows: [{ head: 1 }], evidence: ['s-1'], count: 1 }
+
+  it('end with 1 where the service does that with which the client fails, and name the requests of both', async ({
+    folder,
+  }) => {
+    const args = await writeBoth(folder, dependenciesOn('head/1', 'cors/1'), OTHERWISE)
+    const report = join(folder, 'risks.json')
+    const { code, stdout, stderr } = await runInProcess([...args, '--report', `json=${report}`])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^contradicted {2}head +The service has chosen alternative 1, with which the client fails\.$/m,
+    )
+    expect(stdout).toMatch(/^ +The service showed it in s-1\.$/m)
+    expect(stdout).toContain('npm test fails with alternative 1, first at HEAD /domains (c-1).')
+    expect(stdout).toMatch(/^unknown {7}cors /m)
+    expect(stdout).toContain('To settle it: GET /domains with origin: http://localhost:5173')
+    expect(stderr).toContain('FAILED')
+    const json = JSON.parse(readFileSync(report, 'utf8'))
+    expectReport('risks', json)
+    const printed = await runInProcess([...args, '--json'])
+    expect(JSON.parse(printed.stdout)).toEqual(json)
+  })
+
+  it('end with 0 where nothing is contradicted, although something is unknown', async ({ folder }) => {
+    const args = await writeBoth(folder, dependenciesOn('cors/1'), OTHERWISE)
+    const { code, stdout, stderr } = await runInProcess(args)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^unknown {3,}cors /m)
+    expect(stdout).toMatch(/^confirmed +head +The service has chosen alternative 1, with which the client works\./m)
+    expect(stderr).toContain('1 of the assumptions are unknown')
+  })
+
+  it('refuse a dependencies file that is none, or of another contract', async ({ folder }) => {
+    const of = async (dependencies: object) => writeBoth(folder, dependencies)
+    const path = join(folder, 'client.json')
+    await expectRefusal(
+      await of({ a: 1 }),
+      2,
+      `--dependencies ${path}: is no report of vary: the value at /command is missing`,
+    )
+    const [first] = dependenciesOn().alternatives
+    const foreign = { ...dependenciesOn(), alternatives: [{ ...first, value: { value: 5 } }] }
+    await expectRefusal(
+      await of(foreign),
+      2,
+      `--dependencies ${path}: is about another contract. What body-limit/1 means was something else. Run vary with the same overlays, and this version of the program`,
+    )
   })
 })

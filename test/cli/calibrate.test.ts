@@ -7,6 +7,7 @@ import { writeEvidence } from '../../src/evidence/evidence-file.ts'
 import type { Observation } from '../../src/evidence/observation.ts'
 import type { Json } from '../../src/ground/json.ts'
 import { actionsFor } from '../support/alternatives.ts'
+import { budget } from '../support/budget.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
@@ -147,6 +148,41 @@ describe('calibrate', () => {
     expect(stderr).toContain('No exchange with the service could be judged')
   })
 
+  // To rehearse all requests takes long, so the quick run only shows, below, that verify is asked.
+  it.each(['create-group-status-1'].slice(0, budget({ quick: 0, full: 1 })))(
+    'asks a service with %s as verify does, and leaves its account as it was',
+    async (name) => {
+      const folder = temporaryFolder()
+      const service = await startService({ overlays: [writeOverlay(folder, actionsFor(name))] })
+      const args = ['calibrate', '--base-url', service.baseUrl, '--api-key', API_KEY]
+      const { code, stdout, stderr } = await runInProcess(args, { folder })
+      expect(code, stderr).toBe(0)
+      expect(load(stdout)).toMatchObject({
+        actions: expect.arrayContaining([
+          { target: "$['paths']['/domaingroups']['post']['responses']['200']", remove: true },
+        ]),
+      })
+      expect(stdout + stderr).not.toContain(API_KEY)
+      const lists = await Promise.all([service.get('/domains'), service.get('/domaingroups')])
+      expect(lists.map(({ body }) => body.data)).toEqual([{ domains: [] }, { groups: [], count: 0 }])
+    },
+  )
+
+  it('ends like verify where the service cannot be asked', async ({ folder }) => {
+    const args = ['calibrate', '--base-url', 'http://127.0.0.1:9/api/v1', '--api-key', 'a']
+    const { code, stdout } = await runInProcess(args, { folder })
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+  })
+
+  it('ends like verify where the service refuses the key', async ({ folder }) => {
+    const service = await startService()
+    const args = ['calibrate', '--base-url', service.baseUrl, '--api-key', 'of-nobody']
+    const { code, stdout, stderr } = await runInProcess(args, { folder })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('verify: ')
+    expect(stderr).not.toContain('of-nobody')
+  })
+
   it('is based on the overlays that are given', async () => {
     const folder = temporaryFolder()
     const overlay = writeOverlay(folder, actionsFor('head-1'))
@@ -169,7 +205,14 @@ describe('calibrate', () => {
   })
 
   it.each<[args: string[], message: string]>([
-    [[], 'calibrate: needs HAR files or --evidence FILE'],
+    [[], 'calibrate: needs HAR files, --evidence FILE, or --base-url URL and --api-key KEY'],
+    [['--api-key', 'a'], '--api-key: needs --base-url URL, the service that is asked'],
+    [
+      ['--base-url', 'http://127.0.0.1:9/api/v1'],
+      '--base-url http://127.0.0.1:9/api/v1: needs --api-key KEY to ask the service',
+    ],
+    [['a.har', '--wait'], '--wait: needs --api-key, with which the service is asked'],
+    [['a.har', '--base-url', 'http://a/b', '--api-key', 'a'], '--api-key: cannot be used with recordings'],
     [['--evidence', 'nowhere.json'], 'nowhere.json: The evidence cannot be read (ENOENT).'],
     [['nowhere.har'], 'calibrate: nowhere.har: The file cannot be read (ENOENT).'],
     [['--evidence', 'a', '--evidence', 'a'], 'calibrate: a is given twice'],

@@ -1,4 +1,6 @@
-export const COMMANDS = ['serve', 'run', 'vary', 'explore', 'check', 'calibrate', 'fixture', 'assumptions'] as const
+export const COMMANDS = [
+  ...['serve', 'run', 'vary', 'explore', 'verify', 'check', 'proxy', 'calibrate', 'fixture', 'assumptions'],
+] as const
 
 export const OPTIONS_OF_SERVE = [
   'port',

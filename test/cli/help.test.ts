@@ -25,7 +25,7 @@ describe('help', () => {
   it.each<[command: string, options: string[]]>([
     ['serve', OPTIONS_OF_SERVE],
     ['fixture', ['domains', 'groups', 'seed', 'story', 'format', 'now', 'out', 'force', 'describe']],
-    ['assumptions', ['json', 'overlay']],
+    ['assumptions', ['evidence', 'dependencies', 'json', 'overlay', 'report']],
   ])('of %s lists each of its options with what it does', async (command, options) => {
     const { stdout } = await runInProcess([command, '--help'])
     const usages = [...stdout.matchAll(/^ {2}(--[a-z-]+(?:, --[a-z-]+)?)(?: \S+)?\s+\S.*\.$/gm)]

@@ -1,6 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Contract } from '../../src/contract/contract.ts'
+import type { Problem } from '../../src/domain/errors.ts'
+import { findContractProblems } from '../../src/evidence/contract-problems.ts'
 import type { Assignment } from '../../src/evidence/observation.ts'
+import { observePresentation, type Presentation } from '../../src/evidence/presentation.ts'
+import { createReader } from '../../src/evidence/reading.ts'
 import { wordsOf } from '../../src/ground/chance.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { BEHAVIOURS } from '../contract/behaviours.ts'
@@ -8,6 +12,7 @@ import { alternatives } from '../support/alternatives.ts'
 import { budget } from '../support/budget.ts'
 import { type Documented, readPermitted } from '../support/permitted.ts'
 import type { TestService } from '../support/service.ts'
+import { exchangeOf, failure, type Made, success } from './made-exchange.ts'
 import { askEverything, type Judgement, judge, leftOf, openRecorded, wrongOnes } from './recorded-service.ts'
 
 let documented: Documented
@@ -65,7 +70,10 @@ const readable = [...READABLE, ...READABLE_UNLESS_CHOSEN]
 const numbered = alternatives.map(([id, number]) => [id, number] as const)
 
 describe('the responses of a service say by their form that it follows', () => {
-  it.each(numbered.filter(([id]) => readable.includes(id)))('%s, alternative %d', async (id, number) => {
+  const shown = numbered.filter(([id]) => readable.includes(id))
+  const tried = shown.filter((_, index) => index % budget({ quick: 4, full: 1 }) === 0)
+
+  it.each(tried)('%s, alternative %d', async (id, number) => {
     const judgement = await sessionWith(contractOf(id, number), [id], ASKED.has(id))
     expect(judgement.findings).toEqual([])
     expect(wrongOnes(judgement, { [id]: number })).toEqual([])
@@ -108,4 +116,107 @@ describe('nothing is found and nothing is decided wrongly about a service that f
       expect(wrongOnes(judgement, truth), JSON.stringify(truth)).toEqual([])
     },
   )
+})
+
+function look(made: Made, problems: readonly Problem<string>[] = []): Presentation {
+  const { permitted } = documented
+  const reading = createReader(permitted.contract)(exchangeOf(made))
+  if (reading === undefined) throw new Error('It has no response.')
+  const forbidden = findContractProblems(reading, permitted).filter(({ id }) => !id.includes('/request/'))
+  expect(forbidden, 'what the contract forbids already').toEqual([])
+  return observePresentation(reading, { problems }, permitted)
+}
+
+const listed = { path: '/domains', body: success({ domains: [] }) }
+
+describe('no alternative explains', () => {
+  it.each<[title: string, made: Made, problems: Problem<string>[], id: string]>([
+    [
+      'a status that only another problem has',
+      { method: 'POST', path: '/domains', sent: '', status: 415, body: failure('invalid_request_body') },
+      [{ code: 'invalid_request_body', reason: 'absent' }],
+      'addDomains/415/status/invalid_request_body',
+    ],
+    [
+      'a reset in milliseconds',
+      { ...listed, headers: { 'X-RateLimit-Reset': '1768471200000' } },
+      [],
+      'listDomains/200/headers/x-ratelimit-reset',
+    ],
+    [
+      'a reset that is past',
+      { ...listed, headers: { 'X-RateLimit-Reset': '1768460000' } },
+      [],
+      'listDomains/200/headers/x-ratelimit-reset',
+    ],
+    [
+      'another charset',
+      { ...listed, headers: { 'Content-Type': 'application/json; charset=latin1' } },
+      [],
+      'listDomains/200/headers/content-type',
+    ],
+    [
+      'a request id that nobody asked for',
+      { ...listed, headers: { 'X-Request-Id': 'req_1' } },
+      [],
+      'listDomains/200/headers/x-request-id',
+    ],
+    [
+      'another scheme to authenticate with',
+      { path: '/domains', status: 401, headers: { 'WWW-Authenticate': 'Basic' }, body: failure('unauthorized') },
+      [{ code: 'unauthorized' }],
+      'listDomains/401/headers/www-authenticate',
+    ],
+  ])('%s', (_, made, problems, id) => {
+    const { findings } = look(made, problems)
+    expect(findings.map((finding) => finding.id)).toEqual([`unexplained/${id}`])
+    expect(findings[0]).toMatchObject({ label: 'unexplained', message: expect.stringMatching(/\.$/) })
+  })
+})
+
+describe('a text for a person', () => {
+  const added = (message: string) => success({ message, domains: ['a.example'], count: 1 })
+  const add = { method: 'POST', path: '/domains', sent: { domains: ['a.example'] } }
+  const about = (text: string) => {
+    const { observations, message } = look({ ...add, body: added(text) })
+    const named = observations.filter(({ allows: [first = {}] }) => 'add-domains-message' in first)
+    return [message, named.map(({ allows }) => allows)]
+  }
+
+  it('is an observation where the document names it, and only seen where it does not', () => {
+    const of = 'addDomains'
+    const ours = 'Domains added. Background processing has started.'
+    expect(about(ours)).toEqual([{ of, text: ours }, [[{ 'add-domains-message': 0 }]]])
+    const theirs = 'Domains added successfully.'
+    expect(about(theirs)).toEqual([{ of, text: theirs }, [[{ 'add-domains-message': 1 }]]])
+    expect(about('Done!')).toEqual([{ of, text: 'Done!' }, []])
+    const refused = look({ path: '/domains', status: 401, body: failure('unauthorized', 'Go away.') })
+    expect(refused.message).toEqual({ of: 'unauthorized', text: 'Go away.' })
+  })
+})
+
+describe('the numbers of a response', () => {
+  const record = { domain: 'a.example', p: 'none', sp: 'none', np: 'none', pct: 100, testing: 'n' }
+  const stepsLeft = (figures: readonly (readonly [dmarc: number, count: number])[]) => {
+    const data = figures.map(([dmarc, count]) => ({ ...record, dmarc, dkim: 0, spf: 0, count }))
+    const { observations } = look({ path: '/dmarc', body: success(data) })
+    const judgement = { findings: [], observations: [...observations] }
+    return leftOf('percentages', judgement, { decimals: 1 }, documented.permitted)
+  }
+  const many = (value: (index: number) => number, count: number) =>
+    Array.from({ length: 15 }, (_, index) => [value(index), count] as const)
+
+  it('tell their precision only where there are enough that would show a finer one', () => {
+    expect(stepsLeft([[12.34, 5_000]])).toEqual([1])
+    expect(
+      stepsLeft(
+        many((index) => 90.1 + index / 5, 20_000).map(([value, count]) => [Math.round(value * 10) / 10, count]),
+      ),
+    ).toEqual([0])
+    expect(stepsLeft(many((index) => 70 + index, 50_000))).toEqual([2])
+    // Of eight messages, each share is a multiple of 12.5, whatever the service rounds to.
+    expect(stepsLeft(many((index) => 12.5 * (1 + (index % 7)), 8))).toEqual([0, 1])
+    expect(stepsLeft(many((index) => 70 + index, 100))).toEqual([0, 1, 2])
+    expect(stepsLeft([[99.5, 50_000]])).toEqual([0, 1])
+  })
 })

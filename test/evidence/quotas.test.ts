@@ -164,7 +164,7 @@ async function spend(baseUrl: string, word: number): Promise<void> {
 const QUOTA_CHOICES = ['quota-window', 'charged-requests', 'rate-limit-reset', 'quota-scope', 'quota-headers'] as const
 
 describe('with another client that spends the same quota,', () => {
-  it.each(Array.from({ length: budget({ quick: 6, full: 60 }) }, (_, index) => index))(
+  it.each(Array.from({ length: budget({ quick: 3, full: 60 }) }, (_, index) => index))(
     'a service is accused of nothing, and nothing is decided wrongly (seed %d)',
     async (seed) => {
       const words = wordsOf(`quota ${seed}`)

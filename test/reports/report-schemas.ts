@@ -2,10 +2,22 @@ import { loadControlApi } from '../../src/admin/document.ts'
 import { BASELINE_SCHEMA } from '../../src/evidence/baseline.ts'
 import { EVIDENCE_SCHEMA, VERDICT_SCHEMA } from '../../src/evidence/evidence-schema.ts'
 import { LABELS } from '../../src/evidence/finding.ts'
+import { RISK_RESULTS } from '../../src/evidence/risks.ts'
+import { CHECK_OUTCOMES } from '../../src/evidence/verify/assessment.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 
 /** The JSON reports that have a schema in `docs/schemas`. */
-export const REPORT_NAMES = ['run', 'dependencies', 'explore', 'check', 'evidence', 'baseline', 'calibration'] as const
+export const REPORT_NAMES = [
+  'run',
+  'dependencies',
+  'explore',
+  'check',
+  'evidence',
+  'baseline',
+  'calibration',
+  'risks',
+  'verify',
+] as const
 export type ReportName = (typeof REPORT_NAMES)[number]
 
 const control = (await loadControlApi()).document.source
@@ -195,6 +207,42 @@ const calibrated = object(
   },
 )
 
+const { evidence, verdict: seen, alternative: chosen, left } = VERDICT_SCHEMA['properties'] as Json
+const risk = object(
+  {
+    id: text('The id of the assumption.'),
+    result: text(
+      '`contradicted`: the service was seen to do that with which the client fails. `unknown`: what the service does is not decided, or whether the client works with it is not. `confirmed`: the client works with what the service does, or with everything that it may do.',
+      { enum: RISK_RESULTS },
+    ),
+    spec: text('What the specification leaves open.'),
+    reason: text('Why the result is what it is.'),
+    service: object({ verdict: seen, evidence }, { alternative: chosen, left }, 'What the service was seen to do.'),
+    clients: list(
+      object(
+        {
+          alternative: count('The number of the alternative.', 1),
+          verdict: {
+            enum: ['depends', 'flaky', 'inconclusive', 'not tried'],
+            description: 'What vary says, or that it says nothing.',
+          },
+          command: text('The client.'),
+        },
+        {
+          reason: text('Why it was not decided.'),
+          request: object(
+            { request_id: { type: 'string' }, method: { type: 'string' }, path: { type: 'string' } },
+            {},
+            'The first request that was answered otherwise.',
+          ),
+        },
+      ),
+      'How clients get along with the alternatives that the service may have chosen, where that is not well.',
+    ),
+  },
+  { decide_with: { ...probe, description: 'What would show which choice the service has made.' } },
+)
+
 const SCHEMAS: Readonly<Record<ReportName, Json>> = {
   run: {
     title: 'The report of dmarc-understudy run',
@@ -221,6 +269,68 @@ const SCHEMAS: Readonly<Record<ReportName, Json>> = {
       },
     ),
   },
+  verify: {
+    title: 'The report of dmarc-understudy verify',
+    ...object({
+      target: text('The base URL of the service.'),
+      passed: { type: 'boolean', description: 'Whether the command ended with 0.' },
+      outcomes: object(
+        Object.fromEntries(CHECK_OUTCOMES.map((outcome) => [outcome, { type: 'integer', minimum: 0 }])),
+        {},
+        'How many checks have each outcome.',
+      ),
+      checks: list(
+        object(
+          {
+            id: text(
+              '`rule/ID`, `assumption/ID`, `operation/ID`, `headers/NAME`, `restoration`, or the id of a finding, which a baseline names.',
+            ),
+            outcome: text(
+              '`not reached`: it was not asked. `undecidable`: the answers, or no answers, can show it. `baselined`: the finding is known.',
+              { enum: [...CHECK_OUTCOMES] },
+            ),
+          },
+          {
+            rule: text('The id of the rule of the contract.'),
+            message: text('Why it is so.'),
+            curl: text('The request, for a POSIX shell. The key is in the variable API_KEY.'),
+            expected: text('What is expected.'),
+            received: text('What was answered, shortened, or which alternative the service has chosen.'),
+          },
+        ),
+      ),
+      assumptions: list(assumption),
+      quota: list(
+        object(
+          {
+            path: { type: 'string' },
+            limit: count('What the contract allows in a window.'),
+            sent: count('How many requests this run has sent.'),
+          },
+          {
+            remaining: count('What the last response said is left, for all clients together.'),
+            resets_in: count('Seconds until the window ends.'),
+          },
+        ),
+      ),
+      cleanup: object(
+        {
+          restored: {
+            type: 'boolean',
+            description: 'Whether two lists show that nothing of the run is left and everything else is as before.',
+          },
+          removed: object({ domains: count('How many.'), groups: count('How many.') }),
+          left: object(
+            { domains: list({ type: 'string' }), groups: list({ type: 'string' }) },
+            {},
+            'What of the run is still there.',
+          ),
+          changes: list({ type: 'string' }, 'What else is otherwise than before, in sentences.'),
+        },
+        { reason: text('Why it is not restored, or why that is not known.') },
+      ),
+    }),
+  },
   evidence: { title: 'The evidence file of dmarc-understudy', ...EVIDENCE_SCHEMA },
   baseline: { title: 'The baseline file of dmarc-understudy: known findings that do not count', ...BASELINE_SCHEMA },
   calibration: {
@@ -237,6 +347,17 @@ const SCHEMAS: Readonly<Record<ReportName, Json>> = {
         ),
       },
       { warnings: list({ type: 'string' }, 'What is missing, in sentences.') },
+    ),
+  },
+  risks: {
+    title: 'The report of dmarc-understudy assumptions with evidence and dependencies',
+    ...object(
+      {
+        targets: list({ type: 'string' }, 'The origins of the services that were seen.'),
+        commands: list(command, 'The clients.'),
+        risks: list(risk, 'Every assumption that has an alternative, in the order of openapi.yaml.'),
+      },
+      { warnings: list({ type: 'string' }, 'What does not quite belong together, in sentences.') },
     ),
   },
   dependencies: {

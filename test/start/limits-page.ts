@@ -8,13 +8,32 @@ import { HEARTBEAT, PATIENCE as MISSED } from '../../src/admin/event-stream.ts'
 import { PATIENCE } from '../../src/admin/list-writer.ts'
 import { STORIES, USUAL_BUDGET } from '../../src/cli/explore.ts'
 import { LARGEST_PLAN } from '../../src/cli/plan-file.ts'
+import { JUDGING_PATIENCE, OPTIONS as PROXY_OPTIONS, SHOWN_LIVE } from '../../src/cli/proxy.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { REMEMBERED } from '../../src/domain/former-domains.ts'
+import { LARGEST_BASELINE } from '../../src/evidence/baseline.ts'
+import { TRIES } from '../../src/evidence/constraint-network.ts'
+import { EVIDENCE_LIMITS } from '../../src/evidence/evidence-schema.ts'
 import { LARGEST_BODY } from '../../src/evidence/har/entry.ts'
 import { ENTRY_LIMITS } from '../../src/evidence/har/entry-scanner.ts'
-import { MOST_EXCHANGES } from '../../src/evidence/har/reader.ts'
+import { MOST_EXCHANGES } from '../../src/evidence/har/survey.ts'
 import { WRITER_LIMITS } from '../../src/evidence/har/writer.ts'
 import { MOST_KEYS } from '../../src/evidence/keys.ts'
+import { EVIDENCE_KEPT } from '../../src/evidence/observation.ts'
+import { BODIES_LIMIT, BODY_LIMIT } from '../../src/evidence/proxy/collected-body.ts'
+import { CONNECT_PATIENCE, SILENCE } from '../../src/evidence/proxy/connection.ts'
+import { PIPELINE_LIMIT } from '../../src/evidence/proxy/conversation.ts'
+import { CODINGS_LIMIT, DECODED_LIMIT } from '../../src/evidence/proxy/decoding.ts'
+import { JUDGING_LIMITS } from '../../src/evidence/proxy/judging.ts'
+import { HEAD_LIMIT } from '../../src/evidence/proxy/message-reader.ts'
+import { IDLE, STOP_PATIENCE as STOP_PATIENCE_OF_PROXY } from '../../src/evidence/proxy/relay.ts'
+import { LOST_REQUEST, ORDER_PATIENCE } from '../../src/evidence/proxy/traffic.ts'
+import { READING_LIMIT } from '../../src/evidence/proxy/witness.ts'
+import { LARGEST_RESPONSE, LARGEST_RESPONSE_HEADER } from '../../src/evidence/verify/client.ts'
+import { MOST_SET_UPS } from '../../src/evidence/verify/foresight.ts'
+import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/evidence/verify/ledger.ts'
+import { REMOVED_AT_ONCE } from '../../src/evidence/verify/restoration.ts'
+import { FRUITLESS_WINDOWS, SLACK } from '../../src/evidence/verify/verification.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
@@ -43,6 +62,7 @@ import { KEPT as KEPT_REQUESTS } from '../../src/trials/explore/tried-plans.ts'
 import { LISTED } from '../../src/trials/failed-tests.ts'
 import { EXCHANGES } from '../../src/trials/trial.ts'
 import { LARGEST } from '../../src/trials/vary/bundles.ts'
+import { LARGEST_DEPENDENCIES } from '../../src/trials/vary/dependencies-file.ts'
 import { CHARACTERS, LINES } from '../../src/trials/vary/failure.ts'
 import { SHOWN } from '../../src/trials/vary/first-difference.ts'
 import { MORE_PATIENCE } from '../../src/trials/vary/judge.ts'
@@ -379,6 +399,36 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
     ],
   ],
   [
+    'What `verify` asks',
+    [
+      [
+        'requests to a path in an hour',
+        'the quota of the contract',
+        '`verify --reserve`',
+        'ends, or waits with `--wait`',
+      ],
+      ['time for a response', '30 s', '`verify --timeout`', 'the run ends, and the account is restored'],
+      ['body of a response', bytes(LARGEST_RESPONSE), '', 'the run ends, and the account is restored'],
+      ['header of a response', bytes(LARGEST_RESPONSE_HEADER), '', 'the run ends, and the account is restored'],
+      ['requests that set up what a question needs', number(MOST_SET_UPS), '', 'it is not asked'],
+      [
+        'requests of a path kept for the cleanup beside those that it needs',
+        number(SLACK),
+        '',
+        'nothing more is asked',
+      ],
+      [
+        'domains that one request of the cleanup removes',
+        number(REMOVED_AT_ONCE),
+        '',
+        'another request removes the others',
+      ],
+      ['windows in which nothing can be asked', number(FRUITLESS_WINDOWS), '', 'the run ends'],
+      ['body of an exchange in a ledger', bytes(LARGEST_KEPT), '', 'it counts as unknown when the run is continued'],
+      ['ledger', bytes(LARGEST_LEDGER), '', 'refused'],
+    ],
+  ],
+  [
     'Recordings',
     [
       ['entry of a HAR file', bytes(ENTRY_LIMITS.bytes), '', 'it is left out, and named in the report'],
@@ -404,6 +454,94 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         '',
         'further ones are left out; the file says how many',
       ],
+    ],
+  ],
+  [
+    'The proxy',
+    [
+      [
+        'connections of clients',
+        number(PROXY_OPTIONS.maxConnections.default),
+        '`proxy --max-connections`',
+        'the connection is closed, and counted',
+      ],
+      ['time in which nothing is sent in either direction', seconds(IDLE), '', 'both connections are closed'],
+      ['time for a connection to the service', seconds(CONNECT_PATIENCE), '', 'the connection of the client is closed'],
+      [
+        'time in which a client says nothing',
+        `${SILENCE} ms`,
+        '',
+        'the connection to the service is opened nevertheless',
+      ],
+      [
+        'time for requests that are under way at a stop',
+        seconds(STOP_PATIENCE_OF_PROXY),
+        '',
+        'their connections are closed',
+      ],
+      ['header of a message', bytes(HEAD_LIMIT), '', 'passed on, and the connection is not followed any more'],
+      [
+        'requests of a connection without a response',
+        number(PIPELINE_LIMIT),
+        '',
+        'passed on, and the connection is not followed any more',
+      ],
+      ['body that is judged', bytes(BODY_LIMIT), '', 'passed on; it counts as unknown'],
+      ['the same without its content codings', bytes(DECODED_LIMIT), '', 'it counts as unknown'],
+      ['content codings of a body', number(CODINGS_LIMIT), '', 'it counts as unknown'],
+      ['bodies that are kept until they are judged', bytes(BODIES_LIMIT), '', 'further ones count as unknown'],
+      [
+        'exchanges that wait to be read',
+        number(READING_LIMIT),
+        '',
+        'further ones are not judged; what was known is forgotten',
+      ],
+      [
+        'exchanges that wait to be judged, and their bodies',
+        `${number(JUDGING_LIMITS.exchanges)}, ${bytes(JUDGING_LIMITS.bytes)}`,
+        '',
+        'further ones are not judged; what was known is forgotten',
+      ],
+      [
+        'time for which an exchange waits for one that began before it',
+        seconds(ORDER_PATIENCE),
+        '',
+        'it is judged before the other; what was known is forgotten if that one may change something',
+      ],
+      [
+        'time in which a change without a response may still be made',
+        seconds(LOST_REQUEST),
+        '',
+        'what comes later counts as undisturbed',
+      ],
+      ['findings that are shown at once', number(SHOWN_LIVE), '', 'the others are in the summary'],
+      ['time for what waits to be judged at a stop', seconds(JUDGING_PATIENCE), '', 'the rest is not judged'],
+    ],
+  ],
+  [
+    'Evidence',
+    [
+      ['evidence file', bytes(EVIDENCE_LIMITS.bytes), '', 'it is refused'],
+      [
+        'different observations in it',
+        number(EVIDENCE_LIMITS.observations),
+        '',
+        'the first ones are written; `counts.omitted` says how many are not',
+      ],
+      ['combinations of an observation', number(EVIDENCE_LIMITS.combinations), '', 'it is left out and counted'],
+      ['assumptions of an observation', number(EVIDENCE_LIMITS.assumptions), '', 'it is left out and counted'],
+      ['findings in it', number(EVIDENCE_LIMITS.findings), '', 'the first ones are written; the others are counted'],
+      ['messages of a code in it', number(EVIDENCE_LIMITS.messages), '', 'the first ones are written'],
+      ['text in it', `${number(EVIDENCE_LIMITS.text)} characters`, '', 'shortened'],
+      ['exchanges that an observation names', number(EVIDENCE_KEPT), '', 'the first ones; the others are counted'],
+      ['values tried in a search for a verdict', number(TRIES), '', 'what was not excluded until then is undecided'],
+      [
+        'findings of a baseline',
+        `${number(LARGEST_BASELINE.findings)}, ${bytes(LARGEST_BASELINE.bytes)}`,
+        '',
+        'the file is refused',
+      ],
+      ['dependencies file', bytes(LARGEST_DEPENDENCIES), '', 'it is refused'],
     ],
   ],
 ]

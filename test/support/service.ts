@@ -52,9 +52,10 @@ export async function openService(
   const store = options.store ?? openMemoryStore({ clock: () => time })
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
   const service = await startServer({ ...defaults, ...options }, behaviours, inside)
-  const { baseUrl, contract } = service
+  const { contract } = service
+  const { baseUrl, stop: stopRelay } = await relayed(service.baseUrl)
   let stopped: Promise<void> | undefined
-  const stop = () => (stopped ??= service.stop())
+  const stop = () => (stopped ??= service.stop().then(stopRelay))
 
   async function send(method: string, path: string, body?: unknown, headers: SentHeaders = {}): Promise<TestResponse> {
     const sent = { authorization: `Bearer ${API_KEY}`, ...headers }
@@ -86,6 +87,28 @@ export async function openService(
       time += milliseconds
     },
     stop,
+  }
+}
+
+/**
+ * With `TEST_RELAY=1`, tests reach the stand-in through the relay of the command `proxy`, which must change nothing for
+ * them; and at the end, every byte on both sides of it is compared.
+ */
+async function relayed(baseUrl: string): Promise<{ baseUrl: string; stop: () => Promise<void> }> {
+  if (process.env['TEST_RELAY'] !== '1') return { baseUrl, stop: async () => {} }
+  const { openRelay } = await import('../evidence/proxy/open-relay.ts')
+  const { compareTaps, openTap } = await import('../evidence/proxy/tap.ts')
+  const { port, pathname } = new URL(baseUrl)
+  const inside = await openTap(Number(port))
+  const { origin, relay } = await openRelay(`http://127.0.0.1:${inside.port}`, { keptPath: undefined })
+  const outside = await openTap(Number(new URL(origin).port))
+  return {
+    baseUrl: `http://127.0.0.1:${outside.port}${pathname}`,
+    async stop() {
+      await relay.stop()
+      await Promise.all([inside.close(), outside.close()])
+      expect(compareTaps(outside.connections, inside.connections)).toEqual([])
+    },
   }
 }
 

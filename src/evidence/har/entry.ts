@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import { isObject, type Json } from '../../ground/json.ts'
 import type { SeenBody } from '../exchange.ts'
-import type { Fields } from '../keys.ts'
+import { type Fields, REDACTED } from '../keys.ts'
 
 /** A larger body is not judged. In bytes. */
 export const LARGEST_BODY = 16 << 20
@@ -91,6 +91,13 @@ export function fieldsOf(message: unknown): Fields {
   })
 }
 
+/** The header fields of a request. Where the recorder has left out all of them, it may still say what the body is. */
+export function requestFieldsOf(request: Json): Fields {
+  const fields = fieldsOf(request)
+  const mimeType = isObject(request['postData']) ? request['postData']['mimeType'] : undefined
+  return fields.length > 0 || typeof mimeType !== 'string' || mimeType === '' ? fields : [['content-type', mimeType]]
+}
+
 export function fieldOf(fields: Fields, wanted: string): string | undefined {
   return fields.find(([name]) => name.toLowerCase() === wanted)?.[1]
 }
@@ -164,6 +171,7 @@ interface Circumstances {
 async function readContent(content: Json, circumstances: Circumstances): Promise<SeenBody> {
   const { what, fields, length, size, readAttached } = circumstances
   if (content['_truncated'] === true) return unknown(`The recording has only the beginning of the body of the ${what}.`)
+  if (content['_redacted'] === true) return unknown(REDACTED)
   const { text, _file: file } = content
   const isBase64 = content['encoding'] === 'base64' || content['_encoding'] === 'base64'
   if (typeof text === 'string' && text.length > (isBase64 ? 2 : 1) * LARGEST_BODY) return tooLarge(what)
@@ -180,7 +188,6 @@ async function readContent(content: Json, circumstances: Circumstances): Promise
   const isRaw = coding !== 'identity' && (isBase64 || attached !== undefined)
   const decoded = isRaw ? decode(bytes, coding) : bytes
   if (decoded === undefined) return tooLarge(what)
-  if (content['_redacted'] === true) return { isKnown: true, bytes: decoded }
   const expected = coding === 'identity' ? length : undefined
   // A recorder may have removed the coding and the field that names it; then there is more than was announced.
   const isChanged = expected !== undefined && (what === 'request' ? bytes.length !== expected : bytes.length < expected)

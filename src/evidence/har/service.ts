@@ -33,6 +33,18 @@ export class UrlSplitter {
   }
 }
 
+/** A URL or a path without slashes at its end. */
+export function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
+}
+
+/** What a target has below a path; `undefined` where it is not below it. */
+export function restBelow(path: string, target: string): string | undefined {
+  if (!target.startsWith(path)) return undefined
+  const rest = target.slice(path.length)
+  return rest === '' || rest.startsWith('/') || rest.startsWith('?') ? rest : undefined
+}
+
 /**
  * Finds out to which service the requests of recordings went: the one base URL below which they ask for paths of the
  * contract.

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { type FileHandle, link, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, link, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { elapsed } from '../../ground/clock.ts'
 import { shorten } from '../../ground/show.ts'
 import { writeEntry } from './entry-writer.ts'
@@ -66,9 +66,9 @@ export class HarWriter {
     const path = await refuseOthers(given, replaces)
     const begin = Buffer.from(`{"log":${JSON.stringify({ version: '1.2', creator: { name: CREATOR, version } })}`)
     const head = Buffer.concat([begin.subarray(0, -1), Buffer.from(',"entries":[')])
+    for (const name of [sideOf(path), oldOf(path)]) await removeLeftover(name)
     const opened: Copy[] = []
     try {
-      for (const name of [sideOf(path), oldOf(path)]) await rm(name, { force: true })
       // The hidden copy comes first: a file that is there has the name only when both can be written.
       for (const name of [oldOf(path), sideOf(path)]) opened.push(await createCopy(name, head))
       const [shown, hidden] = opened as [Copy, Copy]
@@ -243,6 +243,16 @@ async function refuseOthers(given: string, replaces: boolean): Promise<string> {
   if (!(await isRecording(path)))
     throw new HarFileError(`${name}: This is no recording of this program; give another name.`)
   return path
+}
+
+/** A program that was killed leaves a copy behind. @throws HarFileError for a file of somebody else */
+async function removeLeftover(path: string): Promise<void> {
+  const facts = await lstat(path).catch(() => undefined)
+  if (facts === undefined) return
+  if (!facts.isFile() || !(await isRecording(path))) {
+    throw new HarFileError(`${shorten(path)}: This name is needed for a copy; remove the file, or give another name.`)
+  }
+  await rm(path, { force: true })
 }
 
 async function isRecording(path: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Alternative } from '../../contract/choices.ts'
 import { isObject, type Json, readJson } from '../../ground/json.ts'
@@ -29,11 +29,48 @@ const SCHEMA: Json = {
           spec: { type: 'string' },
           chosen: { type: 'object' },
           value: { type: 'object' },
+          reason: { type: 'string' },
           fingerprint: { type: 'string' },
+          first_difference: {
+            type: 'object',
+            required: ['request'],
+            properties: {
+              request: {
+                type: 'object',
+                required: ['request_id', 'method', 'path'],
+                properties: { request_id: { type: 'string' }, method: { type: 'string' }, path: { type: 'string' } },
+              },
+            },
+          },
         },
       },
     },
   },
+}
+
+/** A larger file is no report of a run. */
+export const LARGEST_DEPENDENCIES = 64 << 20
+
+/** Reads what a run has found out about its command. @throws DependenciesError */
+export async function readDependenciesFile(path: string): Promise<Dependencies> {
+  const size = await stat(path).then(
+    (facts) => facts.size,
+    () => 0,
+  )
+  if (size > LARGEST_DEPENDENCIES) {
+    throw new DependenciesError(`is too large; a report of vary has at most ${LARGEST_DEPENDENCIES} bytes`)
+  }
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new DependenciesError(`cannot be read (${error.code}); name a file that --report json=FILE has written`)
+  })
+  const found = readJson(text)
+  if (!isObject(found))
+    throw new DependenciesError('is not valid JSON; name a file that --report json=FILE has written')
+  const violation = await findViolation(SCHEMA, found)
+  if (violation !== undefined) {
+    throw new DependenciesError(`is no report of vary: the value at ${violation.pointer || '/'} ${violation.reason}`)
+  }
+  return found as unknown as Dependencies
 }
 
 /**
@@ -45,17 +82,7 @@ export async function readDependencies(
   command: readonly string[],
   ids: readonly string[],
 ): Promise<Dependencies> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new DependenciesError(`cannot be read (${error.code}); name a file that --report json=FILE has written`)
-  })
-  const found = readJson(text)
-  if (!isObject(found))
-    throw new DependenciesError('is not valid JSON; name a file that --report json=FILE has written')
-  const violation = await findViolation(SCHEMA, found)
-  if (violation !== undefined) {
-    throw new DependenciesError(`is no report of vary: the value at ${violation.pointer || '/'} ${violation.reason}`)
-  }
-  const dependencies = found as unknown as Dependencies
+  const dependencies = await readDependenciesFile(path)
   if (!isDeepStrictEqual(dependencies.command, command)) {
     const other = shorten(dependencies.command.join(' '))
     throw new DependenciesError(`is about another command (${other}); leave --since out, and write a new file`)

@@ -340,6 +340,13 @@ describe('An exchange', () => {
     expect(await readEntry(folder, { response })).toMatchObject({ response: undefined })
   })
 
+  it('may have had any field where the recorder has left out all of a request', async ({ folder }) => {
+    const request = { headers: [], postData: { mimeType: 'application/json', text: '{}' } }
+    const { read } = await readText(folder, harOf([entryOf(), entryOf({ after: 50, method: 'POST', request })]))
+    expect(read[1]?.request).toMatchObject({ credentials: { kind: 'unknown' }, body: { isKnown: true } })
+    expect({ ...read[1]?.request.headers }).toEqual({ 'content-type': 'application/json' })
+  })
+
   it('joins fields of one name, and knows neither pseudo-fields nor fields without a name', async ({ folder }) => {
     const headers = [
       { name: ':status', value: '200' },

@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
@@ -9,7 +18,7 @@ import type { Exchange } from '../../../src/evidence/exchange.ts'
 import { openRecording } from '../../../src/evidence/har/reader.ts'
 import type { RecordedExchange } from '../../../src/evidence/har/recorded-exchange.ts'
 import { HarWriter } from '../../../src/evidence/har/writer.ts'
-import { type Fields, Keys } from '../../../src/evidence/keys.ts'
+import { type Fields, Keys, REDACTED } from '../../../src/evidence/keys.ts'
 import type { Json } from '../../../src/ground/json.ts'
 import { budget } from '../../support/budget.ts'
 import { bundle } from '../../support/bundle.ts'
@@ -200,7 +209,7 @@ describe('The writer', () => {
       request: { headers: [{ name: 'Authorization', value: 'Bearer [key 1]' }, {}, {}, {}] },
     })
     const [first] = await readBack(path)
-    expect(first?.request.body).toMatchObject({ isKnown: true })
+    expect(first?.request.body).toEqual({ isKnown: false, reason: REDACTED })
   })
 
   it('cuts off a large body, which is unknown when it is read', async ({ folder }) => {
@@ -261,6 +270,18 @@ describe('The writer', () => {
     expect(readdirSync(folder)).toEqual(['a.har'])
   })
 
+  it('removes the copy that a killed program has left, and no other file', async ({ folder }) => {
+    const path = join(folder, 'a.har')
+    await record(path, [passedOn(new Keys())])
+    renameSync(path, `${path}.next`)
+    await record(path, [])
+    expect(readdirSync(folder)).toEqual(['a.har'])
+    writeFileSync(`${path}.last`, 'mine')
+    const opening = HarWriter.open(path, { version: '0.1.0', replaces: true })
+    await expect(opening).rejects.toThrow(/a\.har\.last: This name is needed for a copy/)
+    expect(readFileSync(`${path}.last`, 'utf8')).toBe('mine')
+  })
+
   it('refuses a folder that is not there', async ({ folder }) => {
     await expect(HarWriter.open(join(folder, 'b/a.har'), { version: '0.1.0' })).rejects.toThrow(
       /cannot be written \(ENOENT\)/,
@@ -279,7 +300,6 @@ describe('The writer', () => {
     const path = join(folder, 'a.har')
     const writer = await HarWriter.open(path, { version: '0.1.0' })
     writeFileSync(`${path}.mine`, 'mine')
-    const { renameSync } = await import('node:fs')
     renameSync(`${path}.mine`, path)
     writer.add(passedOn(new Keys()))
     await writer.close()

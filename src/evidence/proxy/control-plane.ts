@@ -1,0 +1,101 @@
+import { createServer, type Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { loadFixture } from '../../accounts/fixture.ts'
+import { DEFAULT_ACCOUNT, Worlds } from '../../accounts/worlds.ts'
+import { createAdmin } from '../../admin/admin.ts'
+import { createControlLoader } from '../../admin/control-loader.ts'
+import type { ObservedService } from '../../admin/handler.ts'
+import { OPERATIONS } from '../../behaviour/operations/operations.ts'
+import { bindBehaviours } from '../../behaviour/service-contract.ts'
+import type { Contract } from '../../contract/contract.ts'
+import type { ExplanationReport } from '../../explain/explanation.ts'
+import { systemClock } from '../../ground/clock.ts'
+import { TIMEOUTS } from '../../http/engine/http-server.ts'
+import type { Log } from '../../http/log.ts'
+import { Journal } from '../../journal/journal.ts'
+import { Secrets } from '../../journal/secrets.ts'
+import { Verdict } from '../../journal/verdict.ts'
+import { openMemoryStore } from '../../store/memory.ts'
+import { createEntryMaker, type EntryMaker } from './entries.ts'
+
+/** What of the control plane makes sense where nothing but requests is known. */
+const OFFERED: ReadonlySet<string> = new Set([
+  ...['listAccounts', 'getAccount', 'listAllRequests', 'listRequests', 'clearRequests', 'verifyRequests'],
+  ...['getOverallCoverage', 'getCoverage', 'getVerdict', 'clearVerdict', 'explainRequest', 'listFaultSets'],
+])
+
+export interface ControlPlaneOptions {
+  contract: Contract
+  token: string | undefined
+  host: string
+  /** Names this run of the program. */
+  instance: string
+  /** Known as soon as the proxy listens. */
+  urls: { baseUrl: string; adminUrl: string }
+  log: Log
+  report: ObservedService['report']
+}
+
+/** The control plane of a proxy: that of a server, over a journal of the requests that were passed on. */
+export interface ControlPlane {
+  /** Takes over a client that has sent these bytes. */
+  divert(client: Socket, bytes: Buffer): void
+  note: EntryMaker
+  stop(): void
+}
+
+/** Composes the control plane over one account `default`, of which nothing but its requests is known. */
+export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { token, host, instance, urls, log, report } = options
+  const contract = bindBehaviours(options.contract, { behaviours: OPERATIONS, simulator: false })
+  const clock = systemClock
+  const journal = new Journal({}, undefined, new Secrets(token === undefined ? [] : [token]))
+  const store = openMemoryStore({ clock })
+  const fixture = await loadFixture('empty')
+  const worlds = new Worlds({
+    ...{ contract, store, clock, journal, log, budget: undefined },
+    defaults: { fixture, seed: undefined, now: undefined, frozen: undefined, plan: undefined, faults: [] },
+    ...{ maxAccounts: 1, sandboxKeys: false, sandboxIdle: 0, randomKeys: true },
+  })
+  await worlds.create({ id: DEFAULT_ACCOUNT })
+  const verdict = new Verdict<ExplanationReport | undefined>(async (entry) => {
+    const { explainEntry } = await import('../../explain/explanation.ts')
+    const account = await store.read(DEFAULT_ACCOUNT)
+    const explained = explainEntry(entry, account, contract, urls, journal.redactorFor(entry), undefined)
+    // Nobody knows what another service would accept.
+    return { ...explained, correction: null }
+  }, contract.settings)
+  const stopping = new AbortController()
+  const admin = createAdmin({
+    control: createControlLoader({
+      ...{ contract, instance, store, clock, worlds, verdict },
+      faultSets: [],
+      urls: () => urls,
+      observed: { offers: OFFERED, report },
+    }),
+    ...{ token, host, instance, log },
+    urls: () => urls,
+    stopping: stopping.signal,
+  })
+  const server = createServer({ ...TIMEOUTS, requireHostHeader: false }, (request, response) => {
+    // What this client asks next may be for the service, so it comes on another connection.
+    response.shouldKeepAlive = false
+    void admin(request, response)
+  })
+  return {
+    divert: (client, bytes) => divertTo(server, client, bytes),
+    note: createEntryMaker({ contract, worlds, verdict }),
+    stop() {
+      stopping.abort()
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** Lets an HTTP server go on with a connection of which somebody has read the beginning. */
+function divertTo(server: Server, client: Socket, bytes: Buffer): void {
+  client.pause()
+  client.unshift(bytes)
+  server.emit('connection', client)
+  client.resume()
+}

@@ -1,0 +1,195 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Alternative, Choices } from '../contract/choices.ts'
+import type { Json } from '../ground/json.ts'
+import { shorten } from '../ground/show.ts'
+import { observabilityOf } from './observability.ts'
+import type { Probe } from './probes.ts'
+import type { AssumptionVerdict } from './verdict.ts'
+
+/**
+ * - `confirmed`: the client works with what the service does, or with everything that it may do.
+ * - `unknown`: what the service does is not decided, or whether the client works with it is not.
+ * - `contradicted`: the service was seen to do that with which the client fails.
+ */
+export const RISK_RESULTS = ['contradicted', 'unknown', 'confirmed'] as const
+export type RiskResult = (typeof RISK_RESULTS)[number]
+
+/** What `vary` has found out about a client, as far as it is needed here. */
+export interface ClientReport {
+  readonly command: readonly string[]
+  readonly alternatives: readonly ClientVerdict[]
+}
+
+interface ClientVerdict {
+  readonly id: string
+  readonly alternative: number
+  readonly verdict: 'depends' | 'tolerates' | 'not reached' | 'flaky' | 'inconclusive'
+  readonly chosen: Json
+  readonly value: Json
+  readonly reason?: string
+  readonly first_difference?: { readonly request: { request_id: string; method: string; path: string } }
+}
+
+/** How a client gets along with one alternative. `not tried`: the file does not say. */
+export interface ClientSide {
+  alternative: number
+  verdict: ClientVerdict['verdict'] | 'not tried'
+  /** The client, as its command. */
+  command: string
+  /** Why it was not decided. */
+  reason?: string
+  /** The first request that was answered otherwise. */
+  request?: { request_id: string; method: string; path: string }
+}
+
+/** One row of the table. */
+export interface Risk {
+  id: string
+  result: RiskResult
+  /** What the specification leaves open. */
+  spec: string
+  /** Why the result is what it is, in a sentence. */
+  reason: string
+  service: Pick<AssumptionVerdict, 'verdict' | 'alternative' | 'left' | 'evidence'>
+  /** How the clients get along with each alternative that the service may have chosen and that is no matter of course. */
+  clients: readonly ClientSide[]
+  /** What would show which choice the service has made; only with `unknown`. */
+  decide_with?: Probe
+}
+
+/** In which way a dependencies file does not belong to this contract, as a sentence; `undefined` if it does. */
+export function findForeignIn(
+  { alternatives }: ClientReport,
+  choices: Pick<Choices, 'alternatives' | 'ids'>,
+): string | undefined {
+  for (const { id, alternative, chosen, value } of alternatives) {
+    const known = choices.alternatives.find((each) => each.id === id && each.number === alternative)
+    if (known === undefined) {
+      return choices.ids.includes(id)
+        ? `The assumption ${id} has no alternative ${alternative}.`
+        : `There is no assumption ${shorten(id)}.`
+    }
+    if (!isDeepStrictEqual(chosen, known.assumption.choice) || !isDeepStrictEqual(value, known.value)) {
+      return `What ${id}/${alternative} means was something else.`
+    }
+  }
+  return undefined
+}
+
+/** Joins what a service was seen to do with what clients depend on: a row for each assumption that has an alternative. */
+export function findRisks(
+  verdicts: readonly AssumptionVerdict[],
+  clients: readonly ClientReport[],
+  choices: Pick<Choices, 'alternatives' | 'assumptions'>,
+): Risk[] {
+  return choices.assumptions
+    .filter(({ alternatives }) => alternatives.length > 0)
+    .map(({ id, spec, ...assumption }) => {
+      const { verdict, alternative, left, evidence } = verdicts.find((each) => each.id === id) ?? NOT_SEEN
+      const own = choices.alternatives.filter((each) => each.id === id)
+      const service: Risk['service'] = {
+        verdict,
+        evidence,
+        ...(alternative !== undefined && { alternative }),
+        ...(left !== undefined && { left }),
+      }
+      const sides = possibleFor(service, own).flatMap((each) => clients.map((client) => sideOf(client, each)))
+      const { result, reason } = judge(service, sides, own.length)
+      const { decide_with: probe } = observabilityOf({ id, ...assumption })
+      const isOpen = result === 'unknown' && verdict !== 'alternative'
+      return {
+        id,
+        result,
+        spec,
+        reason,
+        service,
+        clients: sides.filter((side) => !isFine(side)),
+        ...(isOpen && probe !== undefined && { decide_with: probe }),
+      }
+    })
+}
+
+const NOT_SEEN: Pick<AssumptionVerdict, 'verdict' | 'evidence'> & Partial<AssumptionVerdict> = {
+  verdict: 'undecided',
+  evidence: [],
+}
+
+/** The alternatives that the service may have chosen. */
+function possibleFor(
+  { verdict, alternative, left }: Risk['service'],
+  own: readonly Alternative[],
+): readonly Alternative[] {
+  switch (verdict) {
+    case 'as chosen':
+      return []
+    case 'alternative':
+      return own.filter(({ number }) => number === alternative)
+    case 'contradicted':
+      return own
+    case 'undecided':
+      return own.filter(({ number }) => left === undefined || left.includes(number))
+  }
+}
+
+function sideOf({ command, alternatives }: ClientReport, { id, number }: Alternative): ClientSide {
+  const found = alternatives.find((each) => each.id === id && each.alternative === number)
+  const request = found?.first_difference?.request
+  return {
+    alternative: number,
+    verdict: found?.verdict ?? 'not tried',
+    command: command.join(' '),
+    ...(found?.reason !== undefined && { reason: found.reason }),
+    ...(request !== undefined && {
+      request: { request_id: request.request_id, method: request.method, path: request.path },
+    }),
+  }
+}
+
+/** Whether a client surely works with an alternative. */
+function isFine({ verdict }: ClientSide): boolean {
+  return verdict === 'tolerates' || verdict === 'not reached'
+}
+
+function judge(
+  { verdict, alternative, left }: Risk['service'],
+  sides: readonly ClientSide[],
+  alternatives: number,
+): Pick<Risk, 'result' | 'reason'> {
+  if (verdict === 'as chosen') {
+    return { result: 'confirmed', reason: 'The service does what the stand-in does, with which the client works.' }
+  }
+  const bad = sides.filter((side) => !isFine(side))
+  if (bad.length === 0) {
+    const reason =
+      verdict === 'alternative'
+        ? `The service has chosen alternative ${alternative}, with which the client works.`
+        : `The client works with ${alternatives === 1 ? 'the alternative' : 'every alternative'} that the service may have chosen.`
+    return { result: 'confirmed', reason }
+  }
+  const failing = new Set(bad.filter((side) => side.verdict === 'depends').map((side) => side.alternative))
+  if (verdict === 'alternative' && failing.size > 0) {
+    return {
+      result: 'contradicted',
+      reason: `The service has chosen alternative ${alternative}, with which the client fails.`,
+    }
+  }
+  if (left !== undefined && left.length > 0 && left.every((number) => failing.has(number))) {
+    return {
+      result: 'contradicted',
+      reason: `The service has chosen one of the alternatives ${left.join(', ')}, and the client fails with each.`,
+    }
+  }
+  const open = bad.find((side) => side.verdict !== 'depends')
+  if (verdict === 'alternative') {
+    return {
+      result: 'unknown',
+      reason: `The service has chosen alternative ${alternative}; whether the client works with it is not decided (${open?.verdict}).`,
+    }
+  }
+  const what = verdict === 'contradicted' ? 'Exchanges contradict each other' : 'What the service does is not decided'
+  const whom =
+    failing.size > 0
+      ? `the client fails with alternative ${[...failing].join(', ')}`
+      : `whether the client works with alternative ${open?.alternative} is not decided (${open?.verdict})`
+  return { result: 'unknown', reason: `${what}, and ${whom}.` }
+}

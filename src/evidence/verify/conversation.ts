@@ -1,0 +1,157 @@
+import type { Contract } from '../../contract/contract.ts'
+import { systemClock } from '../../ground/clock.ts'
+import { isObject, readJson } from '../../ground/json.ts'
+import type { Exchange, Headers, SeenResponse } from '../exchange.ts'
+import type { Budget } from './budget.ts'
+import type { Client, WireResponse } from './client.ts'
+import { findHarm, type Permission } from './harm.ts'
+import { type Intent, intentOf, readGroup } from './holdings.ts'
+import type { Ledger } from './ledger.ts'
+import { bytesOfBody, isRead, type ProbeRequest, quotaPathOf } from './probe.ts'
+
+/** What a service answered. */
+export interface Answer {
+  exchange: Exchange
+  response: SeenResponse
+  /** The code of a refusal in the envelope of the service. */
+  code: string | undefined
+  /** The `data` of a success in the envelope of the service. */
+  data: unknown
+}
+
+/** What is written down around a request. */
+interface Bookkeeping {
+  ledger: Pick<Ledger, 'write'>
+  permission: Permission
+  onIntent(intent: Intent): void
+  onGroup(id: string): void
+}
+
+interface ConversationOptions {
+  client: Pick<Client, 'send'>
+  contract: Contract
+  apiKey: string
+  budget: Budget
+  record: Bookkeeping
+  /** Whether anything but GET and HEAD may be sent. */
+  writes: boolean
+}
+
+/** A request that a run must not send; a bug of this program. */
+export class HarmfulRequest extends Error {
+  override name = 'HarmfulRequest'
+}
+
+const WRONG_KEY = 'verify-no-such-key'
+
+/** Sends the requests of a run one after the other. Whatever a request may create is written down before. */
+export class Conversation {
+  readonly #options: ConversationOptions
+  #sent = 0
+
+  constructor(options: ConversationOptions) {
+    this.#options = options
+  }
+
+  /** How many requests were sent. */
+  get sent(): number {
+    return this.#sent
+  }
+
+  /** @throws ConnectionError where no response came. */
+  async ask(request: ProbeRequest): Promise<Answer> {
+    const { client, contract, budget, record, writes } = this.#options
+    const harm = writes || isRead(request) ? findHarm(request, record.permission) : `${request.method} is a write`
+    if (harm !== undefined) throw new HarmfulRequest(`A probe must not be sent: ${harm}.`)
+    const intent = intentOf(request)
+    if (intent !== undefined) {
+      record.ledger.write({ creates: intent })
+      record.onIntent(intent)
+    }
+    const path = quotaPathOf(request)
+    const body = bytesOfBody(request)
+    const headers = this.#headersFor(request)
+    budget.spend(path)
+    this.#sent++
+    const at = systemClock()
+    const received = await client.send({ method: request.method, path: request.path, headers, body })
+    const until = systemClock()
+    const response = this.#read(received)
+    const { code, data } = readEnvelope(response)
+    budget.believe(path, response.headers, code)
+    const created = request.method === 'POST' && isObject(data) ? readGroup(data['group']) : undefined
+    if (created !== undefined) {
+      record.ledger.write({ group: created.id })
+      record.onGroup(created.id)
+    }
+    const { authorization, ...others } = lowerCase(headers)
+    const exchange: Exchange = {
+      id: response.headers['x-request-id'] ?? `request ${this.#sent}`,
+      at,
+      until,
+      overlaps: false,
+      request: {
+        method: request.method,
+        target: contract.basePath + request.path,
+        headers: others,
+        credentials: credentialsOf(authorization, request),
+        body: { isKnown: true, bytes: body ?? Buffer.alloc(0) },
+      },
+      response,
+    }
+    return { exchange, response, code, data }
+  }
+
+  #headersFor({ headers = {}, body, key, scheme = 'Bearer' }: ProbeRequest): Record<string, string> {
+    const { apiKey } = this.#options
+    const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+    return {
+      Accept: 'application/json',
+      ...(key !== 'none' && {
+        Authorization: key === 'bare' ? apiKey : `${scheme} ${key === 'wrong' ? WRONG_KEY : apiKey}`,
+      }),
+      ...(body !== undefined && !isTyped && { 'Content-Type': 'application/json' }),
+      ...headers,
+    }
+  }
+
+  /** The response without the key, which a service might repeat. */
+  #read({ status, rawHeaders, body }: WireResponse): SeenResponse {
+    const { apiKey } = this.#options
+    const headers: Record<string, string> = Object.create(null)
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const name = (rawHeaders[index] ?? '').toLowerCase()
+      const value = (rawHeaders[index + 1] ?? '').replaceAll(apiKey, '[key]')
+      headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
+    }
+    const bytes = body.includes(apiKey)
+      ? Buffer.from(body.toString('latin1').replaceAll(apiKey, '[key]'), 'latin1')
+      : body
+    return { status, headers, body: { isKnown: true, bytes } }
+  }
+}
+
+function lowerCase(headers: Record<string, string>): Headers & { authorization?: string } {
+  const lower: Record<string, string> = Object.create(null)
+  for (const [name, value] of Object.entries(headers)) lower[name.toLowerCase()] = value
+  return lower
+}
+
+function credentialsOf(
+  authorization: string | undefined,
+  { key, scheme = 'Bearer' }: ProbeRequest,
+): Exchange['request']['credentials'] {
+  if (authorization === undefined) return { kind: 'none' }
+  // The key itself must not be in what is kept.
+  if (key === 'bare') return { kind: 'sent', scheme: '[key]', key: 'key 1', isWord: false }
+  return { kind: 'sent', scheme, key: key === 'wrong' ? 'key 2' : 'key 1', isWord: true }
+}
+
+/** What a response says in the envelope of the service. */
+function readEnvelope({ body }: SeenResponse): { code: string | undefined; data: unknown } {
+  const value = body.isKnown ? readJson(body.bytes.toString()) : undefined
+  if (!isObject(value)) return { code: undefined, data: undefined }
+  const { success, data, error } = value
+  const code = success === false && isObject(error) && typeof error['code'] === 'string' ? error['code'] : undefined
+  return { code, data: success === true ? data : undefined }
+}

@@ -1,0 +1,75 @@
+import type { DomainGroup } from '../../domain/account.ts'
+import type { Permission } from './harm.ts'
+import { type Intent, isOwnDomain } from './holdings.ts'
+import type { Inventory, LedgerContent } from './ledger.ts'
+
+/** What every name of a run contains, and no other name. */
+function markOf(run: string): string {
+  return `verify-${run}`
+}
+
+/** Knows what of an account belongs to a run, and what to others. */
+export class Custody implements Permission {
+  readonly mark: string
+  readonly #groups = new Set<string>()
+  readonly #asked = new Set<string>()
+  #foreignDomains: ReadonlySet<string> = new Set()
+  #foreignGroups: ReadonlySet<string> = new Set()
+  #before: Inventory | undefined
+
+  constructor(run: string) {
+    this.mark = markOf(run)
+  }
+
+  static of({ head, before, intents, groups }: LedgerContent): Custody {
+    const custody = new Custody(head.run)
+    if (before !== undefined) custody.remember(before)
+    for (const intent of intents) custody.intend(intent)
+    for (const id of groups) custody.adopt(id)
+    return custody
+  }
+
+  /** What was there before the run; `undefined` while nobody has looked. */
+  get before(): Inventory | undefined {
+    return this.#before
+  }
+
+  /** Whether the run may have created anything. */
+  hasIntents = false
+
+  remember(before: Inventory): void {
+    this.#before = before
+    this.#foreignDomains = new Set(before.domains)
+    this.#foreignGroups = new Set(before.groups.map(({ id }) => id))
+  }
+
+  intend({ domains = [] }: Intent): void {
+    this.hasIntents = true
+    for (const name of domains) this.#asked.add(name)
+  }
+
+  /** The run has created this group. An id that was there before is none that was created. */
+  adopt(id: string): void {
+    if (!this.#foreignGroups.has(id)) this.#groups.add(id)
+  }
+
+  isOwnDomain(name: string): boolean {
+    return isOwnDomain(name, { mark: this.mark, asked: this.#asked, foreign: this.#foreignDomains })
+  }
+
+  isOwnGroup(id: string): boolean {
+    return this.#groups.has(id) || id === this.mark
+  }
+
+  /** Whether a group that a list has belongs to the run, also if its creation was never answered. */
+  isOwnListedGroup({ id, name, domains }: DomainGroup): boolean {
+    if (this.#foreignGroups.has(id)) return false
+    if (this.#groups.has(id) || name.toLowerCase().includes(this.mark)) return true
+    return domains.length > 0 && domains.every((domain) => this.isOwnDomain(domain))
+  }
+
+  hasOnlyOwn(what: 'groups' | 'domains'): boolean {
+    const before = this.#before
+    return before !== undefined && before[what].length === 0
+  }
+}

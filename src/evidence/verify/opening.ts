@@ -1,0 +1,78 @@
+import { isObject, readJson } from '../../ground/json.ts'
+import type { SeenResponse } from '../exchange.ts'
+import type { Answer } from './conversation.ts'
+
+/** Why a target is not worth another request. The sentence is for a person. */
+export class TargetError extends Error {
+  override name = 'TargetError'
+}
+
+/**
+ * Looks at the answer to a first request to a path. @throws TargetError for what no service of this kind would answer, and
+ * for a key that it does not take.
+ */
+export function refuseTarget({ response, code }: Answer): void {
+  const { status, headers } = response
+  if (status >= 300 && status < 400) {
+    const to = headers['location'] === undefined ? '' : ` to ${headers['location'].slice(0, 200)}`
+    throw new TargetError(`the service redirects${to} (${status}); give the URL that it redirects to as --base-url`)
+  }
+  if (code === 'rate_limited' || status === 429) {
+    throw new TargetError(`the quota is used up already (${status}); come back ${comeBack(headers)}`)
+  }
+  if (isPage(response)) {
+    throw new TargetError(
+      `the service answers with a web page (${status}); the base URL of its API is needed, which ends with /api/v1`,
+    )
+  }
+  if (status === 401 || status === 403) {
+    const said = code === undefined ? `${status}` : `${status} ${code}`
+    throw new TargetError(
+      `the service refuses the key (${said}); it is wrong or disabled, or its plan has no API access`,
+    )
+  }
+}
+
+/** @throws TargetError where no path of the service is there, or none works. */
+export function refuseSilence(answers: readonly Answer[]): void {
+  if (answers.length === 0 || answers.some(({ response: { status } }) => status < 400)) return
+  if (answers.every(({ response: { status } }) => status === 404)) {
+    throw new TargetError('the service answers 404 to every path; the base URL is wrong, it ends with /api/v1')
+  }
+  const [first] = answers
+  const said = answers.map(({ response: { status } }) => status).join(', ')
+  if (first !== undefined)
+    throw new TargetError(`the service answers ${said} to every first request; nothing can be checked`)
+}
+
+/** Whether a response is for a browser. */
+function isPage({ headers, body }: SeenResponse): boolean {
+  if (/^text\/html\b/i.test(headers['content-type'] ?? '')) return true
+  return body.isKnown && /^\s*<(?:!doctype|html)\b/i.test(body.bytes.subarray(0, 200).toString())
+}
+
+/** @throws TargetError for a body that is no JSON at all. */
+export function refuseRubbish({ response: { body, status } }: Answer): void {
+  const text = body.isKnown ? body.bytes.toString() : ''
+  if (isObject(readJson(text))) return
+  throw new TargetError(
+    `the service does not answer with a JSON object (${status}); the base URL is not that of the API`,
+  )
+}
+
+function comeBack(headers: SeenResponse['headers']): string {
+  const reset = Number(headers['x-ratelimit-reset'] ?? headers['retry-after'] ?? Number.NaN)
+  if (!Number.isFinite(reset)) return 'within the hour'
+  const date = Date.parse(headers['date'] ?? '')
+  const seconds = reset > 1_000_000_000 ? reset - (Number.isNaN(date) ? reset : Math.floor(date / 1000)) : reset
+  if (seconds <= 0) return 'within the hour'
+  const instant = reset > 1_000_000_000 ? ` (${new Date(reset * 1000).toISOString().replace('.000Z', 'Z')})` : ''
+  return `in ${inWords(seconds)}${instant}, or give --wait`
+}
+
+/** `90 s`, `12 min`. */
+export function inWords(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}

@@ -1,0 +1,155 @@
+import type { DomainGroup } from '../../domain/account.ts'
+import { isObject } from '../../ground/json.ts'
+import type { Answer } from './conversation.ts'
+import type { Custody } from './custody.ts'
+import { readGroup, textsIn } from './holdings.ts'
+import type { Inventory } from './ledger.ts'
+import type { ProbeRequest } from './probe.ts'
+
+/** What was found in the account, and what became of it. */
+export interface Cleanup {
+  /** Whether two lists of the account show that nothing of the run is left and everything else is as before. */
+  restored: boolean
+  removed: { domains: number; groups: number }
+  /** What of the run is still there. */
+  left: { domains: readonly string[]; groups: readonly string[] }
+  /** What others have changed meanwhile, or the service: one sentence for each. Nothing of it was named by the run. */
+  changes: readonly string[]
+  /** Why it is not known, or not done. */
+  reason?: string
+}
+
+/** Sends a request of the cleanup; `undefined` where the quota does not allow it any more. */
+export type AskToRestore = (request: ProbeRequest) => Promise<Answer | undefined>
+
+const GROUPS: ProbeRequest = { method: 'GET', path: '/domaingroups' }
+const DOMAINS: ProbeRequest = { method: 'GET', path: '/domains' }
+/** How many domains a request removes. There is no limit in the contract, and a service may have that of POST. */
+export const REMOVED_AT_ONCE = 50
+const NO_QUOTA = 'the quota is used up'
+
+/** How many requests `restore` sends to each path, if everything is as it seems. */
+export function costOfRestoring(groups: number, domains: number): Record<string, number> {
+  return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / REMOVED_AT_ONCE)) }
+}
+
+/** What the account has; `undefined` where the service does not say it. */
+export async function takeInventory(ask: AskToRestore): Promise<Inventory | string> {
+  const listed = await ask(GROUPS)
+  const groups = listed && readGroups(listed.data)
+  if (groups === undefined)
+    return listed === undefined ? NO_QUOTA : `GET /domaingroups was answered with ${told(listed)}`
+  const answer = await ask(DOMAINS)
+  const domains = answer && readDomains(answer.data)
+  if (domains === undefined) return answer === undefined ? NO_QUOTA : `GET /domains was answered with ${told(answer)}`
+  return { groups, domains }
+}
+
+/**
+ * Removes what the run has made and nothing else, and shows that the account is as it was before. What to remove is read
+ * from the lists of the service, so it does not matter what a run that was killed knew of it.
+ */
+export async function restore(custody: Custody, ask: AskToRestore): Promise<Cleanup> {
+  const removed = { domains: 0, groups: 0 }
+  const found = await takeInventory(ask)
+  if (typeof found === 'string') return unknown(found, removed)
+  const groups = found.groups.filter((group) => custody.isOwnListedGroup(group))
+  const domains = found.domains.filter((name) => custody.isOwnDomain(name))
+  if (groups.length === 0 && domains.length === 0) return compare(custody, found, removed)
+  for (const { id } of groups) {
+    custody.adopt(id)
+    const answer = await ask({ method: 'DELETE', path: `/domaingroups?id=${encodeURIComponent(id)}` })
+    if (answer === undefined) return unknown(NO_QUOTA, removed, { groups, domains })
+    if (isDone(answer)) removed.groups++
+  }
+  for (let start = 0; start < domains.length; start += REMOVED_AT_ONCE) {
+    const names = domains.slice(start, start + REMOVED_AT_ONCE)
+    const answer = await ask(removal(names))
+    if (answer === undefined) return unknown(NO_QUOTA, removed, { groups: [], domains: domains.slice(start) })
+    if (isDone(answer)) removed.domains += names.length
+    else if (names.length > 1) removed.domains += await removeSingly(names, ask)
+  }
+  const after = await takeInventory(ask)
+  return typeof after === 'string' ? unknown(after, removed) : compare(custody, after, removed)
+}
+
+/** One that cannot be removed keeps the others from it. */
+async function removeSingly(names: readonly string[], ask: AskToRestore): Promise<number> {
+  let removed = 0
+  for (const name of names) {
+    const answer = await ask(removal([name]))
+    if (answer === undefined) break
+    if (isDone(answer)) removed++
+  }
+  return removed
+}
+
+function removal(domains: readonly string[]): ProbeRequest {
+  return { method: 'DELETE', path: '/domains', body: { domains } }
+}
+
+function compare(custody: Custody, after: Inventory, removed: Cleanup['removed']): Cleanup {
+  const domains = after.domains.filter((name) => custody.isOwnDomain(name))
+  const groups = after.groups.filter((group) => custody.isOwnListedGroup(group))
+  const left = { domains, groups: groups.map(({ id }) => id) }
+  const { before } = custody
+  if (before === undefined) return { ...unknown('nobody knows what was there before', removed), left }
+  const { lost, gained } = differencesOf(custody, before, after)
+  const isClean = domains.length === 0 && groups.length === 0
+  return {
+    restored: isClean && lost.length === 0,
+    removed,
+    left,
+    changes: [...lost, ...gained],
+    ...(!isClean && { reason: 'the service did not remove everything' }),
+    ...(isClean && lost.length > 0 && { reason: 'something that was there before is gone or different' }),
+  }
+}
+
+/** What is otherwise than before and does not belong to the run. Only what is lost can be the fault of the run. */
+function differencesOf(custody: Custody, before: Inventory, after: Inventory): { lost: string[]; gained: string[] } {
+  const domains = new Set(after.domains)
+  const former = new Set(before.domains)
+  const groups = new Map(after.groups.map((group) => [group.id, group]))
+  const formerGroups = new Set(before.groups.map(({ id }) => id))
+  const lost = before.domains.filter((name) => !domains.has(name)).map((name) => `the domain ${name} is gone`)
+  for (const group of before.groups) {
+    const now = groups.get(group.id)
+    if (now === undefined) lost.push(`the group ${group.id} is gone`)
+    else if (!isSame(group, now)) lost.push(`the group ${group.id} was changed`)
+  }
+  const gained = after.domains
+    .filter((name) => !former.has(name) && !custody.isOwnDomain(name))
+    .map((name) => `the domain ${name} is new`)
+  for (const group of after.groups) {
+    if (!formerGroups.has(group.id) && !custody.isOwnListedGroup(group)) gained.push(`the group ${group.id} is new`)
+  }
+  return { lost, gained }
+}
+
+function isSame(one: DomainGroup, other: DomainGroup): boolean {
+  const [some, others] = [one.domains.toSorted(), other.domains.toSorted()]
+  return one.name === other.name && some.length === others.length && some.every((name, index) => name === others[index])
+}
+
+function unknown(reason: string, removed: Cleanup['removed'], left?: Partial<Inventory>): Cleanup {
+  const { domains = [], groups = [] } = left ?? {}
+  return { restored: false, removed, left: { domains, groups: groups.map(({ id }) => id) }, changes: [], reason }
+}
+
+function isDone({ response: { status } }: Answer): boolean {
+  return status >= 200 && status < 300
+}
+
+function told({ response: { status }, code }: Answer): string {
+  return code === undefined ? `${status}` : `${status} ${code}`
+}
+
+function readDomains(data: unknown): string[] | undefined {
+  return isObject(data) && Array.isArray(data['domains']) ? textsIn(data['domains']) : undefined
+}
+
+function readGroups(data: unknown): DomainGroup[] | undefined {
+  if (!isObject(data) || !Array.isArray(data['groups'])) return undefined
+  return data['groups'].flatMap((each) => readGroup(each) ?? [])
+}

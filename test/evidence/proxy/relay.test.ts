@@ -1,0 +1,225 @@
+import { once } from 'node:events'
+import { createServer as createHttp, request } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startRelay, type TestRelay } from './open-relay.ts'
+
+const REQUEST = 'GET /api/v1/domains HTTP/1.1\r\nHost: localhost\r\n\r\n'
+const CHANGE = 'POST /api/v1/domains HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
+const EMPTY = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+
+/** A service that hands each connection to the test. */
+async function startService(serve: (socket: Socket) => void = () => {}): Promise<{ url: string; server: Server }> {
+  const sockets = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('end', () => socket.end())
+    socket.resume()
+    serve(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
+}
+
+async function open({ origin }: TestRelay): Promise<Socket> {
+  const socket = connect({ port: Number(new URL(origin).port), host: '127.0.0.1' })
+  socket.on('error', () => {})
+  socket.resume()
+  await once(socket, 'connect')
+  onTestFinished(() => void socket.destroy())
+  return socket
+}
+
+/** Resolves when a connection is closed, in whatever way. */
+function closing(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve()
+    else socket.once('close', () => resolve())
+  })
+}
+
+describe('A relay', () => {
+  it('says of each exchange whether another one that may change the account was under way', async () => {
+    const services: Socket[] = []
+    const { url } = await startService((socket) => services.push(socket))
+    const relay = await startRelay(url)
+    const clients = await Promise.all([open(relay), open(relay), open(relay)])
+    for (const [index, text] of [REQUEST, REQUEST, CHANGE].entries()) {
+      clients[index]?.write(text)
+      await expect.poll(() => relay.traffic.open).toBe(index + 1)
+    }
+    await expect.poll(() => services.length).toBe(3)
+    // The second read is answered while the change is under way; the first one, too, but it began before all others.
+    for (const service of services) {
+      service.write(EMPTY)
+      await expect.poll(() => relay.traffic.open).toBe(2 - services.indexOf(service))
+    }
+    clients[0]?.write(REQUEST)
+    await expect.poll(() => relay.traffic.open).toBe(1)
+    services[0]?.write(EMPTY)
+    await expect.poll(() => relay.exchanges().length).toBe(4)
+    const seen = relay.exchanges().map(({ method, overlaps }) => `${method} ${overlaps}`)
+    expect(seen).toEqual(['GET true', 'GET true', 'POST false', 'GET false'])
+  })
+
+  it('tells exchanges in the order in which they began', async () => {
+    const services: Socket[] = []
+    const { url } = await startService((socket) => services.push(socket))
+    const relay = await startRelay(url)
+    const clients = await Promise.all([open(relay), open(relay)])
+    for (const [index, client] of clients.entries()) {
+      client.write(REQUEST.replace('domains', `domains?${index}`))
+      await expect.poll(() => relay.traffic.open).toBe(index + 1)
+      await expect.poll(() => services.length).toBe(index + 1)
+    }
+    services[1]?.write(EMPTY)
+    await expect.poll(() => relay.traffic.open).toBe(1)
+    expect(relay.told).toEqual([])
+    services[0]?.write(EMPTY)
+    await expect.poll(() => relay.told.length).toBe(2)
+    expect(relay.exchanges().map(({ target }) => target)).toEqual(['/api/v1/domains?0', '/api/v1/domains?1'])
+  })
+
+  it('says of a change whose response was lost that there is none, and that what comes next may meet it', async () => {
+    const { url } = await startService((socket) => socket.once('data', () => socket.resetAndDestroy()))
+    const relay = await startRelay(url)
+    const client = await open(relay)
+    client.write(CHANGE)
+    await closing(client)
+    const other = await open(relay)
+    other.write(REQUEST)
+    await expect.poll(() => relay.exchanges().length).toBe(2)
+    expect(relay.exchanges()).toMatchObject([
+      { response: undefined, broken: expect.stringContaining('ECONNRESET') },
+      { overlaps: true },
+    ])
+    expect(relay.failures).toEqual(['ECONNRESET true', 'ECONNRESET true'])
+  })
+
+  it.each<[what: string, bytes: string]>([
+    ['bytes that are no HTTP', 'hello\r\n\r\n'],
+    [
+      'a request that servers disagree about',
+      `${CHANGE.replace('0', '5')}hello`.replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\n'),
+    ],
+  ])('says that it does not know what %s change, until the connection is over', async (_, bytes) => {
+    const { url } = await startService((socket) => socket.once('data', () => socket.write(EMPTY)))
+    const relay = await startRelay(url)
+    const client = await open(relay)
+    client.write(bytes)
+    await expect.poll(() => relay.told.length).toBe(1)
+    const other = await open(relay)
+    other.write(REQUEST)
+    await expect.poll(() => relay.exchanges().length).toBe(1)
+    client.destroy()
+    await expect.poll(() => relay.told.filter((each) => typeof each === 'string').length).toBe(2)
+    expect(relay.exchanges()).toMatchObject([{ overlaps: true }])
+  })
+
+  it('knows nothing less after a service has closed an idle connection with 408', async () => {
+    const late = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
+    const { url } = await startService((socket) => socket.once('data', () => socket.end(EMPTY + late)))
+    const relay = await startRelay(url)
+    const client = await open(relay)
+    let received = ''
+    client.on('data', (chunk) => {
+      received += chunk
+    })
+    client.write(REQUEST)
+    await closing(client)
+    expect(received).toBe(EMPTY + late)
+    expect(relay.told).toMatchObject([{ broken: undefined }])
+  })
+
+  it('does not let a client that does not read fill the memory, nor lose what it reads later', async () => {
+    const size = 64 << 20
+    const http = createHttp((_, response) => {
+      response.writeHead(200, { 'Content-Length': size })
+      const block = Buffer.alloc(1 << 20)
+      let left = size
+      const more = () => {
+        while (left > 0) {
+          left -= block.length
+          if (!response.write(block)) return
+        }
+        response.end()
+      }
+      response.on('drain', more)
+      more()
+    })
+    http.listen(0, '127.0.0.1')
+    await once(http, 'listening')
+    onTestFinished(() => void http.close())
+    const relay = await startRelay(`http://127.0.0.1:${(http.address() as AddressInfo).port}`)
+    const before = process.memoryUsage().arrayBuffers
+    const client = await open(relay)
+    client.pause()
+    client.write(REQUEST)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(size / 2)
+    let length = 0
+    client.on('data', (chunk) => {
+      length += chunk.length
+    })
+    client.resume()
+    await expect.poll(() => relay.exchanges().length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => length).toBeGreaterThan(size)
+    expect(relay.exchanges()).toMatchObject([
+      { response: { body: { size, missing: 'The body is longer than 16 MiB.' } } },
+    ])
+    expect(relay.traffic.budget.used).toBe(0)
+  })
+
+  it('closes a connection on which nothing is sent for too long', async () => {
+    const { url } = await startService()
+    const relay = await startRelay(url, { idle: 50 })
+    const client = await open(relay)
+    client.write(REQUEST)
+    await closing(client)
+    expect(relay.exchanges()).toMatchObject([{ response: undefined, broken: 'Nothing was sent for too long.' }])
+  })
+
+  it('closes connections that are too many', async () => {
+    const { url } = await startService()
+    const relay = await startRelay(url, { maxConnections: 1 })
+    await open(relay)
+    await closing(await open(relay))
+    expect(relay.relay.refused).toBe(1)
+  })
+
+  it('finds out that the service is the relay itself', async () => {
+    const port = await freePort()
+    const relay = await startRelay(`http://localhost:${port}`, { port })
+    await relay.relay.probe(1_000)
+    expect(relay.relay.isLoop).toBe(true)
+    const client = await open(relay)
+    client.write(REQUEST)
+    await closing(client)
+  })
+
+  it('names a Host once that it passes on as it is', async () => {
+    const { url } = await startService((socket) => socket.on('data', () => socket.write(EMPTY)))
+    const relay = await startRelay(url)
+    await new Promise((resolve, reject) => {
+      const sent = request(`${relay.origin}/api/v1/domains`, { headers: { host: 'other.example' } }, resolve)
+      sent.on('error', reject)
+      sent.end()
+    })
+    expect(relay.foreignHosts).toEqual(['other.example'])
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

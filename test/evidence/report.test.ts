@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import { readChoices } from '../../src/contract/choices.ts'
+import { Answers } from '../../src/evidence/answers.ts'
+import { applyBaseline } from '../../src/evidence/baseline.ts'
+import type { Exchange } from '../../src/evidence/exchange.ts'
+import type { Finding, Label } from '../../src/evidence/finding.ts'
+import type { Conclusion } from '../../src/evidence/investigation.ts'
+import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
+import { expectReport } from '../support/report-schema.ts'
+
+const choices = await readChoices([])
+const [first] = choices.alternatives
+
+function findingOf(label: Label, what = 'data', more: Partial<Finding> = {}): Finding {
+  const id = `${label.replaceAll(' ', '-')}/listDomains/200/${what}`
+  const place = { request_id: 'one', method: 'GET', path: '/domains', status: 200 }
+  return { id, label, ...place, message: 'It is other than it should be.', ...more }
+}
+
+function exchangeOf({ status = 200, method = 'GET', isKnown = true } = {}): Exchange {
+  const nothing = { isKnown: true, bytes: Buffer.from('{}') } as const
+  const body = isKnown ? nothing : ({ isKnown: false, reason: 'The recording does not have it.' } as const)
+  return {
+    id: 'one',
+    at: 0,
+    until: 1,
+    overlaps: false,
+    request: { method, target: '/api/v1/domains', headers: {}, credentials: { kind: 'unknown' }, body: nothing },
+    response: status === 0 ? undefined : { status, headers: {}, body },
+  }
+}
+
+function describeConclusion(findings: readonly Finding[], more: Partial<EvidenceReportOptions & Conclusion> = {}) {
+  const { exchanges = 10, judged = 8, counts = {}, observations = [], ...rest } = more
+  const answers = new Answers(choices.contract)
+  answers.note(exchangeOf())
+  const report = describeFindings({
+    tool: 'check',
+    title: 'a.har',
+    conclusion: { exchanges, judged, findings, counts, observations, messages: {} },
+    choices,
+    answers,
+    startedAt: '2026-01-15T09:00:00Z',
+    seconds: 1,
+    lineOf: () => 7,
+    ...rest,
+  })
+  expectReport('check', report.json)
+  return { ...report, json: report.json as EvidenceReport }
+}
+
+describe('The report of exchanges', () => {
+  it.each<[label: Label, exitCode: number, level: string]>([
+    ['contract violation', 1, 'error'],
+    ['broken rule', 1, 'error'],
+    ['unexplained', 1, 'error'],
+    ['cannot tell', 0, 'note'],
+    ['decides assumption', 0, 'note'],
+  ])('ends with a finding `%s` with %i', (label, exitCode, level) => {
+    const report = describeConclusion([findingOf(label)])
+    expect(report).toMatchObject({ exitCode, passed: exitCode === 0, findings: [{ level }] })
+  })
+
+  it('has each difference once, with how often it was seen and its line', () => {
+    const one = findingOf('contract violation', 'data', { pointer: '/paths/~1domains' })
+    const again = { ...one, request_id: 'two' }
+    const { json, findings, summary } = describeConclusion([one, again], { counts: { [one.id]: 12 } })
+    expect(json.findings).toEqual([{ ...one, line: 7, count: 12 }])
+    expect(findings).toMatchObject([{ occurrences: 12, request: { requestId: 'one' } }])
+    expect(summary).toBe('1 thing is wrong, seen 12 times. 8 of 10 exchanges were judged.')
+  })
+
+  it('does not count what the baseline accepts, and tells what is gone', () => {
+    const findings = [findingOf('unexplained')]
+    const known = {
+      findings: [
+        { id: findings[0]?.id ?? '', reason: 'It is old.' },
+        { id: 'unexplained/listDomains/200/x', reason: 'y' },
+      ],
+    }
+    const baseline = applyBaseline(findings, () => true, known, '2026-01-15')
+    const { json, exitCode, facts, findings: shown } = describeConclusion(findings, { baseline })
+    expect(exitCode).toBe(0)
+    expect(json.findings).toMatchObject([{ accepted: 'It is old.' }])
+    expect(shown).toMatchObject([{ level: 'note' }])
+    expect(facts).toContainEqual({ name: 'Baseline', value: '1 of its findings is gone; --update-baseline removes it' })
+  })
+
+  it('is not green when nothing was judged, or something is missing', () => {
+    expect(describeConclusion([], { exchanges: 0, judged: 0 })).toMatchObject({ exitCode: 1, passed: false })
+    expect(describeConclusion([], { judged: 0 })).toMatchObject({ exitCode: 1, passed: false })
+    const { json, checks } = describeConclusion([], { failures: ['The end is missing.'] })
+    expect(json.failures).toEqual(['The end is missing.'])
+    expect(checks).toContainEqual(expect.objectContaining({ outcome: 'error', message: 'The end is missing.' }))
+    expect(describeConclusion([])).toMatchObject({ exitCode: 0, passed: true })
+  })
+
+  it('warns of what contradicts itself, and does not fail', () => {
+    const { id, number } = first ?? { id: '', number: 0 }
+    const observations = [0, number].map((value) => ({ allows: [{ [id]: value }], evidence: [`e${value}`], count: 1 }))
+    const { exitCode, findings, json } = describeConclusion([], { observations })
+    expect(exitCode).toBe(0)
+    expect(findings).toMatchObject([{ level: 'warning', rule: { id } }])
+    expect(json.assumptions).toContainEqual({
+      id,
+      verdict: 'contradicted',
+      evidence: expect.arrayContaining(['e0', 'e1']),
+    })
+  })
+
+  it('has a check for each answer of each operation', () => {
+    const { checks } = describeConclusion([findingOf('broken rule')])
+    expect(checks[0]).toMatchObject({ id: 'answer/listDomains/200', outcome: 'failed', message: 'seen 1 time' })
+  })
+})
+
+describe('The answers of a service', () => {
+  it.each<[what: string, exchange: Parameters<typeof exchangeOf>[0], reason: string | undefined]>([
+    ['a success', {}, undefined],
+    ['no response', { status: 0 }, 'No response was recorded.'],
+    ['a failure', { status: 503 }, 'The service failed with 503.'],
+    ['429', { status: 429 }, 'The quota was used up.'],
+    ['401', { status: 401 }, 'The key was refused with 401.'],
+    ['HEAD', { method: 'HEAD' }, 'A response to HEAD has no body.'],
+    ['a body that is missing', { isKnown: false }, 'The recording does not have it.'],
+  ])('say of %s why it cannot be judged', (_, exchange, reason) => {
+    const answers = new Answers(choices.contract)
+    answers.note(exchangeOf(exchange))
+    expect(answers.reasons).toEqual(reason === undefined ? [] : [[reason, 1]])
+  })
+
+  it('say which findings would have been seen', () => {
+    const answers = new Answers(choices.contract)
+    answers.note(exchangeOf())
+    expect(answers.looked('unexplained/listDomains/200/data')).toBe(true)
+    expect(answers.looked('unexplained/listDomains/404/data')).toBe(false)
+  })
+})

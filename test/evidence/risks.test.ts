@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import { readChoices } from '../../src/contract/choices.ts'
+import { writeRiskTable } from '../../src/evidence/risk-report.ts'
+import { type ClientReport, findForeignIn, findRisks, type Risk } from '../../src/evidence/risks.ts'
+import type { AssumptionVerdict } from '../../src/evidence/verdict.ts'
+import { widthOf } from '../../src/reports/columns.ts'
+
+const choices = await readChoices([])
+/** It has two alternatives. */
+const ID = 'body-limit'
+type Verdict = ClientReport['alternatives'][number]['verdict']
+
+/** A client of which vary has said this about the alternatives of an assumption; it tolerates all others. */
+function clientWith(verdicts: Readonly<Record<number, Verdict | undefined>>, command = 'npm test'): ClientReport {
+  return {
+    command: [command],
+    alternatives: choices.alternatives.flatMap(({ id, number, assumption, value }) => {
+      const verdict = id === ID && number in verdicts ? verdicts[number] : 'tolerates'
+      if (verdict === undefined) return []
+      return [
+        {
+          id,
+          alternative: number,
+          verdict,
+          chosen: assumption.choice,
+          value,
+          ...(verdict === 'depends' && {
+            first_difference: { request: { request_id: `c-${number}`, method: 'POST', path: '/domaingroups' } },
+          }),
+          ...(verdict === 'inconclusive' && { reason: 'It took too long.' }),
+        },
+      ]
+    }),
+  }
+}
+
+function service(verdict: AssumptionVerdict['verdict'], more: Partial<AssumptionVerdict> = {}): AssumptionVerdict[] {
+  return [{ id: ID, verdict, evidence: ['s-1'], ...more }]
+}
+
+const riskOf = (verdicts: AssumptionVerdict[], ...clients: ClientReport[]): Risk | undefined =>
+  findRisks(verdicts, clients, choices).find(({ id }) => id === ID)
+
+const AS_CHOSEN = service('as chosen')
+const FIRST = service('alternative', { alternative: 1 })
+const UNDECIDED = service('undecided')
+const NOT_CHOSEN = service('undecided', { left: [1, 2] })
+const NOT_SECOND = service('undecided', { left: [0, 1] })
+const CONTRADICTED = service('contradicted')
+
+describe('findRisks', () => {
+  it.each<[what: string, verdicts: AssumptionVerdict[], client: Record<number, Verdict | undefined>, result: string]>([
+    ['is as chosen and the client depends on that', AS_CHOSEN, { 1: 'depends', 2: 'depends' }, 'confirmed'],
+    ['is an alternative that the client tolerates', FIRST, { 1: 'tolerates', 2: 'depends' }, 'confirmed'],
+    ['is an alternative that the client never reaches', FIRST, { 1: 'not reached' }, 'confirmed'],
+    ['is an alternative with which the client fails', FIRST, { 1: 'depends' }, 'contradicted'],
+    ['is an alternative with which the client is flaky', FIRST, { 1: 'flaky' }, 'unknown'],
+    ['is an alternative of which vary could not decide', FIRST, { 1: 'inconclusive' }, 'unknown'],
+    ['is an alternative that vary did not try', FIRST, { 1: undefined }, 'unknown'],
+    ['is undecided and the client tolerates everything', UNDECIDED, {}, 'confirmed'],
+    ['is undecided and the client depends on it', UNDECIDED, { 2: 'depends' }, 'unknown'],
+    ['is undecided and the client is flaky', UNDECIDED, { 2: 'flaky' }, 'unknown'],
+    ['is undecided and vary did not try everything', UNDECIDED, { 2: undefined }, 'unknown'],
+    ['is undecided, but not that with which the client fails', NOT_SECOND, { 2: 'depends' }, 'confirmed'],
+    ['is one of those with each of which the client fails', NOT_CHOSEN, { 1: 'depends', 2: 'depends' }, 'contradicted'],
+    ['is one of those with one of which the client fails', NOT_CHOSEN, { 1: 'depends' }, 'unknown'],
+    ['contradicts itself and the client tolerates everything', CONTRADICTED, {}, 'confirmed'],
+    ['contradicts itself and the client depends on it', CONTRADICTED, { 1: 'depends' }, 'unknown'],
+    ['was not seen and the client depends on it', [], { 1: 'depends' }, 'unknown'],
+  ])('where the service %s', (_, verdicts, client, result) => {
+    expect(riskOf(verdicts, clientWith(client))?.result).toBe(result)
+  })
+
+  it('names the requests of both sides, and what would settle it', () => {
+    expect(riskOf(FIRST, clientWith({ 1: 'depends' }))).toMatchObject({
+      reason: 'The service has chosen alternative 1, with which the client fails.',
+      service: { verdict: 'alternative', alternative: 1, evidence: ['s-1'] },
+      clients: [{ alternative: 1, verdict: 'depends', command: 'npm test', request: { request_id: 'c-1' } }],
+    })
+    const open = riskOf(UNDECIDED, clientWith({ 2: 'depends' }))
+    expect(open?.decide_with?.requests[0]).toMatchObject({ method: 'POST', path: '/domaingroups', pad_to: 65_537 })
+    expect(riskOf(FIRST, clientWith({ 1: 'inconclusive' }))?.decide_with).toBeUndefined()
+  })
+
+  it('counts each client, and the worst decides', () => {
+    const clients = [clientWith({}), clientWith({ 1: 'depends' }, 'make check')]
+    expect(riskOf(FIRST, ...clients)).toMatchObject({ result: 'contradicted', clients: [{ command: 'make check' }] })
+  })
+
+  it('has a row for each assumption that has an alternative', () => {
+    const ids = findRisks([], [clientWith({})], choices).map(({ id }) => id)
+    expect(ids).toEqual([...new Set(choices.alternatives.map(({ id }) => id))])
+  })
+})
+
+describe('findForeignIn', () => {
+  const [first] = clientWith({}).alternatives
+
+  it.each([
+    [{ ...first, id: 'body-limits' }, 'There is no assumption body-limits.'],
+    [{ ...first, alternative: 3 }, 'The assumption body-limit has no alternative 3.'],
+    [{ ...first, value: { value: 7 } }, 'What body-limit/1 means was something else.'],
+    [{ ...first, chosen: { value: 7 } }, 'What body-limit/1 means was something else.'],
+    [first, undefined],
+  ])('%#: %j', (alternative, problem) => {
+    const client = { command: ['a'], alternatives: [alternative] } as ClientReport
+    expect(findForeignIn(client, choices)).toBe(problem)
+  })
+})
+
+describe('writeRiskTable', () => {
+  const risks = findRisks(
+    [...FIRST, { id: 'head', verdict: 'as chosen', evidence: ['s-2'] }],
+    [clientWith({ 1: 'depends' })],
+    choices,
+  )
+
+  it('shows the worst first, and only counts what never matters', () => {
+    const lines = writeRiskTable(risks, 110)
+    expect(lines[0]).toBe('result        assumption  what was found')
+    expect(lines[1]).toBe(
+      'contradicted  body-limit  The service has chosen alternative 1, with which the client fails.',
+    )
+    expect(lines[2]).toBe('                          The service showed it in s-1.')
+    expect(lines[3]).toBe(
+      '                          npm test fails with alternative 1, first at POST /domaingroups (c-1).',
+    )
+    expect(lines[4]).toMatch(/^confirmed {5}head {8}The service does what the stand-in does/)
+    expect(lines.at(-1)).toMatch(/^\d+ more are confirmed: the client works with everything that the service may do\.$/)
+  })
+
+  it.each([40, 60, 80, 200])('fits into %d columns', (columns) => {
+    for (const line of writeRiskTable(risks, columns)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+  })
+
+  it('shows control characters of a service as escapes', () => {
+    const odd = findRisks(
+      [{ id: ID, verdict: 'alternative', alternative: 1, evidence: ['\u001b[31m'] }],
+      [clientWith({ 1: 'depends' })],
+      choices,
+    )
+    expect(writeRiskTable(odd, 100).join('')).not.toContain('\u001b')
+  })
+})

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import type { Conclusion } from '../../../src/evidence/investigation.ts'
+import { type Assessment, assess } from '../../../src/evidence/verify/assessment.ts'
+import { Client } from '../../../src/evidence/verify/client.ts'
+import { budget } from '../../support/budget.ts'
+import type { Deviation, Named } from '../independent-service/deviations/deviation.ts'
+import { DEVIATIONS } from '../independent-service/deviations.ts'
+import { startIndependentService } from '../independent-service/independent-service.ts'
+import { choices, prepareRun } from './runs.ts'
+
+const START = Date.parse('2026-01-15T09:30:00Z')
+
+interface Found {
+  assessment: Assessment
+  conclusion: Conclusion
+}
+
+/** Verifies the independent service, which has domains and groups of others, with and without a deviation. */
+async function verifyIndependent(deviation?: string): Promise<Found> {
+  let time = START
+  const service = await startIndependentService({
+    deviation,
+    clock: () => time,
+    domains: ['a.other.example', 'b.other.example'],
+  })
+  const client = new Client(new URL(service.baseUrl), 5_000)
+  const before = JSON.stringify([...service.account.domains])
+  const target = {
+    baseUrl: service.baseUrl,
+    advance: (milliseconds: number) => {
+      time += milliseconds
+    },
+  }
+  const result = await prepareRun(target, {
+    waits: true,
+    exhaust: true,
+    soleWriter: true,
+    apiKey: service.apiKey,
+    client: {
+      async send(request) {
+        const { status, rawHeaders, body } = await client.send(request)
+        // The service has its own clock, and Node writes that of the machine.
+        const date = new Date(time).toUTCString()
+        const headers = rawHeaders.map((value, index) => (rawHeaders[index - 1] === 'Date' ? date : value))
+        return { status, rawHeaders: headers, body }
+      },
+    },
+  }).result()
+  if (deviation === undefined) expect(JSON.stringify([...service.account.domains])).toBe(before)
+  client.close()
+  await service.stop()
+  const assessment = assess({ result, choices, target: service.baseUrl, isAccepted: () => false, minReached: 0 })
+  return { assessment, conclusion: result.conclusion }
+}
+
+/** Whether what was found has the name that the deviation should have. */
+function isNamed(named: Named, { assessment, conclusion }: Found): boolean {
+  if (named.label === 'decides assumption') {
+    return assessment.assumptions.some(
+      ({ id, alternative }) => id === named.assumption && alternative === named.alternative,
+    )
+  }
+  // What only several responses together show, a check of its own says.
+  const isOfHeaders = assessment.checks.some(({ id, outcome }) => outcome === 'fail' && id.startsWith('headers/'))
+  if (named.label === 'unexplained' && isOfHeaders) return true
+  return conclusion.findings.some(({ label, rule, pointer = '' }) => {
+    if (label !== named.label) return false
+    if (named.label === 'broken rule') return rule === named.rule
+    return named.label !== 'contract violation' || named.where === undefined || pointer.includes(named.where)
+  })
+}
+
+describe('verify', () => {
+  it('passes an independent service that is right', async () => {
+    const { assessment } = await verifyIndependent()
+    expect(assessment.checks.filter(({ outcome }) => outcome === 'fail')).toEqual([])
+    expect(assessment).toMatchObject({ passed: true })
+    expect(assessment.reached).toBeGreaterThan(95)
+  }, 60_000)
+
+  const visible = DEVIATIONS.filter(({ shows }) => shows !== 'keys')
+  const step = Math.ceil(visible.length / budget({ quick: 5, full: visible.length }))
+  it.for(visible.filter((_, index) => index % step === 0))(
+    'finds and names what the service does wrong: $id',
+    { timeout: 60_000 },
+    async ({ id, named }: Deviation) => {
+      const found = await verifyIndependent(id)
+      const failures = found.assessment.checks.filter(({ outcome }) => outcome === 'fail').map((check) => check.id)
+      expect(isNamed(named, found), `${JSON.stringify(named)} in ${failures.join(', ')}`).toBe(true)
+      expect(found.assessment.passed).toBe(named.label === 'decides assumption')
+    },
+  )
+})

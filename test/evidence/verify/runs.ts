@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { readChoices } from '../../../src/contract/choices.ts'
+import { Client } from '../../../src/evidence/verify/client.ts'
+import { Custody } from '../../../src/evidence/verify/custody.ts'
+import { digestOf, Ledger } from '../../../src/evidence/verify/ledger.ts'
+import { type VerifyOptions, type VerifyResult, verify } from '../../../src/evidence/verify/verification.ts'
+import { API_KEY, type TestService } from '../../support/service.ts'
+
+/** The contract as it is; the rehearsal of all probes is done once for it. */
+export const choices = await readChoices([])
+const RUN = 'testrun1'
+
+export interface Run {
+  options: VerifyOptions
+  ledgerPath: string
+  result(): Promise<VerifyResult>
+}
+
+type Target = Pick<TestService, 'baseUrl' | 'advance'>
+
+/** A run against a service, which waits by moving the clock of the service. */
+export function prepareRun(service: Target, given: Partial<VerifyOptions> & { run?: string } = {}): Run {
+  const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
+  const { run = RUN, ...more } = given
+  const ledgerPath = join(folder, 'ledger.json')
+  const { baseUrl } = service
+  const writes = more.writes ?? true
+  const ledger =
+    more.ledger ??
+    Ledger.create(ledgerPath, { run, target: baseUrl, digest: digestOf(baseUrl, API_KEY), suffix: 'example', writes })
+  const client = new Client(new URL(baseUrl), 5_000)
+  onTestFinished(() => {
+    client.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const options: VerifyOptions = {
+    choices,
+    client,
+    apiKey: API_KEY,
+    custody: new Custody(run),
+    suffix: 'example',
+    writes,
+    exhaust: false,
+    soleWriter: false,
+    reserve: 0,
+    waits: false,
+    sleep: async (milliseconds) => service.advance(milliseconds),
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    ...more,
+    ledger,
+  }
+  return { options, ledgerPath, result: () => verify(options) }
+}
+
+/** What the account has, whatever a run thinks of it. */
+export async function inventoryOf(service: Pick<TestService, 'store'>): Promise<unknown> {
+  const { domains, groups } = await service.store.read('default')
+  return { domains: [...domains.keys()], groups: [...groups.values()] }
+}
+
+/** For tests of what is sent, to which it does not matter what is found out. */
+export const NO_JUDGE: NonNullable<VerifyOptions['judge']> = {
+  take: async () => [],
+  conclude: () => ({ exchanges: 0, judged: 0, findings: [], counts: {}, observations: [], messages: {} }),
+}
