@@ -106,6 +106,11 @@ async function findingsUntilNamed(deviation: Deviation): Promise<readonly Findin
   return said
 }
 
+/**
+ * Exchanges alone do not tell these: another client may spend a quota, and a service that is started again may give the
+ * same ids. Who makes the exchanges itself can tell.
+ */
+const UNSEEN = ['shared-quota', 'same-request-id']
 const ALONE = { isSoleWriter: true, isSoleClient: true }
 const right = await tourOf()
 
@@ -118,7 +123,7 @@ describe('of an independent service', () => {
   })
 
   it('each deviation is named', async () => {
-    const seen = DEVIATIONS.filter(({ shows }) => shows !== 'hidden')
+    const seen = DEVIATIONS.filter(({ id, shows }) => shows !== 'keys' && !UNSEEN.includes(id))
     const tried = seen.filter((_, index) => index % budget({ quick: 15, full: 1 }) === 0)
     const table: string[] = []
     for (const deviation of tried) {

@@ -1,7 +1,7 @@
 import { type Answer, type Call, type Fields, type Parts, Refusal } from '../parts.ts'
 
 /** What a judge should call a deviation. `where` is part of the JSON pointer in openapi.yaml. */
-type Named =
+export type Named =
   | { label: 'contract violation'; where?: string }
   | { label: 'broken rule'; rule: string }
   | { label: 'decides assumption'; assumption: string; alternative: number }
@@ -17,11 +17,8 @@ export type Shows =
   | 'write'
   /** A change, and a look at the account afterwards. */
   | 'write and read'
-  /**
-   * Exchanges alone do not tell it: which keys an account has, who else spends a quota, and whether the service was
-   * started again.
-   */
-  | 'hidden'
+  /** Several GETs, and only to who knows which keys the account has: exchanges do not tell. */
+  | 'keys'
 
 export interface Deviation {
   id: string

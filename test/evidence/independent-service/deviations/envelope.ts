@@ -121,7 +121,7 @@ export const ENVELOPE: readonly Deviation[] = [
   {
     id: 'same-request-id',
     says: 'Every response has the same X-Request-Id.',
-    ...unexplained('hidden'),
+    ...unexplained('reads'),
     change: header((headers) => ({ ...headers, 'X-Request-Id': '5ecb3e29-3c77-4a1f-8a3e-0f6a1c0a9d11' })),
   },
 ]

@@ -25,7 +25,7 @@ export const KEYS: readonly Deviation[] = [
   {
     id: 'any-key',
     says: 'A key that does not exist is accepted.',
-    ...broken('key-required', 'hidden'),
+    ...broken('key-required', 'keys'),
     change: changeKey(
       (right, sent, keys) => right(sent, keys) ?? (sent?.startsWith('Bearer ') === true ? first(keys) : undefined),
     ),

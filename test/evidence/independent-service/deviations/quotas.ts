@@ -91,7 +91,7 @@ export const QUOTAS: readonly Deviation[] = [
   {
     id: 'shared-quota',
     says: 'All paths share one count.',
-    ...unexplained('hidden'),
+    ...unexplained('reads'),
     change: (parts) => {
       parts.bucketOf = (key) => key
     },
@@ -133,7 +133,7 @@ export const QUOTAS: readonly Deviation[] = [
   {
     id: 'quota-per-account',
     says: 'Keys share their limits.',
-    ...permitted('quota-scope', 1, 'hidden'),
+    ...permitted('quota-scope', 1, 'keys'),
     change: (parts) => {
       parts.bucketOf = (_, path) => path
     },
