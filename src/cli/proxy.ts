@@ -115,14 +115,19 @@ export const proxy: Command = {
     refuseLoop(target, reading)
     const ready = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
     const progress = new Progress(terminal)
+    const recording = await openRecording(values.record, sources.record)
+    const judge = await openJudge({ choices, overlays: read, isSoleWriter: values.soleWriter }).catch(async (error) => {
+      await recording?.close()
+      throw error
+    })
     const session: Session = {
       reading,
       choices,
       target,
       progress,
       answers: new Answers(choices.contract),
-      recording: await openRecording(values.record, sources.record),
-      judge: await openJudge({ choices, overlays: read, isSoleWriter: values.soleWriter }),
+      recording,
+      judge,
       startedAt: new Date(systemClock()).toISOString(),
       began: elapsed(),
     }
