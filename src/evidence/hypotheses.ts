@@ -15,8 +15,10 @@ export interface Hypotheses {
 type DomainState = 'absent' | 'free' | 'used'
 type WorldGroup = World['groups'][number]
 
-/** More are not tried. All that a service can do shows in a few. */
-const WORLDS_LIMIT = 96
+/** Where there would be more, not every combination of domains is tried. All that a service can do shows in a few. */
+const WORLDS_USUAL = 96
+/** More are not tried. */
+const WORLDS_LIMIT = 512
 /** An id that no service gives. */
 const SOME_ID = '\u0000some group'
 const SOME_NAME = '\u0000some name'
@@ -38,9 +40,10 @@ export interface Reliance {
 export function hypothesesFor(reading: Reading, purpose: Purpose, knowledge: Knowledge, relies: Reliance): Hypotheses {
   const facts = new Set<string>()
   const filling = fillingFor(purpose, knowledge, relies, facts)
-  const domains = domainStates(reading, purpose, knowledge, relies, facts)
   const named = namedGroups(reading, purpose, knowledge, relies, facts)
   const others = otherGroups(purpose, knowledge, relies, facts)
+  const room = Math.floor(WORLDS_USUAL / (named.length * others.length))
+  const domains = domainStates(reading, purpose, knowledge, relies, facts, room)
   const worlds: World[] = []
   for (const states of domains) {
     for (const groups of named) {
@@ -118,6 +121,7 @@ function domainStates(
   knowledge: Knowledge,
   relies: Reliance,
   facts: Set<string>,
+  room: number,
 ): ReadonlyMap<string, DomainState>[] {
   const present: DomainState[] = operation?.method === 'DELETE' ? ['free', 'used'] : ['free']
   const options = names.map((name): readonly DomainState[] => {
@@ -135,7 +139,7 @@ function domainStates(
   const echoed = outcome.kind === 'success' && isObject(outcome.data) ? outcome.data['domains'] : undefined
   const echo = areTexts(echoed) ? new Set(echoed.map(comparable)) : undefined
   const count = options.reduce((product, { length }) => product * length, 1)
-  if (count <= 27) return product(names, options)
+  if (count <= Math.min(27, room)) return product(names, options)
   const all = (wanted: (name: string, index: number) => DomainState) =>
     new Map(
       names.map((name, index) => {

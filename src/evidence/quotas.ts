@@ -264,6 +264,9 @@ export class QuotaTrack {
     const isExact = this.#chargesRefused === true || (this.#isSoleClient && !window.overlapped)
     const tolerated = isExact ? 0 : IN_FLIGHT
     if (kind === 'success') window.successes++
+    if (kind === 'limited' && this.#isSoleClient && !window.overlapped && least !== undefined && least > 0) {
+      this.#accuse(operation, `The request was refused although ${least} of ${limit} requests were left.`, notes)
+    }
     if (least !== undefined && kind !== 'limited') {
       const lowered = least - remaining
       if (kind === 'refused' && least > 0 && lowered <= 0 && -lowered <= IN_FLIGHT) this.#decideCharges(false, notes)
@@ -282,17 +285,20 @@ export class QuotaTrack {
     }
     if (kind !== 'success') return
     if (least === 0) window.beyond++
-    if (window.successes > limit || window.beyond > tolerated) this.#accuse(window, operation, notes)
+    if (window.successes > limit || window.beyond > tolerated) {
+      const until = new Date(window.end * 1000).toISOString()
+      const reason = `The request succeeded although the limit of ${limit} requests was used up until ${until}.`
+      this.#accuse(operation, reason, notes)
+    }
   }
 
-  #accuse({ limit, end }: Window, operation: Operation, notes: Notes): void {
+  #accuse(operation: Operation, message: string, notes: Notes): void {
     const rule = operation.rules.find((each) => isRefusedBy(each, 'rate_limited', undefined))
-    const until = new Date(end * 1000).toISOString()
     notes.find({
       label: 'broken rule',
       ...(rule && { rule: rule.id }),
       what: rule?.id ?? 'limit',
-      message: `The request succeeded although the limit of ${limit} requests was used up until ${until}.`,
+      message,
       place: rule === undefined ? pointTo('/paths', operation.path) : pointTo(`${rule.place}/x-rule`, rule.id),
     })
   }

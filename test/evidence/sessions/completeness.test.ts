@@ -34,9 +34,9 @@ function mistakesIn(judgement: Judgement, truth: readonly Alternative[]): string
   return mistakes.map((mistake) => `${names.join(' + ') || 'our choices'}: ${mistake}`)
 }
 
-describe('traffic of the stand-in', () => {
+describe('traffic of the stand-in', { timeout: 300_000 }, () => {
   it('shows each alternative that can be observed, and no other', async () => {
-    const tried = choices.alternatives.filter((_, index) => index % budget({ quick: 20, full: 1 }) === 0)
+    const tried = choices.alternatives.filter((_, index) => index % budget({ quick: 40, full: 1 }) === 0)
     const table: string[] = []
     for (const alternative of tried) {
       table.push(...mistakesIn(await judgeClients([alternative.id], [alternative]), [alternative]))
@@ -46,7 +46,7 @@ describe('traffic of the stand-in', () => {
 
   it('shows each of our choices, where nothing else is chosen', async () => {
     const ids = [...new Set(choices.alternatives.map(({ id }) => id))]
-    const tried = ids.filter((_, index) => index % budget({ quick: 30, full: 4 }) === 0)
+    const tried = ids.filter((_, index) => index % budget({ quick: 40, full: 4 }) === 0)
     const table: string[] = []
     for (const id of tried) {
       table.push(...mistakesIn(await judgeClients([id], []), []).map((mistake) => `${id}: ${mistake}`))
@@ -60,7 +60,7 @@ describe('traffic of the stand-in', () => {
       maxLength: 2,
       selector: ({ id }) => id,
     })
-    const pairs = fc.sample(pair, { seed: SEED, numRuns: budget({ quick: 2, full: 40 }) })
+    const pairs = fc.sample(pair, { seed: SEED, numRuns: budget({ quick: 1, full: 40 }) })
     const table: string[] = []
     for (const truth of pairs) {
       const ids = truth.map(({ id }) => id)

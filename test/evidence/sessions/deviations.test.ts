@@ -106,10 +106,15 @@ async function findingsUntilNamed(deviation: Deviation): Promise<readonly Findin
   return said
 }
 
+/**
+ * Exchanges alone do not tell these: another client may spend a quota, and a service that is started again may give the
+ * same ids. Who makes the exchanges itself can tell.
+ */
+const UNSEEN = ['shared-quota', 'same-request-id']
 const ALONE = { isSoleWriter: true, isSoleClient: true }
 const right = await tourOf()
 
-describe('of an independent service', () => {
+describe('of an independent service', { timeout: 300_000 }, () => {
   it('nobody says anything wrong where it is right', async () => {
     for (const exchanges of right) {
       const { conclusion, verdicts } = await judge(exchanges, ALONE)
@@ -118,8 +123,8 @@ describe('of an independent service', () => {
   })
 
   it('each deviation is named', async () => {
-    const seen = DEVIATIONS.filter(({ shows }) => shows !== 'keys')
-    const tried = seen.filter((_, index) => index % budget({ quick: 15, full: 1 }) === 0)
+    const seen = DEVIATIONS.filter(({ id, shows }) => shows !== 'keys' && !UNSEEN.includes(id))
+    const tried = seen.filter((_, index) => index % budget({ quick: 40, full: 1 }) === 0)
     const table: string[] = []
     for (const deviation of tried) {
       const findings = await findingsUntilNamed(deviation)

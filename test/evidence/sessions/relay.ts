@@ -17,10 +17,13 @@ export async function startRelay(baseUrl: string, clock: () => number): Promise<
   const target = new URL(baseUrl)
   const exchanges: Exchange[] = []
   let underway = 0
+  let events = 0
+  // The clock of a test stands still, but one thing happens after the other.
+  const now = () => clock() + events++
 
   const server = createServer({ maxHeaderSize: 262_144 }, async (incoming, outgoing) => {
     underway++
-    const exchange = beginExchange(incoming, clock(), underway > 1)
+    const exchange = beginExchange(incoming, now(), underway > 1)
     const index = exchanges.push(exchange) - 1
     const body = await bytesOf(incoming)
     const { method = 'GET', url: path = '', rawHeaders } = incoming
@@ -32,7 +35,7 @@ export async function startRelay(baseUrl: string, clock: () => number): Promise<
       exchanges[index] = {
         ...exchange,
         id: String(response.headers['x-request-id'] ?? `exchange ${index + 1}`),
-        until: clock(),
+        until: now(),
         overlaps: exchange.overlaps || underway > 0,
         request: { ...exchange.request, body: { isKnown: true, bytes: body } },
         response: {

@@ -66,7 +66,7 @@ export function sessionOf(length: number): Arbitrary<Session> {
 export async function playSession(session: Session, contract: Contract): Promise<PlayedSession> {
   const open = (fixture: ServerOptions['fixture']) => openService({ fixture }, OPERATIONS, { contract })
   // Other choices forbid some of what a fixture holds.
-  const service = await open(fixtureOf(session)).catch(() => open(SMALL))
+  const service = await open(fixtureOf(session)).catch(() => open('empty'))
   try {
     return await play(session, service)
   } finally {
