@@ -89,7 +89,8 @@ export class Explainer {
   ) {
     this.#variants = variants
     this.#reading = reading
-    this.#spellings = [...purpose.names, ...purpose.spellings.values()]
+const members = worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
+    this.#spellings = [...new Set([...purpose.names, ...purpose.spellings.values(), ...members])]
     this.#worlds = worlds
     this.#now = now
     this.#pause = pause
@@ -245,7 +246,8 @@ export class Explainer {
   /** What an aspect says about the assumptions on which it depends; empty where it says nothing. */
   #allowed(aspect: Aspect, scope: readonly Variable[], tried: readonly Tried[]): (readonly Assignment[])[] {
     let allowed = tried.filter(({ fits }) => fits[aspect] !== false).map((each) => each.assignment)
-    if (allowed.length === 0 || allowed.length === tried.length) return []
+    // What no combination explains is no reason to exclude those that explain the rest.
+    if (!tried.some(({ fits }) => fits[aspect] === true) || allowed.length === tried.length) return []
     let all = tried.map((each) => each.assignment)
     // An assumption whose value makes no difference is left out.
     for (const { id } of scope) {

@@ -108,7 +108,7 @@ export class Variants {
     if (change.kind === 'setting') return reads.has(change.name)
     if (change.operations !== undefined && !change.operations.has(operation ?? '')) return false
     if (!change.concernsHostnames) return true
-    return names.some((name) => !PLAIN.test(name) || id === 'public-suffixes')
+    return names.some((name) => !PLAIN.test(name) || name.includes('xn--') || id === 'public-suffixes')
   }
 
   /** The assumption about a setting, with its values: the first is our choice. `undefined` where there is none. */
