@@ -89,7 +89,7 @@ export class Explainer {
   ) {
     this.#variants = variants
     this.#reading = reading
-const members = worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
+    const members = worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
     this.#spellings = [...new Set([...purpose.names, ...purpose.spellings.values(), ...members])]
     this.#worlds = worlds
     this.#now = now
