@@ -32,11 +32,24 @@ export interface AnswerTable {
   rows: readonly { assignment: Assignment; answer: Pick<ErrorAnswer, 'status' | 'code'> }[]
 }
 
+const readings = new WeakMap<Choices, Promise<Permitted>>()
+
 /** Reasons of refusals by the router, which only a request outside of every operation gets. */
 const ROUTING_REASONS = new Set(['path', 'method'])
 
-/** The contract under each alternative. One that does not go with the overlays of the user is left out. */
-export async function compileVariants(choices: Choices): Promise<ContractVariant[]> {
+const compiledVariants = new WeakMap<Choices, Promise<readonly ContractVariant[]>>()
+
+/**
+ * The contract under each alternative, compiled once for all who ask for those of the same choices. One that does not go
+ * with the overlays of the user is left out.
+ */
+export function compileVariants(choices: Choices): Promise<readonly ContractVariant[]> {
+  const known = compiledVariants.get(choices) ?? compileEach(choices)
+  compiledVariants.set(choices, known)
+  return known
+}
+
+async function compileEach(choices: Choices): Promise<readonly ContractVariant[]> {
   const variants: ContractVariant[] = []
   for (const alternative of choices.alternatives) {
     const contract = await tryToCompile(choices, [alternative])
@@ -84,9 +97,15 @@ export class Permitted {
     this.#answers = parts.answers
   }
 
-  /** `variants` are compiled here unless somebody has them already. */
-  static async read(choices: Choices, variants?: readonly ContractVariant[]): Promise<Permitted> {
-    const compiled = variants ?? (await compileVariants(choices))
+  /** Those of a process share what is read. */
+  static read(choices: Choices): Promise<Permitted> {
+    const known = readings.get(choices) ?? Permitted.#read(choices)
+    readings.set(choices, known)
+    return known
+  }
+
+  static async #read(choices: Choices): Promise<Permitted> {
+    const compiled = await compileVariants(choices)
     const versions = await compareSchemas(choices, compiled)
     return new Permitted({
       choices,
