@@ -160,19 +160,19 @@ export class Permitted {
 
   /** The statuses that a success of an operation can have. */
   successStatuses(operation: Operation): ReadonlySet<number> {
-    return this.#union(`success ${operation.id}`, (contract) => [same(contract, operation)?.success.status ?? 0])
+    return this.union(`success ${operation.id}`, (contract) => [same(contract, operation)?.success.status ?? 0])
   }
 
   /** The codes that an operation can answer with. */
   codesOf(operation: Operation): ReadonlySet<string> {
-    return this.#union(`codes ${operation.id}`, (contract) =>
+    return this.union(`codes ${operation.id}`, (contract) =>
       contract.catalogue.codes.filter((code) => answersWith(same(contract, operation) ?? operation, code)),
     )
   }
 
   /** The statuses that operations can answer a code with. */
   statusesOf(code: string): ReadonlySet<number> {
-    return this.#union(`statuses ${code}`, ({ catalogue }) => (catalogue.has(code) ? catalogue.statusesOf(code) : []))
+    return this.union(`statuses ${code}`, ({ catalogue }) => (catalogue.has(code) ? catalogue.statusesOf(code) : []))
   }
 
   /** Whether a request to a known operation can be refused so before the service knows what it asks for. */
@@ -234,7 +234,7 @@ export class Permitted {
   }
 
   #outside(name: string, includes: (reason: string) => boolean): ReadonlySet<string> {
-    return this.#union(`refused ${name}`, (contract) =>
+    return this.union(`refused ${name}`, (contract) =>
       outsideProblems(contract)
         .filter(({ reason = '' }) => includes(reason))
         .map((problem) => {
@@ -244,8 +244,8 @@ export class Permitted {
     )
   }
 
-  /** What any of the contracts has. */
-  #union<Value>(name: string, valuesOf: (contract: Contract) => Iterable<Value>): ReadonlySet<Value> {
+  /** What any of the contracts has, under a name that stands for what it is. */
+  union<Value>(name: string, valuesOf: (contract: Contract) => Iterable<Value>): ReadonlySet<Value> {
     let known = this.#sets.get(name) as ReadonlySet<Value> | undefined
     if (known === undefined) {
       known = new Set(this.contracts.flatMap((contract) => [...valuesOf(contract)]))
