@@ -39,8 +39,19 @@ export interface Choices {
   load(alternatives: readonly Alternative[]): Promise<Contract>
 }
 
-/** Reads the alternatives of the document with the overlays of the user. @throws ContractError */
-export async function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
+let own: Promise<Choices> | undefined
+
+/**
+ * Reads the alternatives of the document with the overlays of the user. Without overlays, they are the same object each
+ * time, so that what is compiled of them is compiled once for the process. @throws ContractError
+ */
+export function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
+  if (overlays.length > 0) return compareChoices(overlays)
+  own ??= compareChoices([])
+  return own
+}
+
+async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   const contract = await loadContract({ overlays })
   const source = await readSource(overlays)
   const compilers = createSharedSource()

@@ -4,6 +4,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
+import type { Contract } from '../contract/contract.ts'
 import type { AccountState } from '../domain/account.ts'
 import { type Problems, type Refusal, refuse } from '../domain/errors.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -12,6 +13,7 @@ import { type BodyReader, createBodyReader } from '../http/body.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { createQueryReader, type Query } from '../http/target.ts'
 import type { Assignment } from './observation.ts'
+import { compileVariants } from './permitted.ts'
 import type { Reading } from './reading.ts'
 
 /** An assumption on which the outcome of a request can depend. */
@@ -59,6 +61,8 @@ export class Variants {
   readonly #choices: Choices
   readonly #changes: ReadonlyMap<string, Change>
   readonly #byName: ReadonlyMap<string, Alternative>
+  /** The contract under each single alternative. */
+  readonly #compiled: ReadonlyMap<string, Contract>
   readonly #documents = new Map<string, ServiceContract>()
   readonly #variants = new Map<string, Variant>()
 
@@ -66,10 +70,12 @@ export class Variants {
     choices: Choices,
     changes: ReadonlyMap<string, Change>,
     byName: ReadonlyMap<string, Alternative>,
+    compiled: ReadonlyMap<string, Contract>,
   ) {
     this.#choices = choices
     this.#changes = changes
     this.#byName = byName
+    this.#compiled = compiled
     const numbers = new Map<string, number[]>()
     for (const name of changes.keys()) {
       const { id, number } = byName.get(name) as Alternative
@@ -89,13 +95,17 @@ export class Variants {
 
   static async #load(choices: Choices): Promise<Variants> {
     const changes = new Map<string, Change>()
+    const compiled = new Map(
+      (await compileVariants(choices)).map((each) => [nameOf(each.id, each.number), each.contract]),
+    )
     const byName = new Map(choices.alternatives.map((each) => [nameOf(each.id, each.number), each]))
     for (const [name, alternative] of byName) {
-      if (NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
-      const change = settingChange(alternative) ?? (await documentChange(alternative, choices))
+      const contract = compiled.get(name)
+      if (contract === undefined || NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
+      const change = settingChange(alternative) ?? documentChange(alternative, choices.contract, contract)
       if (change !== undefined) changes.set(name, change)
     }
-    return new Variants(choices, changes, byName)
+    return new Variants(choices, changes, byName, compiled)
   }
 
   /**
@@ -161,7 +171,8 @@ export class Variants {
     const known = this.#documents.get(key)
     if (known !== undefined) return known
     const alternatives = names.map((name) => this.#byName.get(name) as Alternative)
-    const contract = names.length === 0 ? this.#choices.contract : await this.#choices.compile(alternatives)
+    const single = names.length === 0 ? this.#choices.contract : this.#compiled.get(key)
+    const contract = single ?? (await this.#choices.compile(alternatives))
     const bound = bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
     keep(this.#documents, key, bound, KEPT_DOCUMENTS)
     return bound
@@ -255,13 +266,11 @@ function settingChange(alternative: Alternative): Change | undefined {
 }
 
 /** `undefined` where the alternative changes no outcome. */
-async function documentChange(alternative: Alternative, choices: Choices): Promise<Change | undefined> {
+function documentChange(alternative: Alternative, own: Contract, contract: Contract): Change | undefined {
   const setting = settingOf(alternative)
   if (setting !== undefined) {
     return { kind: 'document', operations: undefined, concernsHostnames: HOSTNAME_SETTINGS.has(setting) }
   }
-  const contract = await choices.compile([alternative])
-  const own = choices.contract
   const operations = new Set<string>()
   for (const operation of contract.operations) {
     const former = own.operations.find(({ id }) => id === operation.id)

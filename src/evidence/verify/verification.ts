@@ -19,7 +19,7 @@ export interface VerifyOptions {
   client: Pick<Client, 'send'>
   apiKey: string
   custody: Custody
-  ledger: Ledger
+  ledger: Pick<Ledger, 'write' | 'keep'>
   /** What an earlier run wrote, where this one continues it. */
   earlier?: LedgerContent | undefined
   /** What domains of the run end with. */
