@@ -14,7 +14,7 @@ import { verify as runVerify, type VerifyProgress, type VerifyResult } from '../
 import { describeVerify } from '../evidence/verify/verify-report.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
-import { shorten } from '../ground/show.ts'
+import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { checkTarget } from '../reports/targets.ts'
 import {
@@ -312,7 +312,7 @@ async function sweepTarget(session: Session, path: string): Promise<number> {
 }
 
 function say(terminal: Terminal, message: string, exitCode: number): number {
-  terminal.printError(`dmarc-understudy: verify: ${message.replaceAll(/\s*\n\s*/g, ' ')}`)
+  terminal.printError(`dmarc-understudy: verify: ${printable(message.replaceAll(/\s*\n\s*/g, ' '))}`)
   return exitCode
 }
 

@@ -379,8 +379,9 @@ class Verification {
     this.#isRestoring = true
     const { custody, ledger, signal, waits } = this.#options
     const nothing = { removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
-    if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
+    // Before it can change anything, a run has written down that it creates something.
     if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...nothing }
+    if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
     this.#tell('restore the account')
     const cleanup = await restore(custody, async (request) => {
       const path = quotaPathOf(request)
