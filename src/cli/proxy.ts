@@ -102,7 +102,11 @@ export const proxy: Command = {
     const reading = readOptions(OPTIONS, args, terminal.environment)
     const { values, sources } = reading
     refuseOperands('proxy', reading.positionals)
-    await checkReports(values.report)
+    await checkReports(values.report, [
+      { source: sources.record, file: values.record },
+      { source: sources.baseline, file: values.baseline, isRead: !values.updateBaseline },
+      { source: sources.evidence, file: values.evidence },
+    ])
     const evidenceProblem = values.evidence === undefined ? undefined : await checkTarget(values.evidence)
     if (evidenceProblem !== undefined) throw new UsageError(`${sources.evidence}: ${evidenceProblem}`)
     if (values.admin && values.adminToken === undefined && !isLoopback(values.host)) {

@@ -140,7 +140,13 @@ export const verify: Command = {
     const { values, sources } = reading
     refuseOperands('verify', reading.positionals)
     refuseContradictions(reading)
-    await checkReports(values.report)
+    await checkReports(values.report, [
+      { source: sources.resume, file: values.resume, isRead: true },
+      { source: sources.sweep, file: values.sweep, isRead: true },
+      { source: sources.ledger, file: values.ledger },
+      { source: sources.baseline, file: values.baseline, isRead: !values.updateBaseline },
+      { source: sources.evidence, file: values.evidence },
+    ])
     const reason = values.evidence === undefined ? undefined : await checkTarget(values.evidence)
     if (reason !== undefined) throw new UsageError(`${sources.evidence}: ${reason}`)
     const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))

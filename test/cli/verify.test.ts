@@ -186,6 +186,18 @@ describe('verify', () => {
       ['--base-url', 'http://127.0.0.1:9/', '--ledger', '/nowhere/a.json'],
       /^--ledger \/nowhere\/a\.json: cannot be opened/,
     ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--evidence', 'x', '--report', 'json=x'],
+      /^--report json=x: is the file of --evidence x already; give each a file of its own$/,
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--ledger', './x', '--evidence', 'x'],
+      /^--evidence x: is the file of --ledger \.\/x already/,
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--sweep', 'x', '--report', 'json=x'],
+      /^--report json=x: is the file of --sweep x already/,
+    ],
   ])('refuses %j', async ([args, says], { folder }) => {
     await expectRefusal(['verify', ...args], 2, says, { environment: KEY, folder })
   })
