@@ -116,7 +116,7 @@ describe('proxy', () => {
     await (await fetch(`${await listens(violating)}/domains`)).text()
     violating.stop()
     const { code, stderr } = await violating.ended
-    expect(stderr).toMatch(/dmarc-understudy: broken rule: GET \/domains → 200/)
+    expect(stderr).toMatch(/dmarc-understudy: broken rule by the service: GET \/domains → 200/)
     expect(code).toBe(1)
     const idle = start(['proxy', '--target', service.baseUrl, '--port', '0', '--fail-on-violation'])
     await listens(idle)

@@ -48,6 +48,18 @@ const BAD_TARGETS: readonly BadTarget[] = [
     says: /redirects to https:\/\/other\.example\/ \(301\)/,
   },
   {
+    what: 'says that a quota is reset at the end of time',
+    open: () => answering((_, response) => response.writeHead(429, { 'x-ratelimit-reset': '1e308' }).end()),
+    code: 1,
+    says: /the quota is used up already \(429\); come back within the hour/,
+  },
+  {
+    what: 'has a code that a terminal would obey',
+    open: () => answering((_, response) => response.writeHead(401, json).end(envelope('\u001b[31mred'))),
+    code: 1,
+    says: /refuses the key \(401 \\u001b\[31mred\)/,
+  },
+  {
     what: 'has a web page',
     open: () =>
       answering((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html>')),
@@ -158,7 +170,8 @@ describe('verify', () => {
   it.for<[args: string[], says: RegExp]>([
     [[], /^--base-url URL: is needed/],
     [['--base-url', 'ftp://a.example/'], /^--base-url ftp:\/\/a\.example\/: must be the base URL/],
-    [['--base-url', 'http://user:secret@a.example/'], /must be the base URL/],
+    [['--base-url', 'http://user:secret@a.example/'], /^--base-url: must not hold credentials$/],
+    [['--base-url', 'http://a.example/', '--api-key', 'two words'], /^--api-key: must be 1 to 200 visible/],
     [
       ['--base-url', 'http://127.0.0.1:9/', '--read-only', '--allow-writes'],
       /^--read-only: contradicts --allow-writes/,
@@ -172,6 +185,18 @@ describe('verify', () => {
     [
       ['--base-url', 'http://127.0.0.1:9/', '--ledger', '/nowhere/a.json'],
       /^--ledger \/nowhere\/a\.json: cannot be opened/,
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--evidence', 'x', '--report', 'json=x'],
+      /^--report json=x: is the file of --evidence x already; give each a file of its own$/,
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--ledger', './x', '--evidence', 'x'],
+      /^--evidence x: is the file of --ledger \.\/x already/,
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--sweep', 'x', '--report', 'json=x'],
+      /^--report json=x: is the file of --sweep x already/,
     ],
   ])('refuses %j', async ([args, says], { folder }) => {
     await expectRefusal(['verify', ...args], 2, says, { environment: KEY, folder })
