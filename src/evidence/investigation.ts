@@ -4,9 +4,10 @@ import type { Problem } from '../domain/errors.ts'
 import { pointTo } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
 import { AccountTrack, type Mismatch } from './account-track.ts'
-import { Explainer, type Explanation, isListing } from './behaviour.ts'
+import { Explainer, type Explanation } from './behaviour.ts'
 import { findBrokenRule } from './broken-rule.ts'
 import { findContractProblems, findingOf } from './contract-problems.ts'
+import { isListing } from './data.ts'
 import { Decided } from './decided.ts'
 import type { Credentials, Exchange } from './exchange.ts'
 import { FigureTrack } from './figures.ts'
@@ -346,7 +347,8 @@ export class Investigation {
     worlds: ReturnType<typeof hypothesesFor>['worlds'],
     now: number,
   ): Promise<Explanation> {
-    const explainer = new Explainer(this.#variants, reading, purpose, worlds, now, () => this.#pause())
+    const pause = () => (this.#turns.isOver() ? this.#turns.next() : undefined)
+    const explainer = new Explainer(this.#variants, purpose, { reading, worlds, now, pause })
     const { fixed } = this.#decided
     const explanation = await explainer.explain(fixed)
     if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
@@ -547,10 +549,6 @@ export class Investigation {
     }
     this.#tracks.set(name, tracks)
     return tracks
-  }
-
-  async #pause(): Promise<void> {
-    if (this.#turns.isOver()) await this.#turns.next()
   }
 }
 
