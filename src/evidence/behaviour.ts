@@ -9,6 +9,8 @@ import type { Variable, Variants } from './variants.ts'
 export interface Explanation {
   /** Whether some combination of choices leads to what was seen. */
   isExplained: boolean
+  /** Whether all combinations lead to what was seen, so that it says nothing about the choices. */
+  isSilent: boolean
   /** What each aspect says about the choices; only where it says something. */
   allows: readonly (readonly Assignment[])[]
   /** The choices other than ours that it takes, where no other choices do; empty where ours explain it. */
@@ -80,6 +82,7 @@ export class Explainer {
     }
     return {
       isExplained: simplest !== undefined,
+      isSilent: isWhole && tried.every(({ fits }) => ASPECTS.every((aspect) => fits[aspect] === true)),
       // What was not looked at may be how the service behaves.
       allows: isWhole ? ASPECTS.flatMap((aspect) => this.#allowed(aspect, scope, tried)) : [],
       ...(await this.#deviations(fixed, simplest?.assignment, fitting, own)),

@@ -290,6 +290,9 @@ export class Investigation {
     if (facts.size === 0) {
       this.#observeAll(known.allows, exchange)
       if (known.isExplained) this.#reportDeviations(reading, known, report)
+    } else if (isSuccess && known.isSilent) {
+      // Every choice explains it already in the worlds that are known, so it also says nothing where more is possible.
+      for (const fact of facts) track.suspense.confirm(fact)
     } else {
       const open = hypothesesFor(reading, purpose, track.knowledge, { onAll: false, isOwn: isOwnName })
       const anyhow = await this.#explain(reading, purpose, open.worlds, now)
