@@ -73,3 +73,8 @@ export function groupIn(value: unknown): { id: string; name: string; domains: re
 export function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
+
+export function areSameSets(some: readonly string[], others: readonly string[]): boolean {
+  const set = new Set(some)
+  return set.size === new Set(others).size && others.every((each) => set.has(each))
+}

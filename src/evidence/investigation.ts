@@ -3,7 +3,7 @@ import { isRefusedBy } from '../contract/rules.ts'
 import type { Problem } from '../domain/errors.ts'
 import { pointTo } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
-import { AccountTrack, type Mismatch } from './account-track.ts'
+import { AccountTrack } from './account-track.ts'
 import { Explainer, type Explanation } from './behaviour.ts'
 import { findBrokenRule } from './broken-rule.ts'
 import { findContractProblems, findingOf } from './contract-problems.ts'
@@ -13,6 +13,8 @@ import type { Credentials, Exchange } from './exchange.ts'
 import { FigureTrack } from './figures.ts'
 import type { Finding, Label } from './finding.ts'
 import { hypothesesFor } from './hypotheses.ts'
+import { learnFrom } from './learning.ts'
+import type { Mismatch } from './list-comparison.ts'
 import { type Assignment, type Observation, Observations } from './observation.ts'
 import { Permitted } from './permitted.ts'
 import { observePresentation } from './presentation.ts'
@@ -316,7 +318,7 @@ export class Investigation {
       if (exchange.overlaps) return []
     }
     if (operation !== undefined && isListing(operation.id, outcome.data)) this.#compareList(reading, track, now, report)
-    else track.learn(reading, purpose, known.isExplained ? known : undefined, now)
+    else learnFrom(track.knowledge, reading, purpose, known.isExplained ? known : undefined, now)
     return []
   }
 
