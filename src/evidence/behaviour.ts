@@ -3,7 +3,7 @@ import type { Assignment } from './observation.ts'
 import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
 import type { Purpose } from './purpose.ts'
 import type { Prediction } from './variant.ts'
-import type { Variable, Variants } from './variants.ts'
+import { type Hostnames, natureOf, type Variable, type Variants } from './variants.ts'
 
 /** What was found out about the outcome of one exchange. */
 export interface Explanation {
@@ -47,13 +47,14 @@ const COMBINATIONS = 128
 export class Explainer {
   readonly #variants: Variants
   readonly #operation: string | undefined
-  readonly #spellings: readonly string[]
+  readonly #hostnames: Hostnames
   readonly #predictor: Predictor
 
   constructor(variants: Variants, { names, spellings }: Purpose, asked: Asked) {
     this.#variants = variants
     this.#operation = asked.reading.operation?.id
-    this.#spellings = [...names, ...spellings.values()]
+    const members = asked.worlds.flatMap(({ groups }) => groups.flatMap(({ domains }) => domains))
+    this.#hostnames = natureOf(new Set([...names, ...spellings.values(), ...members]))
     this.#predictor = new Predictor(variants, asked)
   }
 
@@ -107,7 +108,7 @@ export class Explainer {
           numbers: variable.alternatives.filter(
             (number) =>
               this.#predictor.conditions.includes(variable.id) ||
-              this.#variants.concerns(variable.id, number, this.#operation, this.#spellings, reads),
+              this.#variants.concerns(variable.id, number, this.#operation, this.#hostnames, reads),
           ),
         }))
     const reacting: Reacting[] = []
@@ -137,7 +138,8 @@ export class Explainer {
   /** What an aspect says about the assumptions on which it depends; empty where it says nothing. */
   #allowed(aspect: Aspect, scope: readonly Variable[], tried: readonly Tried[]): (readonly Assignment[])[] {
     let allowed = tried.filter(({ fits }) => fits[aspect] !== false).map((each) => each.assignment)
-    if (allowed.length === 0 || allowed.length === tried.length) return []
+    // What no combination explains is no reason to exclude those that explain the rest.
+    if (!tried.some(({ fits }) => fits[aspect] === true) || allowed.length === tried.length) return []
     let all = tried.map((each) => each.assignment)
     // An assumption whose value makes no difference is left out.
     for (const { id } of scope) {

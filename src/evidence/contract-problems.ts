@@ -98,12 +98,20 @@ function findInResponse(reading: Reading, operation: Operation | undefined, perm
   const { route, response } = reading
   if (operation !== undefined) {
     if (reading.exchange.request.method === 'HEAD') return findInHead(reading, operation, permitted)
-    return [...findInContent(reading, operation, permitted), ...findInHeaders(reading, operation, permitted)]
+    const content = findInContent(reading, operation, permitted)
+    // Under our choice the path is none, and what is refused so has no documented header fields but the id.
+    if (isRefusedOutside(reading, permitted)) return [...content, ...findInRequestId(reading, permitted)]
+    return [...content, ...findInHeaders(reading, operation, permitted)]
   }
   // What stands at a path that the document does not have, the document cannot say.
   if (route.ok || route.neighbour === undefined) return []
   if (isPermittedPreflight(reading, permitted) && response.status === 204) return []
   return findInRefusedMethod(reading, route.neighbour, permitted)
+}
+
+/** Whether a path or a method is refused that the document does not have under our choice. */
+function isRefusedOutside({ route, outcome, response }: Reading, permitted: Permitted): boolean {
+  return !route.ok && outcome.kind === 'refusal' && permitted.isRefusedOutside(outcome.code, response.status)
 }
 
 /** The response to a method that a path does not have. */

@@ -38,6 +38,14 @@ const KEPT_VARIANTS = 3_000
 /** A name that is the same hostname under every choice but the one about public suffixes. */
 const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
 
+/** Whether all are plain, so that only one assumption about hostnames can concern them. */
+export type Hostnames = 'none' | 'plain' | 'unusual'
+
+export function natureOf(names: ReadonlySet<string>): Hostnames {
+  if (names.size === 0) return 'none'
+  return [...names].every((name) => PLAIN.test(name) && !name.includes('xn--')) ? 'plain' : 'unusual'
+}
+
 const loaded = new WeakMap<Choices, Promise<Variants>>()
 
 /** The service under combinations of alternatives. */
@@ -86,16 +94,16 @@ export class Variants {
   }
 
   /**
-   * The assumptions that may change what is answered to a request, beside those whose settings are read. `names` are the
-   * hostnames that it names.
+   * The assumptions that may change what is answered to a request, beside those whose settings are read. `hostnames` are those
+   * that it names.
    */
-  concerns(id: string, number: number, operation: string | undefined, names: readonly string[], reads: Reads): boolean {
+  concerns(id: string, number: number, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
     const change = this.#changes.get(nameOf(id, number))
     if (change === undefined) return false
     if (change.kind === 'setting') return reads.has(change.name)
     if (change.operations !== undefined && !change.operations.has(operation ?? '')) return false
     if (!change.concernsHostnames) return true
-    return names.some((name) => !PLAIN.test(name) || id === 'public-suffixes')
+    return hostnames === 'unusual' || (hostnames === 'plain' && id === 'public-suffixes')
   }
 
   /** The assumption about a setting, with its values: the first is our choice. `undefined` where there is none. */
