@@ -3,15 +3,18 @@ import { isRefusedBy } from '../contract/rules.ts'
 import type { Problem } from '../domain/errors.ts'
 import { pointTo } from '../ground/json.ts'
 import { Turns } from '../ground/turns.ts'
-import { AccountTrack, type Mismatch } from './account-track.ts'
-import { Explainer, type Explanation, isListing } from './behaviour.ts'
+import { AccountTrack } from './account-track.ts'
+import { Explainer, type Explanation } from './behaviour.ts'
 import { findBrokenRule } from './broken-rule.ts'
 import { findContractProblems, findingOf } from './contract-problems.ts'
+import { isListing } from './data.ts'
 import { Decided } from './decided.ts'
 import type { Credentials, Exchange } from './exchange.ts'
 import { FigureTrack } from './figures.ts'
 import type { Finding, Label } from './finding.ts'
 import { hypothesesFor } from './hypotheses.ts'
+import { learnFrom } from './learning.ts'
+import type { Mismatch } from './list-comparison.ts'
 import { type Assignment, type Observation, Observations } from './observation.ts'
 import { Permitted } from './permitted.ts'
 import { observePresentation } from './presentation.ts'
@@ -289,6 +292,9 @@ export class Investigation {
     if (facts.size === 0) {
       this.#observeAll(known.allows, exchange)
       if (known.isExplained) this.#reportDeviations(reading, known, report)
+    } else if (isSuccess && known.isSilent) {
+      // Every choice explains it already in the worlds that are known, so it also says nothing where more is possible.
+      for (const fact of facts) track.suspense.confirm(fact)
     } else {
       const open = hypothesesFor(reading, purpose, track.knowledge, { onAll: false, isOwn: isOwnName })
       const anyhow = await this.#explain(reading, purpose, open.worlds, now)
@@ -312,7 +318,7 @@ export class Investigation {
       if (exchange.overlaps) return []
     }
     if (operation !== undefined && isListing(operation.id, outcome.data)) this.#compareList(reading, track, now, report)
-    else track.learn(reading, purpose, known.isExplained ? known : undefined, now)
+    else learnFrom(track.knowledge, reading, purpose, known.isExplained ? known : undefined, now)
     return []
   }
 
@@ -346,7 +352,8 @@ export class Investigation {
     worlds: ReturnType<typeof hypothesesFor>['worlds'],
     now: number,
   ): Promise<Explanation> {
-    const explainer = new Explainer(this.#variants, reading, purpose, worlds, now, () => this.#pause())
+    const pause = () => (this.#turns.isOver() ? this.#turns.next() : undefined)
+    const explainer = new Explainer(this.#variants, purpose, { reading, worlds, now, pause })
     const { fixed } = this.#decided
     const explanation = await explainer.explain(fixed)
     if (explanation.isExplained || Object.keys(fixed).length === 0) return explanation
@@ -547,10 +554,6 @@ export class Investigation {
     }
     this.#tracks.set(name, tracks)
     return tracks
-  }
-
-  async #pause(): Promise<void> {
-    if (this.#turns.isOver()) await this.#turns.next()
   }
 }
 
