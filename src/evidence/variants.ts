@@ -2,6 +2,7 @@ import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
+import type { Contract } from '../contract/contract.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Assignment } from './observation.ts'
 import { OUTSIDE, type Reads, Variant } from './variant.ts'
@@ -71,6 +72,11 @@ export class Variants {
       numbers.set(id, [...(numbers.get(id) ?? []), number])
     }
     this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
+  }
+
+  /** The contract without an alternative. */
+  get contract(): Contract {
+    return this.#choices.contract
   }
 
   /** Those of a process share what is compiled. */
