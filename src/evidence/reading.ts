@@ -64,3 +64,8 @@ function readOutcome(method: string, { body }: SeenResponse): Outcome {
   }
   return { kind: 'unreadable', reason: 'The body of the response has not the envelope of the service.' }
 }
+
+/** Whether a request with this method may change an account. */
+export function changesSomething(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
+}

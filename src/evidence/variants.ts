@@ -79,6 +79,11 @@ export class Variants {
     this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
   }
 
+  /** The contract without an alternative. */
+  get contract(): Contract {
+    return this.#choices.contract
+  }
+
   /** Those of a process share what is compiled. */
   static load(choices: Choices): Promise<Variants> {
     const known = loaded.get(choices)
