@@ -37,19 +37,8 @@ const readings = new WeakMap<Choices, Promise<Permitted>>()
 /** Reasons of refusals by the router, which only a request outside of every operation gets. */
 const ROUTING_REASONS = new Set(['path', 'method'])
 
-const compiledVariants = new WeakMap<Choices, Promise<readonly ContractVariant[]>>()
-
-/**
- * The contract under each alternative, compiled once for all who ask for those of the same choices. One that does not go
- * with the overlays of the user is left out.
- */
-export function compileVariants(choices: Choices): Promise<readonly ContractVariant[]> {
-  const known = compiledVariants.get(choices) ?? compileEach(choices)
-  compiledVariants.set(choices, known)
-  return known
-}
-
-async function compileEach(choices: Choices): Promise<readonly ContractVariant[]> {
+/** The contract under each alternative. One that does not go with the overlays of the user is left out. */
+export async function compileVariants(choices: Choices): Promise<ContractVariant[]> {
   const variants: ContractVariant[] = []
   for (const alternative of choices.alternatives) {
     const contract = await tryToCompile(choices, [alternative])

@@ -56,8 +56,6 @@ export class Variants {
   readonly #choices: Choices
   readonly #changes: ReadonlyMap<string, Change>
   readonly #byName: ReadonlyMap<string, Alternative>
-  /** The contract under each single alternative. */
-  readonly #compiled: ReadonlyMap<string, Contract>
   readonly #documents = new Map<string, ServiceContract>()
   readonly #variants = new Map<string, Variant>()
 
@@ -65,12 +63,10 @@ export class Variants {
     choices: Choices,
     changes: ReadonlyMap<string, Change>,
     byName: ReadonlyMap<string, Alternative>,
-    compiled: ReadonlyMap<string, Contract>,
   ) {
     this.#choices = choices
     this.#changes = changes
     this.#byName = byName
-    this.#compiled = compiled
     const numbers = new Map<string, number[]>()
     for (const name of changes.keys()) {
       const { id, number } = byName.get(name) as Alternative
@@ -105,7 +101,7 @@ export class Variants {
       const change = settingChange(alternative) ?? documentChange(alternative, choices.contract, contract)
       if (change !== undefined) changes.set(name, change)
     }
-    return new Variants(choices, changes, byName, compiled)
+    return new Variants(choices, changes, byName)
   }
 
   /**
@@ -182,8 +178,7 @@ export class Variants {
     const known = this.#documents.get(key)
     if (known !== undefined) return known
     const alternatives = names.map((name) => this.#byName.get(name) as Alternative)
-    const single = names.length === 0 ? this.#choices.contract : this.#compiled.get(key)
-    const contract = single ?? (await this.#choices.compile(alternatives))
+    const contract = names.length === 0 ? this.#choices.contract : await this.#choices.compile(alternatives)
     const bound = bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
     keep(this.#documents, key, bound, KEPT_DOCUMENTS)
     return bound

@@ -27,8 +27,8 @@ interface Charge {
 }
 
 describe('the budget of verify', () => {
-  it(`leaves the reserve to a second client, in ${budget({ quick: 5, full: 40 })} runs with different chances`, async () => {
-    for (let seed = 1; seed <= budget({ quick: 5, full: 40 }); seed++) {
+  it(`leaves the reserve to a second client, in ${budget({ quick: 5, full: 100 })} runs with different chances`, async () => {
+    for (let seed = 1; seed <= budget({ quick: 5, full: 100 }); seed++) {
       const chance = createChance(seed)
       const reserve = Math.floor(chance() * 4)
       const greed = chance() * 0.4
