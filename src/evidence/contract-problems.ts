@@ -20,21 +20,20 @@ export function findContractProblems(reading: Reading, permitted: Permitted): Fi
     ...problem,
     reason: `The request ${problem.reason} ${whatBecameOf(reading)}`,
   }))
-  const came = findInResponse(reading, asked, permitted).map((problem) => ({
-    ...problem,
-    reason: `The response ${problem.reason}`,
-  }))
+  const came = findInResponse(reading, asked, permitted).map((problem) => {
+    // No status is shown for an error code; that of a success is none for it.
+    const isOpen =
+      permitted.isOpen(problem.place) && (reading.outcome.kind !== 'refusal' || reading.response.status >= 400)
+    return { ...problem, isOpen, reason: `The response ${problem.reason}${isOpen ? ` ${LEFT_OPEN}` : ''}` }
+  })
   const findings = new Map<string, Finding & { more: number }>()
-  for (const { what, place, reason } of [...sent, ...came]) {
-    const id = idOf('contract violation', reading, what)
+  for (const { what, place, reason, isOpen } of [...sent.map((each) => ({ ...each, isOpen: false })), ...came]) {
+    const label = isOpen ? 'cannot tell' : 'contract violation'
+    const id = idOf(label, reading, what)
     const known = findings.get(id)
     if (known !== undefined) known.more++
     else {
-      const { line, ...finding } = findingOf(reading, permitted.contract, {
-        label: 'contract violation',
-        what,
-        message: reason,
-      })
+      const { line, ...finding } = findingOf(reading, permitted.contract, { label, what, message: reason })
       findings.set(id, { ...finding, pointer: place, line: permitted.lineOf(place), more: 0 })
     }
   }
@@ -43,6 +42,8 @@ export function findContractProblems(reading: Reading, permitted: Permitted): Fi
     message: more === 0 ? finding.message : `${finding.message} The same is wrong at ${more} more of its places.`,
   }))
 }
+
+const LEFT_OPEN = 'The specification leaves that open, and no alternative of openapi.yaml is like it.'
 
 /** A finding about an exchange. `what` is the end of its id. */
 export function findingOf(

@@ -1,4 +1,5 @@
 import { answersWith, type Operation } from '../contract/api.ts'
+import { assumptionsOf } from '../contract/assumptions.ts'
 import type { ErrorAnswer } from '../contract/catalogue.ts'
 import { type Alternative, type Choices, nameOf } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
@@ -68,6 +69,9 @@ export class Permitted {
   readonly #sets = new Map<string, ReadonlySet<unknown>>()
   #routers: ReturnType<typeof createRouter>[] | undefined
 
+  /** See `isOpen`. */
+  readonly #open: ReadonlySet<string>
+
   private constructor(parts: {
     choices: Choices
     variants: readonly ContractVariant[]
@@ -77,6 +81,7 @@ export class Permitted {
     answers: ReadonlyMap<string, AnswerTable>
   }) {
     this.#choices = parts.choices
+    this.#open = openPlaces(parts.choices.contract)
     this.contract = parts.choices.contract
     this.variants = parts.variants
     this.contracts = [this.contract, ...parts.variants.map(({ contract }) => contract)]
@@ -104,6 +109,14 @@ export class Permitted {
       joined: await joinSchemas(choices.contract.document.source, versions.all),
       answers: await tabulateAnswers(choices, compiled),
     })
+  }
+
+  /**
+   * Whether the specification leaves open which values stand at this place of the document. A value that no alternative
+   * has is then nobody's failure.
+   */
+  isOpen(place: string): boolean {
+    return this.#open.has(place)
   }
 
   /** The assumptions that decide an aspect of the contract. `name` stands for the aspect. */
@@ -411,4 +424,22 @@ async function tabulateAnswers(
     tables.set(`${problem.code}/${problem.reason ?? ''}`, { ids, rows })
   }
   return tables
+}
+
+/** What says which values are possible. Which fields there are and of which type they are is not left open in this way. */
+const OF_VALUES = new Set(['pattern', 'format', 'enum', 'minLength', 'maxLength', 'multipleOf'])
+
+function openPlaces({ document }: Contract): Set<string> {
+  const places = new Set<string>()
+  function visit(value: unknown, place: string): void {
+    if (!isObject(value)) return
+    for (const [key, item] of Object.entries(value)) {
+      // The values of the constraints count as those of the schema that has them.
+      if (OF_VALUES.has(key)) places.add(pointTo(place, key)).add(pointTo(place.replace(/\/x-constraints$/, ''), key))
+      if (key === 'status') places.add(place)
+      visit(item, pointTo(place, key))
+    }
+  }
+  for (const { place, choice } of assumptionsOf(document.source, document.extensions)) visit(choice, place)
+  return places
 }

@@ -45,6 +45,13 @@ export function observePresentation(
   return { ...observer.remarks, ...(message && { message: { ...message, text: redactKeys(message.text) } }) }
 }
 
+interface Unexplained {
+  what: string
+  message: string
+  /** Whether the specification permits also what no alternative has, so that nobody has done anything wrong. */
+  isOpen?: boolean
+}
+
 /** Collects what one response says. */
 class Observer {
   readonly reading: Reading
@@ -79,7 +86,7 @@ class Observer {
   observe(
     deciding: readonly Deciding<unknown>[],
     accepts: (...values: never[]) => boolean,
-    unexplained?: { what: string; message: string },
+    unexplained?: Unexplained,
   ): void {
     if (deciding.length === 0) return
     const all = assignmentsOf(deciding.map(({ id }) => [id, this.permitted.numbersOf(id)]))
@@ -91,12 +98,14 @@ class Observer {
     this.allow(allowed, all.length, unexplained)
   }
 
-  allow(allowed: readonly Assignment[], of: number, unexplained?: { what: string; message: string }): void {
+  allow(allowed: readonly Assignment[], of: number, unexplained?: Unexplained): void {
     if (allowed.length === of) return
     if (allowed.length > 0) {
       this.#observations.push({ allows: allowed, evidence: [this.reading.exchange.id], count: 1 })
     } else if (unexplained !== undefined) {
-      this.#findings.push(findingOf(this.reading, this.permitted.contract, { label: 'unexplained', ...unexplained }))
+      const { isOpen = false, ...finding } = unexplained
+      const label = isOpen ? 'cannot tell' : 'unexplained'
+      this.#findings.push(findingOf(this.reading, this.permitted.contract, { label, ...finding }))
     }
   }
 }
@@ -275,7 +284,8 @@ function observeType(observer: Observer): void {
   const deciding = permitted.deciding('type of responses', ({ settings }) => plainType(settings.responseType))
   observer.observe(deciding, (expected: string) => expected === type, {
     what: 'headers/content-type',
-    message: `The Content-Type ${show(headers['content-type'])} is that of no alternative.`,
+    message: `The Content-Type ${show(headers['content-type'])} is that of no alternative, and the specification leaves it open.`,
+    isOpen: true,
   })
 }
 
@@ -305,7 +315,8 @@ function observeRequestId(observer: Observer): void {
   const format = permitted.deciding('format of request ids', ({ requestIds }) => requestIds)
   observer.observe(format, (expected: keyof typeof OWN_IDS) => OWN_IDS[expected].test(id), {
     what: 'headers/x-request-id',
-    message: `The X-Request-Id ${show(id)} has the form of no alternative, and the request did not ask for it.`,
+    message: `The X-Request-Id ${show(id)} has the form of no alternative, and the specification leaves its form open.`,
+    isOpen: true,
   })
 }
 

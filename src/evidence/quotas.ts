@@ -153,8 +153,9 @@ export class QuotaTrack {
     const numbers = only === undefined ? [] : numbersWhere(only, this.#permitted, fits)
     if (only !== undefined && numbers.length > 0) notes.allow(numbers.map((number) => ({ [only.id]: number })))
     else {
+      // The specification does not say how much higher the limits of a new key are.
       notes.find({
-        label: 'unexplained',
+        label: 'cannot tell',
         what: 'headers/x-ratelimit-limit',
         message: `X-RateLimit-Limit is ${limit}, which is neither the ${quota.limit} of the document nor what an alternative gives to a new key.`,
         place: `${place}/x-quota/grace`,

@@ -126,7 +126,7 @@ describe('the quota of a service', () => {
       ],
     ])
     expect(idsOf(follow([{ limit: 77, remaining: 5 }]))).toEqual([
-      ['unexplained/listDomains/200/headers/x-ratelimit-limit', '/paths/~1domains/x-quota/grace'],
+      ['cannot-tell/listDomains/200/headers/x-ratelimit-limit', '/paths/~1domains/x-quota/grace'],
     ])
     const left = ({ observations }: { observations: Observation[] }) => observations.map(({ allows }) => allows)
     expect(left(follow([{ limit: 30, remaining: 5 }]))).toEqual([])
