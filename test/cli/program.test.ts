@@ -44,12 +44,16 @@ describe.concurrent('the program', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: `dmarc-understudy: ${message}\n` })
   })
 
-  it.each(['frobnicate', '--port', '-x', 'constructor', '__proto__', ''])(
+  it.each(['frobnicate', '--port', '-x', 'constructor', '__lookupGetter__', ''])(
     'refuses %j, which is no command',
     async (name) => {
       await expectRefusal([name], 2, `${name} is no command; there are ${COMMANDS.join(', ')}`)
     },
   )
+
+  it('refuses __proto__, which resembles a command', async () => {
+    await expectRefusal(['__proto__'], 2, '__proto__ is no command; did you mean proxy?')
+  })
 
   it.each([
     ['SERVE', 'serve'],

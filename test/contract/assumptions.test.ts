@@ -39,7 +39,7 @@ function expectCodesInPlace(contract: Contract): void {
 }
 
 /** Each has a start of its own, which takes a tenth of a second, so only one in four is tried where time is short. */
-const tried = alternatives.filter((_, index) => index % budget({ quick: 8, full: 1 }) === 0)
+const tried = alternatives.filter((_, index) => index % budget({ quick: 16, full: 1 }) === 0)
 
 // One start serves two tests: to compile the document of each alternative takes longer than all else.
 describe.each(tried)('with %s, alternative %d,', (id, number, assumption, alternative) => {
@@ -90,7 +90,7 @@ describe('an overlay of alternatives', () => {
         const chosen = names.flatMap((name) => overlays.get(name) ?? [])
         expectCodesInPlace(await loadContract({ overlays: chosen }))
       }),
-      { seed: 20260115, numRuns: budget({ quick: 5, full: 25 }), interruptAfterTimeLimit: 20_000 },
+      { seed: 20260115, numRuns: budget({ quick: 3, full: 25 }), interruptAfterTimeLimit: 20_000 },
     )
   })
 

@@ -46,7 +46,7 @@ async function begin(service: ObservedService): Promise<void> {
 }
 
 /** Of so many gaps, one is tried; which one of them differs from account to account. */
-const EVERY = budget({ quick: 24, full: 1 })
+const EVERY = budget({ quick: 40, full: 1 })
 const TRIED = EVERY === 1 ? 'each gap' : `one gap of ${EVERY}`
 
 interface Trial {

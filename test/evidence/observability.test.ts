@@ -96,7 +96,7 @@ describe('observabilityOf', () => {
   const observable = choices.alternatives.filter(({ assumption, number }) => isObservable(assumption, number))
 
   it('has requests that the service answers otherwise under each alternative', async () => {
-    const tried = observable.filter((_, index) => index % budget({ quick: 8, full: 1 }) === 0)
+    const tried = observable.filter((_, index) => index % budget({ quick: 16, full: 1 }) === 0)
     const alike: string[] = []
     for (const alternative of tried) {
       const chosen = await ask(alternative, choices.contract)
@@ -111,7 +111,7 @@ describe('observabilityOf', () => {
   it('has requests by which each alternative is decided, and nothing else otherwise than it is', async () => {
     const tried = observable
       .filter((each) => !takesMore(each))
-      .filter((_, index) => index % budget({ quick: 8, full: 1 }) === 0)
+      .filter((_, index) => index % budget({ quick: 16, full: 1 }) === 0)
     const mistakes: string[] = []
     for (const alternative of tried) {
       const investigation = await Investigation.begin({

@@ -71,7 +71,7 @@ const numbered = alternatives.map(([id, number]) => [id, number] as const)
 
 describe('the responses of a service say by their form that it follows', () => {
   const shown = numbered.filter(([id]) => readable.includes(id))
-  const tried = shown.filter((_, index) => index % budget({ quick: 4, full: 1 }) === 0)
+  const tried = shown.filter((_, index) => index % budget({ quick: 8, full: 1 }) === 0)
 
   it.each(tried)('%s, alternative %d', async (id, number) => {
     const judgement = await sessionWith(contractOf(id, number), [id], ASKED.has(id))
@@ -99,7 +99,7 @@ describe('nothing is found and nothing is decided wrongly about a service that f
     expect(wrongOnes(judgement, { [id]: number })).toEqual([])
   })
 
-  it.each(Array.from({ length: budget({ quick: 5, full: 30 }) }, (_, index) => index))(
+  it.each(Array.from({ length: budget({ quick: 3, full: 30 }) }, (_, index) => index))(
     'three random alternatives (seed %d)',
     async (seed) => {
       const { choices } = documented

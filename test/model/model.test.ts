@@ -14,7 +14,7 @@ import { openService } from './service-under-test.ts'
 // The same runs everywhere, so that a failure is nobody's luck. To explore further, and to find a failure again:
 // MODEL_SEED=$RANDOM MODEL_RUNS=5000 npx vitest run test/model
 const FULL_RUNS = 150
-const RUNS = budget({ quick: 10, full: FULL_RUNS }, 'MODEL_RUNS')
+const RUNS = budget({ quick: 6, full: FULL_RUNS }, 'MODEL_RUNS')
 const SEED = Number(process.env['MODEL_SEED'] ?? 20_260_115)
 const PATIENCE = 60_000 + RUNS * 500
 

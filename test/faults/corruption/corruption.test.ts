@@ -30,7 +30,7 @@ const SEED = 20260115
 const PROOFS = SEEDS.slice(0, budget({ quick: 2, full: 80 }))
 
 /** How many records a long answer has. */
-const MANY = budget({ quick: 2_000, full: 10_000 })
+const MANY = budget({ quick: 1_000, full: 10_000 })
 
 /** A genuine answer of an operation with a status, as a service gives it. */
 async function genuine(operation: Operation, status: number): Promise<string> {
@@ -264,7 +264,7 @@ describe('Whatever the answer', () => {
           expect(values(JSON.parse(corrupted.body.toString()))).toEqual(values(JSON.parse(written)))
         if (corrupted === undefined) expect(['missing-field', 'unknown-enum']).toContain(kind)
       }),
-      { seed: SEED, numRuns: budget({ quick: 100, full: 3000 }) },
+      { seed: SEED, numRuns: budget({ quick: 50, full: 3000 }) },
     )
   })
 })
