@@ -19,7 +19,7 @@ interface RefusalPrediction {
 }
 
 /** The names of settings that were read. */
-export type Reads = ReadonlySet<string>
+export type Reads = Pick<ReadonlySet<string>, 'has'>
 
 /** How a service reads a request that the gate has admitted, before it looks at the account. */
 export interface Understood {
@@ -28,8 +28,8 @@ export interface Understood {
    * same account depends only on the settings that are read then.
    */
   text: string
-  /** The settings that decided how it is read. */
-  reads: Reads
+  /** The settings that decided how it is read, in the order in which they were read. */
+  reads: ReadonlySet<string>
   /** What is asked, or the refusal where it does not obey the contract. */
   request: ConformingRequest | RefusalPrediction
 }
@@ -44,7 +44,7 @@ export class Variant {
   /** Accounts that hold the same are kept in the same form under all variants with the same text here. */
   readonly keeping: string
   #reads = new Set<string>()
-  readonly #always: Reads
+  readonly #always: ReadonlySet<string>
   /** Equal for variants whose answers to a request that obeys the contract depend only on their settings. */
   readonly #basis: string
   readonly #route: (method: string, path: string) => Route
@@ -103,7 +103,7 @@ export class Variant {
     return { ok: true, data: value.source === undefined ? value.data : value.make(), state: decision.state }
   }
 
-  #refusal(refusal: Refusal<string>, reads: Reads): Understood {
+  #refusal(refusal: Refusal<string>, reads: ReadonlySet<string>): Understood {
     const prediction = this.#refused(refusal)
     return { text: JSON.stringify(prediction), reads, request: prediction }
   }

@@ -14,6 +14,12 @@ export interface Variable {
   alternatives: readonly number[]
 }
 
+/** An assumption about a setting: the first of its values is our choice. */
+interface SettingChoices {
+  id: string
+  values: readonly unknown[]
+}
+
 /** How an alternative changes the contract. */
 type Change =
   /** One setting that is read while a request is judged. */
@@ -55,6 +61,8 @@ export class Variants {
   readonly #choices: Choices
   readonly #changes: ReadonlyMap<string, Change>
   readonly #byName: ReadonlyMap<string, Alternative>
+  readonly #settings = new Map<keyof Settings, SettingChoices>()
+  readonly #numbers = new Map<string, readonly number[]>()
   readonly #documents = new Map<string, ServiceContract>()
   readonly #variants = new Map<string, Variant>()
 
@@ -72,6 +80,14 @@ export class Variants {
       numbers.set(id, [...(numbers.get(id) ?? []), number])
     }
     this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
+    for (const alternative of choices.alternatives) {
+      const { id, number, value } = alternative
+      this.#numbers.set(id, [...(this.#numbers.get(id) ?? [0]), number])
+      const setting = settingOf(alternative) as keyof Settings | undefined
+      if (setting === undefined) continue
+      const { values } = this.#settings.get(setting) ?? { values: [choices.contract.settings[setting]] }
+      this.#settings.set(setting, { id, values: [...values, value['value']] })
+    }
   }
 
   /** The contract without an alternative. */
@@ -113,26 +129,19 @@ export class Variants {
   }
 
   /** The assumption about a setting, with its values: the first is our choice. `undefined` where there is none. */
-  choicesOf(setting: keyof Settings): { id: string; values: readonly unknown[] } | undefined {
-    const all = this.#choices.alternatives.filter((alternative) => settingOf(alternative) === setting)
-    const [first] = all
-    if (first === undefined) return undefined
-    return {
-      id: first.id,
-      values: [this.#choices.contract.settings[setting], ...all.map(({ value }) => value['value'])],
-    }
+  choicesOf(setting: keyof Settings): SettingChoices | undefined {
+    return this.#settings.get(setting)
   }
 
   /** The numbers of all values of an assumption, from 0. */
   numbersOf(id: string): readonly number[] {
-    return [0, ...this.#choices.alternatives.filter((alternative) => alternative.id === id).map(({ number }) => number)]
+    return this.#numbers.get(id) ?? [0]
   }
 
   /** The alternatives of an assumption that change no outcome. */
   silentAlternatives(id: string): readonly number[] {
     const judged = this.variables.find((variable) => variable.id === id)?.alternatives ?? []
-    const all = this.#choices.alternatives.filter((alternative) => alternative.id === id)
-    return all.map(({ number }) => number).filter((number) => !judged.includes(number))
+    return this.numbersOf(id).filter((number) => number > 0 && !judged.includes(number))
   }
 
   /** The alternatives of an assignment as a text, without our own choices and those that change no outcome. */
