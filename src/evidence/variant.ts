@@ -39,6 +39,8 @@ export class Variant {
   readonly contract: ServiceContract
   /** What was compiled: it is shared by variants that differ only in settings which are read while a request is judged. */
   readonly document: ServiceContract
+  /** The alternatives with which it was compiled. */
+  readonly compiled: string
   /** Without a note of what is read of them. */
   readonly settings: Settings
   /** Accounts that hold the same are kept in the same form under all variants with the same text here. */
@@ -51,8 +53,11 @@ export class Variant {
   readonly #readQuery: (text: string | undefined) => Query
   readonly #bodies: BodyReader
 
-  /** `hostnames` is equal for contracts that read hostnames alike. */
-  constructor(contract: ServiceContract, settings: Settings, hostnames: string) {
+  /** `compiled` names the alternatives of the document; `hostnames` is equal for contracts that read hostnames alike. */
+  constructor(
+    contract: ServiceContract,
+    { settings, compiled, hostnames }: { settings: Settings; compiled: string; hostnames: string },
+  ) {
     const watched = new Proxy(settings, {
       get: (target, name) => {
         this.#reads.add(name as string)
@@ -61,6 +66,7 @@ export class Variant {
     })
     this.contract = { ...contract, settings: watched }
     this.document = contract
+    this.compiled = compiled
     this.settings = settings
     this.#route = createRouter(contract, watched)
     this.#readQuery = createQueryReader(watched)

@@ -39,8 +39,8 @@ const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
   ...(['wildcards', 'publicSuffixes', 'spaceAroundHostnames', 'invisibleInHostnames', 'spelling'] as const),
 ])
 const SETTINGS_PLACE = '/x-settings/'
-/** How many compiled contracts are kept, at about a tenth of a megabyte each. */
-const KEPT_DOCUMENTS = 300
+/** How many compiled contracts are kept beside our own, at about 0.3 megabytes each with what is made of it. */
+const KEPT_DOCUMENTS = 200
 const KEPT_VARIANTS = 3_000
 /** A name that is the same hostname under every choice but the one about public suffixes. */
 const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
@@ -65,6 +65,8 @@ export class Variants {
   readonly #numbers = new Map<string, readonly number[]>()
   readonly #documents = new Map<string, ServiceContract>()
   readonly #variants = new Map<string, Variant>()
+  /** Without an alternative. */
+  readonly #own: ServiceContract
 
   private constructor(
     choices: Choices,
@@ -72,6 +74,7 @@ export class Variants {
     byName: ReadonlyMap<string, Alternative>,
   ) {
     this.#choices = choices
+    this.#own = bind(choices.contract)
     this.#changes = changes
     this.#byName = byName
     const numbers = new Map<string, number[]>()
@@ -158,7 +161,10 @@ export class Variants {
 
   /** The service under an assignment with this key; `undefined` where it must be loaded first. */
   known(key: string): Variant | undefined {
-    return this.#variants.get(key)
+    const variant = this.#variants.get(key)
+    // What is used is kept.
+    if (variant !== undefined && variant.document !== this.#own) renew(this.#documents, variant.compiled)
+    return variant
   }
 
   /** The service under an assignment with this key. */
@@ -172,21 +178,27 @@ export class Variants {
       if (change?.kind === 'setting') changed[change.name] = change.value
     }
     const hostnames = compiled.filter((name) => isAboutHostnames(this.#changes.get(name)))
-    const variant = new Variant(contract, { ...contract.settings, ...changed }, hostnames.join(' '))
+    const settings = { ...contract.settings, ...changed }
+    const variant = new Variant(contract, { settings, compiled: compiled.join(' '), hostnames: hostnames.join(' ') })
     keep(this.#variants, key, variant, KEPT_VARIANTS)
     return variant
   }
 
   async #compile(names: readonly string[]): Promise<ServiceContract> {
+    if (names.length === 0) return this.#own
     const key = names.join(' ')
     const known = this.#documents.get(key)
     if (known !== undefined) return known
-    const alternatives = names.map((name) => this.#byName.get(name) as Alternative)
-    const contract = names.length === 0 ? this.#choices.contract : await this.#choices.compile(alternatives)
-    const bound = bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
-    keep(this.#documents, key, bound, KEPT_DOCUMENTS)
+    const bound = bind(await this.#choices.compile(names.map((name) => this.#byName.get(name) as Alternative)))
+    const dropped = keep(this.#documents, key, bound, KEPT_DOCUMENTS)
+    if (dropped !== undefined)
+      for (const [name, { document }] of this.#variants) if (document === dropped) this.#variants.delete(name)
     return bound
   }
+}
+
+function bind(contract: Contract): ServiceContract {
+  return bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
 }
 
 function isAboutHostnames(change: Change | undefined): boolean {
@@ -238,7 +250,17 @@ function camel(name: string): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function keep<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {
-  if (map.size >= limit) map.delete(map.keys().next().value as string)
+/** Returns what there is no more room for: what was not used for the longest time. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): Value | undefined {
+  const [oldest] = map.size >= limit ? map : []
+  if (oldest !== undefined) map.delete(oldest[0])
+  map.set(key, value)
+  return oldest?.[1]
+}
+
+function renew<Value>(map: Map<string, Value>, key: string): void {
+  const value = map.get(key)
+  if (value === undefined) return
+  map.delete(key)
   map.set(key, value)
 }
