@@ -252,12 +252,23 @@ function findInHeaders(reading: Reading, operation: Operation, permitted: Permit
   return [...problems, ...findInType(reading, operation, permitted), ...findInRequestId(reading, permitted)]
 }
 
-/** What the document says of the response, under each of its alternatives. */
-function possibleResponses(reading: Reading, operation: Operation, { variants }: Permitted): ResponseContract[][] {
-  const all = variants.map(({ contract }) => responsesFor(reading, same(contract, operation) ?? operation, contract))
-  // An alternative under which the response has another status says nothing about this one.
-  const exact = all.filter((responses) => responses.some(({ status }) => status === reading.response.status))
-  return exact.length > 0 ? exact : all
+/**
+ * What the document says of the response, under each of its alternatives. One that gives a code another status says
+ * nothing about a response with this one; one that leaves the statuses as they are does, whatever the status is.
+ */
+function possibleResponses(reading: Reading, operation: Operation, permitted: Permitted): ResponseContract[][] {
+  const { outcome, response } = reading
+  const code = outcome.kind === 'refusal' && permitted.contract.catalogue.has(outcome.code) ? outcome.code : undefined
+  const statuses = ({ catalogue }: Contract) => (code === undefined ? '' : [...catalogue.statusesOf(code)].join())
+  const usual = statuses(permitted.contract)
+  const all = permitted.variants.map(({ contract }) => ({
+    isUsual: statuses(contract) === usual,
+    responses: responsesFor(reading, same(contract, operation) ?? operation, contract),
+  }))
+  const telling = all.filter(
+    ({ isUsual, responses }) => isUsual || responses.some(({ status }) => status === response.status),
+  )
+  return telling.map(({ responses }) => responses)
 }
 
 /** What the document says of the response, as far as it is known which one it is. */

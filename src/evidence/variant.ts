@@ -111,7 +111,9 @@ export class Variant {
 
   #refusal(refusal: Refusal<string>, reads: ReadonlySet<string>): Understood {
     const prediction = this.#refused(refusal)
-    return { text: JSON.stringify(prediction), reads, request: prediction }
+    // Not the values: a request may hold anything, nested in any way.
+    const problems = prediction.problems.map(({ code, reason, field }) => `${code} ${reason} ${field}`)
+    return { text: [prediction.code, ...problems].join('\n'), reads, request: prediction }
   }
 
   #refused({ problems }: Refusal<string>): RefusalPrediction {

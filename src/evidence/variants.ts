@@ -5,6 +5,7 @@ import type { Alternative, Choices } from '../contract/choices.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Assignment } from './observation.ts'
+import { compileVariants } from './permitted.ts'
 import { OUTSIDE, type Reads, Variant } from './variant.ts'
 
 /** An assumption on which the outcome of a request can depend. */
@@ -109,10 +110,14 @@ export class Variants {
 
   static async #load(choices: Choices): Promise<Variants> {
     const changes = new Map<string, Change>()
+    const compiled = new Map(
+      (await compileVariants(choices)).map((each) => [nameOf(each.id, each.number), each.contract]),
+    )
     const byName = new Map(choices.alternatives.map((each) => [nameOf(each.id, each.number), each]))
     for (const [name, alternative] of byName) {
-      if (NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
-      const change = settingChange(alternative) ?? (await documentChange(alternative, choices))
+      const contract = compiled.get(name)
+      if (contract === undefined || NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
+      const change = settingChange(alternative) ?? documentChange(alternative, choices.contract, contract)
       if (change !== undefined) changes.set(name, change)
     }
     return new Variants(choices, changes, byName)
@@ -218,13 +223,11 @@ function settingChange(alternative: Alternative): Change | undefined {
 }
 
 /** `undefined` where the alternative changes no outcome. */
-async function documentChange(alternative: Alternative, choices: Choices): Promise<Change | undefined> {
+function documentChange(alternative: Alternative, own: Contract, contract: Contract): Change | undefined {
   const setting = settingOf(alternative)
   if (setting !== undefined) {
     return { kind: 'document', operations: undefined, concernsHostnames: HOSTNAME_SETTINGS.has(setting) }
   }
-  const contract = await choices.compile([alternative])
-  const own = choices.contract
   const operations = new Set<string>()
   for (const operation of contract.operations) {
     const former = own.operations.find(({ id }) => id === operation.id)

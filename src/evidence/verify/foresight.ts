@@ -1,9 +1,10 @@
 import { OPERATIONS } from '../../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../../behaviour/service-contract.ts'
-import type { Alternative, Choices } from '../../contract/choices.ts'
+import type { Choices } from '../../contract/choices.ts'
 import type { Contract } from '../../contract/contract.ts'
 import { Coverage } from '../../coverage/coverage.ts'
 import { layoutOf } from '../../coverage/layout.ts'
+import { compileVariants } from '../permitted.ts'
 import { Holdings, isOwnDomain } from './holdings.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
 import { PROBES } from './probes.ts'
@@ -52,11 +53,9 @@ async function rehearseAll(choices: Choices): Promise<readonly Foresight[]> {
   const own = await rehearse(choices.contract)
   /** By the id of an assumption, then the number of an alternative: what is answered to each probe. */
   const worlds = new Map<string, Map<number, readonly Rehearsal[]>>()
-  for (const alternative of choices.alternatives) {
-    const contract = await tryToCompile(choices, alternative)
-    if (contract === undefined) continue
-    const others = worlds.get(alternative.id) ?? new Map([[0, own]])
-    worlds.set(alternative.id, others.set(alternative.number, await rehearse(contract)))
+  for (const { id, number, contract } of await compileVariants(choices)) {
+    const others = worlds.get(id) ?? new Map([[0, own]])
+    worlds.set(id, others.set(number, await rehearse(contract)))
     // A server or a person may wait beside it.
     await new Promise(setImmediate)
   }
@@ -73,16 +72,6 @@ async function rehearseAll(choices: Choices): Promise<readonly Foresight[]> {
     const { requests, rules, answers } = rehearsal
     return [{ probe, requests, cost: costOf(requests), tells, rules, answers, proofs }]
   })
-}
-
-/** @throws ContractError where overlays of the user already are what an alternative would be. */
-async function tryToCompile(choices: Choices, alternative: Alternative): Promise<Contract | undefined> {
-  try {
-    return await choices.compile([alternative])
-  } catch (error) {
-    if ((error as Error).name === 'ContractError') return undefined
-    throw error
-  }
 }
 
 function addProofs(proofs: Map<string, Set<string>>, rehearsal: Rehearsal | undefined): void {
