@@ -124,8 +124,8 @@ export class Variants {
   }
 
   /**
-   * The assumptions that may change what is answered to a request, beside those whose settings are read. `hostnames` are those
-   * that it names.
+   * Whether an alternative may change what is answered to a request which names such hostnames, and of which the answer
+   * was decided by these settings.
    */
   concerns(id: string, number: number, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
     const change = this.#changes.get(nameOf(id, number))
