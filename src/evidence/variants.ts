@@ -245,7 +245,7 @@ function checksOf({ bodySchema, parameterSchemas }: ServiceContract['operations'
   return JSON.stringify([bodySchema, [...parameterSchemas]])
 }
 
-export function nameOf(id: string, number: number): string {
+function nameOf(id: string, number: number): string {
   return `${id}/${number}`
 }
 
