@@ -2,7 +2,7 @@ import type { Problem } from '../domain/errors.ts'
 import type { Assignment } from './observation.ts'
 import { ASPECTS, type Asked, type Aspect, type Fits, type Possibilities, Predictor, reasonOf } from './predictor.ts'
 import type { Purpose } from './purpose.ts'
-import type { Prediction } from './variant.ts'
+import type { Prediction, Reads } from './variant.ts'
 import { type Hostnames, natureOf, type Variable, type Variants } from './variants.ts'
 
 /** What was found out about the outcome of one exchange. */
@@ -100,7 +100,7 @@ export class Explainer {
   /** The assumptions on which the response depends, alone or together with one other. */
   async #findScope(fixed: Assignment, base: Possibilities): Promise<{ scope: Variable[]; reacting: Reacting[] }> {
     const scope = new Map<string, Variable>()
-    const candidates = (reads: ReadonlySet<string>) =>
+    const candidates = (reads: Reads) =>
       this.#variants.variables
         .filter(({ id }) => !Object.hasOwn(fixed, id) && !scope.has(id))
         .map((variable) => ({

@@ -12,7 +12,7 @@ export interface DataParts {
 }
 
 /** The `data` of a success, taken apart. */
-export function viewData(data: unknown): DataParts {
+function viewData(data: unknown): DataParts {
   const order: string[] = []
   const spelling: string[] = []
   const content = JSON.stringify(view(data, order, spelling)) ?? ''
@@ -20,8 +20,8 @@ export function viewData(data: unknown): DataParts {
 }
 
 /**
- * The same for what an operation answers. Lists are judged by what is known of their items, so only that there is one matters here. The service chooses the ids
- * of groups.
+ * The same for what an operation answers. Lists are judged by what is known of their items, so only that there is one
+ * matters here. The service chooses the ids of groups.
  */
 export function viewAnswer(operation: string | undefined, data: unknown): DataParts {
   if (operation !== undefined && isListing(operation, data)) return LISTING
@@ -38,7 +38,7 @@ export function isListing(operation: string, data: unknown): boolean {
   return operation === 'listDomainGroups' && typeof data === 'object' && data !== null && 'groups' in data
 }
 
-export function view(value: unknown, order: string[], spelling: string[]): unknown {
+function view(value: unknown, order: string[], spelling: string[]): unknown {
   if (Array.isArray(value)) return viewList(value, order, spelling)
   if (!isObject(value)) return value
   // A record is known by its domain; its figures are looked at elsewhere.

@@ -40,7 +40,7 @@ export interface GroupFact {
 type Placed = Pick<DomainFact, 'order' | 'seenAfter'>
 
 /** How many domains and groups are known of one account; more are not remembered. */
-export const KNOWN_LIMIT = 100_000
+const KNOWN_LIMIT = 100_000
 
 /**
  * What is known of the account of one key. What nobody has asked about is unknown, not absent. Another client can change

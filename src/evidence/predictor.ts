@@ -37,6 +37,11 @@ export interface Asked {
   pause(): Promise<void> | undefined
 }
 
+/** What is answered in all worlds, by the settings that decide it. */
+type Answered = Possibilities & { reads: ReadonlySet<string> }
+/** The same by how the accounts are kept. */
+type Answers = Map<string, SettingTree<Answered>>
+
 /**
  * Says what services may answer to one request. Most alternatives make no difference to most requests, so it remembers how
  * the request was read and what was answered, by the settings on which that depends.
@@ -50,9 +55,9 @@ export class Predictor {
   readonly #asked: Asked
   readonly #known = new Map<string, Possibilities>()
   /** How the request is read, by what was compiled. */
-  readonly #understood = new Map<Variant['document'], SettingTree<Understood>>()
-  /** What is answered, by how the request is read and how the accounts are kept. */
-  readonly #answered = new Map<string, SettingTree<Possibilities>>()
+  readonly #understood = new Map<Variant['document'], SettingTree<{ understood: Understood; answers: Answers }>>()
+  /** What is answered, by how the request is read. */
+  readonly #answers = new Map<string, Answers>()
   /** The worlds as accounts, by how they are kept. */
   readonly #accounts = new Map<string, readonly AccountState[]>()
 
@@ -79,7 +84,9 @@ export class Predictor {
       answered = await this.#answer(variant, understood, accounts)
       answers.add(variant.settings, answered.reads, answered)
     }
-    const possibilities = { ...answered, reads: union(understood.reads, answered.reads) }
+    const { reads } = answered
+    const isRead = (name: string) => understood.reads.has(name) || reads.has(name)
+    const possibilities = { ...answered, reads: { has: isRead } }
     this.#known.set(key, possibilities)
     return possibilities
   }
@@ -105,31 +112,34 @@ export class Predictor {
   async #prepare(key: string, assignment: Assignment) {
     await this.#asked.pause()
     const variant = this.#variants.known(key) ?? (await this.#variants.load(key))
-    const keeping = `${variant.keeping} ${this.conditions.map((id) => assignment[id] ?? 0).join()}`
+    const { understood, answers } = this.#understand(variant)
+    const isConditional = this.conditions.length > 0
+    const others = isConditional ? this.conditions.map((id) => assignment[id] ?? 0).join() : ''
+    const keeping = isConditional ? `${variant.keeping} ${others}` : variant.keeping
     let accounts = this.#accounts.get(keeping)
     if (accounts === undefined) {
       accounts = this.#asked.worlds.map((world) => accountOf(world, variant.contract, assignment))
       this.#accounts.set(keeping, accounts)
     }
-    const understood = this.#understand(variant)
-    const place = `${keeping} ${understood.text}`
-    const answers = this.#answered.get(place) ?? new SettingTree()
-    this.#answered.set(place, answers)
-    return { variant, understood, answers, accounts }
+    const tree = answers.get(keeping) ?? new SettingTree()
+    answers.set(keeping, tree)
+    return { variant, understood, answers: tree, accounts }
   }
 
-  #understand(variant: Variant): Understood {
+  #understand(variant: Variant): { understood: Understood; answers: Answers } {
     const tree = this.#understood.get(variant.document) ?? new SettingTree()
     this.#understood.set(variant.document, tree)
     const known = tree.find(variant.settings)
     if (known !== undefined) return known
     const understood = variant.understand(this.#asked.reading)
-    tree.add(variant.settings, understood.reads, understood)
-    return understood
+    const answers: Answers = this.#answers.get(understood.text) ?? new Map()
+    this.#answers.set(understood.text, answers)
+    tree.add(variant.settings, understood.reads, { understood, answers })
+    return { understood, answers }
   }
 
   /** What is answered in each world. */
-  async #answer(variant: Variant, understood: Understood, accounts: readonly AccountState[]): Promise<Possibilities> {
+  async #answer(variant: Variant, understood: Understood, accounts: readonly AccountState[]): Promise<Answered> {
     const reads = new Set<string>()
     const fits: Fits = { content: false, order: undefined, spelling: undefined }
     let match = -1
@@ -160,12 +170,6 @@ export class Predictor {
     fits.spelling = fits.spelling === true || view.spelling === this.seen.spelling
     return true
   }
-}
-
-function union(some: Reads, others: Reads): Reads {
-  const all = new Set(some)
-  for (const each of others) all.add(each)
-  return all
 }
 
 /** Why a request is refused; empty where it is not. */

@@ -19,7 +19,7 @@ interface RefusalPrediction {
 }
 
 /** The names of settings that were read. */
-export type Reads = ReadonlySet<string>
+export type Reads = Pick<ReadonlySet<string>, 'has'>
 
 /** How a service reads a request that the gate has admitted, before it looks at the account. */
 export interface Understood {
@@ -28,8 +28,8 @@ export interface Understood {
    * same account depends only on the settings that are read then.
    */
   text: string
-  /** The settings that decided how it is read. */
-  reads: Reads
+  /** The settings that decided how it is read, in the order in which they were read. */
+  reads: ReadonlySet<string>
   /** What is asked, or the refusal where it does not obey the contract. */
   request: ConformingRequest | RefusalPrediction
 }
@@ -39,20 +39,25 @@ export class Variant {
   readonly contract: ServiceContract
   /** What was compiled: it is shared by variants that differ only in settings which are read while a request is judged. */
   readonly document: ServiceContract
+  /** The alternatives with which it was compiled. */
+  readonly compiled: string
   /** Without a note of what is read of them. */
   readonly settings: Settings
   /** Accounts that hold the same are kept in the same form under all variants with the same text here. */
   readonly keeping: string
   #reads = new Set<string>()
-  readonly #always: Reads
+  readonly #always: ReadonlySet<string>
   /** Equal for variants whose answers to a request that obeys the contract depend only on their settings. */
   readonly #basis: string
   readonly #route: (method: string, path: string) => Route
   readonly #readQuery: (text: string | undefined) => Query
   readonly #bodies: BodyReader
 
-  /** `hostnames` is equal for contracts that read hostnames alike. */
-  constructor(contract: ServiceContract, settings: Settings, hostnames: string) {
+  /** `compiled` names the alternatives of the document; `hostnames` is equal for contracts that read hostnames alike. */
+  constructor(
+    contract: ServiceContract,
+    { settings, compiled, hostnames }: { settings: Settings; compiled: string; hostnames: string },
+  ) {
     const watched = new Proxy(settings, {
       get: (target, name) => {
         this.#reads.add(name as string)
@@ -61,6 +66,7 @@ export class Variant {
     })
     this.contract = { ...contract, settings: watched }
     this.document = contract
+    this.compiled = compiled
     this.settings = settings
     this.#route = createRouter(contract, watched)
     this.#readQuery = createQueryReader(watched)
@@ -103,7 +109,7 @@ export class Variant {
     return { ok: true, data: value.source === undefined ? value.data : value.make(), state: decision.state }
   }
 
-  #refusal(refusal: Refusal<string>, reads: Reads): Understood {
+  #refusal(refusal: Refusal<string>, reads: ReadonlySet<string>): Understood {
     const prediction = this.#refused(refusal)
     // Not the values: a request may hold anything, nested in any way.
     const problems = prediction.problems.map(({ code, reason, field }) => `${code} ${reason} ${field}`)

@@ -15,6 +15,12 @@ export interface Variable {
   alternatives: readonly number[]
 }
 
+/** An assumption about a setting: the first of its values is our choice. */
+interface SettingChoices {
+  id: string
+  values: readonly unknown[]
+}
+
 /** How an alternative changes the contract. */
 type Change =
   /** One setting that is read while a request is judged. */
@@ -34,8 +40,8 @@ const HOSTNAME_SETTINGS: ReadonlySet<string> = new Set<keyof Settings>([
   ...(['wildcards', 'publicSuffixes', 'spaceAroundHostnames', 'invisibleInHostnames', 'spelling'] as const),
 ])
 const SETTINGS_PLACE = '/x-settings/'
-/** How many compiled contracts are kept, at about a tenth of a megabyte each. */
-const KEPT_DOCUMENTS = 300
+/** How many compiled contracts are kept beside our own, at about 0.3 megabytes each with what is made of it. */
+const KEPT_DOCUMENTS = 200
 const KEPT_VARIANTS = 3_000
 /** A name that is the same hostname under every choice but the one about public suffixes. */
 const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
@@ -56,8 +62,12 @@ export class Variants {
   readonly #choices: Choices
   readonly #changes: ReadonlyMap<string, Change>
   readonly #byName: ReadonlyMap<string, Alternative>
+  readonly #settings = new Map<keyof Settings, SettingChoices>()
+  readonly #numbers = new Map<string, readonly number[]>()
   readonly #documents = new Map<string, ServiceContract>()
   readonly #variants = new Map<string, Variant>()
+  /** Without an alternative. */
+  readonly #own: ServiceContract
 
   private constructor(
     choices: Choices,
@@ -65,6 +75,7 @@ export class Variants {
     byName: ReadonlyMap<string, Alternative>,
   ) {
     this.#choices = choices
+    this.#own = bind(choices.contract)
     this.#changes = changes
     this.#byName = byName
     const numbers = new Map<string, number[]>()
@@ -73,6 +84,14 @@ export class Variants {
       numbers.set(id, [...(numbers.get(id) ?? []), number])
     }
     this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
+    for (const alternative of choices.alternatives) {
+      const { id, number, value } = alternative
+      this.#numbers.set(id, [...(this.#numbers.get(id) ?? [0]), number])
+      const setting = settingOf(alternative) as keyof Settings | undefined
+      if (setting === undefined) continue
+      const { values } = this.#settings.get(setting) ?? { values: [choices.contract.settings[setting]] }
+      this.#settings.set(setting, { id, values: [...values, value['value']] })
+    }
   }
 
   /** The contract without an alternative. */
@@ -105,8 +124,8 @@ export class Variants {
   }
 
   /**
-   * The assumptions that may change what is answered to a request, beside those whose settings are read. `hostnames` are those
-   * that it names.
+   * Whether an alternative may change what is answered to a request which names such hostnames, and of which the answer
+   * was decided by these settings.
    */
   concerns(id: string, number: number, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
     const change = this.#changes.get(nameOf(id, number))
@@ -118,26 +137,19 @@ export class Variants {
   }
 
   /** The assumption about a setting, with its values: the first is our choice. `undefined` where there is none. */
-  choicesOf(setting: keyof Settings): { id: string; values: readonly unknown[] } | undefined {
-    const all = this.#choices.alternatives.filter((alternative) => settingOf(alternative) === setting)
-    const [first] = all
-    if (first === undefined) return undefined
-    return {
-      id: first.id,
-      values: [this.#choices.contract.settings[setting], ...all.map(({ value }) => value['value'])],
-    }
+  choicesOf(setting: keyof Settings): SettingChoices | undefined {
+    return this.#settings.get(setting)
   }
 
   /** The numbers of all values of an assumption, from 0. */
   numbersOf(id: string): readonly number[] {
-    return [0, ...this.#choices.alternatives.filter((alternative) => alternative.id === id).map(({ number }) => number)]
+    return this.#numbers.get(id) ?? [0]
   }
 
   /** The alternatives of an assumption that change no outcome. */
   silentAlternatives(id: string): readonly number[] {
     const judged = this.variables.find((variable) => variable.id === id)?.alternatives ?? []
-    const all = this.#choices.alternatives.filter((alternative) => alternative.id === id)
-    return all.map(({ number }) => number).filter((number) => !judged.includes(number))
+    return this.numbersOf(id).filter((number) => number > 0 && !judged.includes(number))
   }
 
   /** The alternatives of an assignment as a text, without our own choices and those that change no outcome. */
@@ -154,7 +166,10 @@ export class Variants {
 
   /** The service under an assignment with this key; `undefined` where it must be loaded first. */
   known(key: string): Variant | undefined {
-    return this.#variants.get(key)
+    const variant = this.#variants.get(key)
+    // What is used is kept.
+    if (variant !== undefined && variant.document !== this.#own) renew(this.#documents, variant.compiled)
+    return variant
   }
 
   /** The service under an assignment with this key. */
@@ -168,21 +183,27 @@ export class Variants {
       if (change?.kind === 'setting') changed[change.name] = change.value
     }
     const hostnames = compiled.filter((name) => isAboutHostnames(this.#changes.get(name)))
-    const variant = new Variant(contract, { ...contract.settings, ...changed }, hostnames.join(' '))
+    const settings = { ...contract.settings, ...changed }
+    const variant = new Variant(contract, { settings, compiled: compiled.join(' '), hostnames: hostnames.join(' ') })
     keep(this.#variants, key, variant, KEPT_VARIANTS)
     return variant
   }
 
   async #compile(names: readonly string[]): Promise<ServiceContract> {
+    if (names.length === 0) return this.#own
     const key = names.join(' ')
     const known = this.#documents.get(key)
     if (known !== undefined) return known
-    const alternatives = names.map((name) => this.#byName.get(name) as Alternative)
-    const contract = names.length === 0 ? this.#choices.contract : await this.#choices.compile(alternatives)
-    const bound = bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
-    keep(this.#documents, key, bound, KEPT_DOCUMENTS)
+    const bound = bind(await this.#choices.compile(names.map((name) => this.#byName.get(name) as Alternative)))
+    const dropped = keep(this.#documents, key, bound, KEPT_DOCUMENTS)
+    if (dropped !== undefined)
+      for (const [name, { document }] of this.#variants) if (document === dropped) this.#variants.delete(name)
     return bound
   }
+}
+
+function bind(contract: Contract): ServiceContract {
+  return bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false })
 }
 
 function isAboutHostnames(change: Change | undefined): boolean {
@@ -232,7 +253,17 @@ function camel(name: string): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function keep<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {
-  if (map.size >= limit) map.delete(map.keys().next().value as string)
+/** Returns what there is no more room for: what was not used for the longest time. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): Value | undefined {
+  const [oldest] = map.size >= limit ? map : []
+  if (oldest !== undefined) map.delete(oldest[0])
+  map.set(key, value)
+  return oldest?.[1]
+}
+
+function renew<Value>(map: Map<string, Value>, key: string): void {
+  const value = map.get(key)
+  if (value === undefined) return
+  map.delete(key)
   map.set(key, value)
 }
