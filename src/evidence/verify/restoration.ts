@@ -33,14 +33,14 @@ export function costOfRestoring(groups: number, domains: number): Record<string,
   return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / REMOVED_AT_ONCE)) }
 }
 
-/** What the account has; `undefined` where the service does not say it. */
+/** What the account has, or why that is not known. A list that does not come with a success is not believed. */
 export async function takeInventory(ask: AskToRestore): Promise<Inventory | string> {
   const listed = await ask(GROUPS)
-  const groups = listed && readGroups(listed.data)
+  const groups = listed && isDone(listed) ? readGroups(listed.data) : undefined
   if (groups === undefined)
     return listed === undefined ? NO_QUOTA : `GET /domaingroups was answered with ${told(listed)}`
   const answer = await ask(DOMAINS)
-  const domains = answer && readDomains(answer.data)
+  const domains = answer && isDone(answer) ? readDomains(answer.data) : undefined
   if (domains === undefined) return answer === undefined ? NO_QUOTA : `GET /domains was answered with ${told(answer)}`
   return { groups, domains }
 }
@@ -142,7 +142,8 @@ function isDone({ response: { status } }: Answer): boolean {
 }
 
 function told({ response: { status }, code }: Answer): string {
-  return code === undefined ? `${status}` : `${status} ${code}`
+  if (code !== undefined) return `${status} ${code}`
+  return status < 300 ? `${status} and no list that can be read` : `${status}`
 }
 
 function readDomains(data: unknown): string[] | undefined {

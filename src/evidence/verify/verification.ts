@@ -7,7 +7,7 @@ import type { Custody } from './custody.ts'
 import { foresee, MOST_SET_UPS } from './foresight.ts'
 import { Holdings } from './holdings.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
-import { refuseRubbish, refuseSilence, refuseTarget } from './opening.ts'
+import { refuseSilence, refuseTarget } from './opening.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
 import { isHarmless, PROBES } from './probes.ts'
@@ -212,8 +212,6 @@ class Verification {
       if (path === '/domains' && answers.some(({ response: { status } }) => status < 400)) break
     }
     refuseSilence(answers)
-    const [groups] = answers
-    if (groups !== undefined && groups.response.status < 400) refuseRubbish(groups)
     const kept = [...answers]
     const before = await takeInventory(async () => kept.shift())
     if (typeof before === 'string') {
@@ -368,8 +366,8 @@ class Verification {
     this.#isRestoring = true
     const { custody, ledger, signal, waits } = this.#options
     const nothing = { removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
-    if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
     if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...nothing }
+    if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
     this.#tell('restore the account')
     const cleanup = await restore(custody, async (request) => {
       const path = quotaPathOf(request)
