@@ -258,7 +258,7 @@ export class Investigation {
           reading,
           'broken rule',
           rule?.id ?? 'key',
-          'The request had no key, and was answered nevertheless.',
+          'The request had no valid key, and was answered nevertheless.',
           rule,
         ),
       )
@@ -558,11 +558,11 @@ function changesSomething(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
 }
 
-/** Whether a request carries a key in the form of the specification, in another case, in no such form, or not at all. */
+/** Whether a request carries a key in the form of the specification, in another case, one that cannot be right, or none. */
 function formOf(credentials: Credentials): 'exact' | 'any-case' | 'wrong' | 'none' | 'unknown' {
   if (credentials.kind !== 'sent') return credentials.kind
-  const { scheme, isWord } = credentials
-  if (!isWord) return 'wrong'
+  const { scheme, isWord, isInvented = false } = credentials
+  if (!isWord || isInvented) return 'wrong'
   if (scheme === 'Bearer') return 'exact'
   return scheme.toLowerCase() === 'bearer' ? 'any-case' : 'wrong'
 }
