@@ -233,6 +233,7 @@ async function verifyTarget(session: Session): Promise<number> {
       sleep,
       signal: interruption.signal,
       onProgress: (told) => progress.show(`verify: ${describeProgress(told)}`),
+      onRehearsal: (done, all) => progress.show(`verify: rehearses its questions under each choice: ${done} of ${all}`),
     })
   } catch (error) {
     progress.end()

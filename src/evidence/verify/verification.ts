@@ -35,6 +35,8 @@ export interface VerifyOptions {
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>
   signal: AbortSignal
   onProgress(progress: VerifyProgress): void
+  /** Is told of how many choices of all it is known what they answer to the probes. */
+  onRehearsal?(done: number, all: number): void
   /** Judges the exchanges, in place of an investigation that begins now. */
   judge?: Judge | undefined
 }
@@ -94,7 +96,10 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   await verification.open()
   const isOwnName = (name: string) => name.toLowerCase().includes(custody.mark)
   const judge = options.judge ?? (await Investigation.begin({ choices, isOwnName, isSoleWriter: options.soleWriter }))
-  return verification.run(judge, planProbes(await foresee(choices), choices.contract, options))
+  // A run that only reads need not know what the others would tell.
+  const probes = options.writes ? PROBES : PROBES.filter(isHarmless)
+  const foresight = await foresee(choices, { probes, onProgress: options.onRehearsal })
+  return verification.run(judge, planProbes(foresight, choices.contract, options))
 }
 
 class Verification {
