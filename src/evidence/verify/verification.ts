@@ -80,6 +80,9 @@ export const SLACK = 2
 /** The whole second in which a window ends may not be over when the clocks differ. In milliseconds. */
 const AFTER_RESET = 1_000
 
+/** How often it is told that the run still waits, in milliseconds. */
+const TICK = 1_000
+
 /** The probes that the first requests are, by path. */
 const OPENING: Readonly<Record<string, string>> = { '/domaingroups': 'read-groups', '/domains': 'read-domains' }
 /** After so many windows in which nothing could be asked, no more are waited for. */
@@ -373,7 +376,7 @@ class Verification {
     const nothing = { removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
     if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...nothing }
     if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
-    this.#tell('restore the account')
+    this.#tell('restores the account')
     const cleanup = await restore(custody, async (request) => {
       const path = quotaPathOf(request)
       if (this.#budget.left(path) < 1) {
@@ -418,9 +421,12 @@ class Verification {
   async #waitFor(path: string): Promise<void> {
     const { sleep, signal } = this.#options
     const wait = this.#budget.untilReset(path) + AFTER_RESET
-    this.#tell(`wait for the quota of ${path}`)
+    const tell = () => this.#tell(`waits for the quota of ${path}`)
+    tell()
     const renewed = this.#budget.paths.filter((each) => this.#budget.untilReset(each) <= wait)
+    const timer = setInterval(tell, TICK).unref()
     await sleep(wait, signal)
+    clearInterval(timer)
     if (signal.aborted) return
     for (const each of renewed) this.#budget.renew(each)
   }
