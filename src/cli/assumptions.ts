@@ -108,7 +108,10 @@ function joinsBothSides(
 
 /** Prints what a client risks with a service; resolves to the exit code. */
 async function printRisks(values: Values<typeof OPTIONS>, terminal: Terminal): Promise<number> {
-  await checkReports(values.report)
+  await checkReports(values.report, [
+    ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
+    ...values.dependencies.map((file) => ({ source: `--dependencies ${shorten(file)}`, file, isRead: true })),
+  ])
   const startedAt = new Date(systemClock()).toISOString()
   const began = elapsed()
   const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))

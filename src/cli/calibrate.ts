@@ -84,7 +84,11 @@ export const calibrate: Command = {
     const { values, sources, positionals: recordings } = readOptions(OPTIONS, args, terminal.environment)
     refuseContradictions(values, sources, recordings)
     await refuseFiles(recordings, values)
-    await checkReports(values.report)
+    await checkReports(values.report, [
+      ...recordings.map((file) => ({ source: shorten(file), file, isRead: true })),
+      ...values.evidence.map((file) => ({ source: `--evidence ${shorten(file)}`, file, isRead: true })),
+      { source: sources.out, file: values.out },
+    ])
     const problem = values.out === undefined ? undefined : await checkTarget(values.out)
     if (problem !== undefined) throw new UsageError(`${sources.out}: ${problem}`)
     const overlays = await Promise.all(values.overlays.map(readOverlay))

@@ -57,7 +57,10 @@ export const check: Command = {
 
   async run(args, terminal) {
     const { values, sources, positionals: files } = readOptions(OPTIONS, args, terminal.environment)
-    await checkReports(values.report)
+    await checkReports(values.report, [
+      { source: sources.baseline, file: values.baseline, isRead: !values.updateBaseline },
+      { source: sources.evidence, file: values.evidence },
+    ])
     await refuseEvidence(values.evidence, sources.evidence)
     const reports = values.report.map(({ format, file }) => ({ source: `--report ${format}=${shorten(file)}`, file }))
     await refuseFiles(files, [{ source: sources.evidence, file: values.evidence }, ...reports])

@@ -56,10 +56,10 @@ export function readOptions<const Table extends Options>(
     const result = readTexts(option, written)
     if ('wrong' in result) {
       const remedy = option.kind.remedyFor?.(result.wrong) ?? option.kind.remedy
-      throw new UsageError(`${source} ${shorten(result.wrong)}: ${remedy}`)
+      throw new UsageError(`${shownAs(source, result.wrong, option)}: ${remedy}`)
     }
     values[name] = result.value
-    sources[name] = `${source} ${shorten(written.at(-1) ?? '')}`.trim()
+    sources[name] = shownAs(source, written.at(-1) ?? '', option).trim()
     given.add(name)
   }
   return {
@@ -68,6 +68,11 @@ export function readOptions<const Table extends Options>(
     sources: sources as Record<keyof Table, string>,
     positionals,
   }
+}
+
+/** An option with the text that was given for it, if everybody may read that. */
+function shownAs(source: string, written: string, { kind }: Option<unknown>): string {
+  return kind.hides?.(written) ? source : `${source} ${shorten(written)}`
 }
 
 /** The text of a switch that the environment turns off by the variable of its second flag. @throws UsageError */

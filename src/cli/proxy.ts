@@ -5,7 +5,7 @@ import { readLines } from '../contract/lines.ts'
 import { readOverlay } from '../contract/overlay.ts'
 import { Answers } from '../evidence/answers.ts'
 import { writeEvidence } from '../evidence/evidence-file.ts'
-import { type Finding, isFailure } from '../evidence/finding.ts'
+import { type Finding, isFailure, partyOf } from '../evidence/finding.ts'
 import { HarFileError, HarWriter } from '../evidence/har/writer.ts'
 import type { Conclusion } from '../evidence/investigation.ts'
 import { type Judge, openJudge } from '../evidence/proxy/judge.ts'
@@ -102,7 +102,11 @@ export const proxy: Command = {
     const reading = readOptions(OPTIONS, args, terminal.environment)
     const { values, sources } = reading
     refuseOperands('proxy', reading.positionals)
-    await checkReports(values.report)
+    await checkReports(values.report, [
+      { source: sources.record, file: values.record },
+      { source: sources.baseline, file: values.baseline, isRead: !values.updateBaseline },
+      { source: sources.evidence, file: values.evidence },
+    ])
     const evidenceProblem = values.evidence === undefined ? undefined : await checkTarget(values.evidence)
     if (evidenceProblem !== undefined) throw new UsageError(`${sources.evidence}: ${evidenceProblem}`)
     if (values.admin && values.adminToken === undefined && !isLoopback(values.host)) {
@@ -149,7 +153,7 @@ export const proxy: Command = {
         ready?.remove()
       } finally {
         if (running.waiting > 0)
-          progress.show(`dmarc-understudy proxy: ${running.waiting} exchanges are still being judged`)
+          progress.show(`dmarc-understudy proxy: ${count(running.waiting, 'exchange')} still to be judged`)
         await running.stop(AbortSignal.timeout(JUDGING_PATIENCE))
         await session.recording?.close()
         progress.end()
@@ -277,9 +281,11 @@ function describeErrorIn(fields: object): unknown {
   return { ...rest, err: err instanceof Error ? err.stack : err }
 }
 
-function describeLive({ label, method, path, status, request_id: id, message }: Finding): string {
+function describeLive(finding: Finding): string {
+  const { label, method, path, status, request_id: id, message } = finding
+  const by = isFailure(finding) ? ` by the ${partyOf(finding)}` : ''
   const answer = status === undefined ? '' : ` → ${status}`
-  return shorten(`${label}: ${method} ${path}${answer}${id === undefined ? '' : ` (${id})`}: ${message}`, 500)
+  return shorten(`${label}${by}: ${method} ${path}${answer}${id === undefined ? '' : ` (${id})`}: ${message}`, 500)
 }
 
 /** Says what does not work yet. @throws UsageError, StartError for what will not work until somebody changes something */

@@ -6,6 +6,8 @@ import { FORMAT_NAMES } from '../reports/formats.ts'
 import type { Report, Surroundings } from '../reports/report.ts'
 import {
   checkReportTargets,
+  findShared,
+  type NamedFile,
   type ReportTarget,
   readReportTarget,
   refuseReportTarget,
@@ -34,14 +36,30 @@ export const REPORT_OPTIONS = {
   },
 } as const satisfies Options
 
-/** Refuses a report that could not be written at the end. To be called before the work begins. @throws UsageError */
-export async function checkReports(targets: readonly ReportTarget[]): Promise<void> {
+/** A file that an option names beside the reports; without a file, the option is not given. */
+type OtherFile = Omit<NamedFile, 'file'> & { readonly file: string | undefined }
+
+/**
+ * Refuses a report that could not be written at the end, and a file that would be written over another one of this
+ * command. To be called before the work begins. @throws UsageError
+ */
+export async function checkReports(targets: readonly ReportTarget[], others: readonly OtherFile[] = []): Promise<void> {
   const problem = await checkReportTargets(targets)
   if (problem !== undefined) throw new UsageError(spell(problem))
+  const named = others.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ ...rest, file }]))
+  const reports = targets.map((target) => ({ source: sourceOf(target), file: target.file }))
+  const shared = await findShared([...named, ...reports])
+  if (shared === undefined) return
+  const { earlier, later } = shared
+  throw new UsageError(`${later.source}: is the file of ${earlier.source} already; give each a file of its own`)
+}
+
+function sourceOf({ format, file }: ReportTarget): string {
+  return `--report ${shorten(`${format}=${file}`)}`
 }
 
 function spell({ target, reason }: Unwritable): string {
-  return `--report ${shorten(`${target.format}=${target.file}`)}: ${reason}`
+  return `${sourceOf(target)}: ${reason}`
 }
 
 /** What a command ends with when a report could not be written. */

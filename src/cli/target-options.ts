@@ -1,11 +1,20 @@
 import { type Kind, text } from '../start/option.ts'
 
+const REMEDY = 'must be the base URL of the service, such as https://dmarc.example/api/v1, without a query'
+
 /** The base URL of a service. */
 export const baseUrl: Kind<string> = {
   ...text,
-  remedy: 'must be the base URL of the service, such as https://dmarc.example/api/v1, without a query',
+  remedy: REMEDY,
+  remedyFor: (written) => (hasCredentials(written) ? 'must not hold credentials' : REMEDY),
+  hides: hasCredentials,
   placeholder: 'URL',
   fits: (value): value is string => typeof value === 'string' && isBaseUrl(value),
+}
+
+/** Whether a text has a user, and perhaps a password, before its host. */
+function hasCredentials(written: string): boolean {
+  return /^[^/?#]*\/\/[^/?#]*@/.test(written)
 }
 
 function isBaseUrl(written: string): boolean {

@@ -14,7 +14,7 @@ import { verify as runVerify, type VerifyResult } from '../evidence/verify/verif
 import { describeVerify } from '../evidence/verify/verify-report.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
-import { shorten } from '../ground/show.ts'
+import { printable, shorten } from '../ground/show.ts'
 import { isLoopback } from '../http/hosts.ts'
 import { checkTarget } from '../reports/targets.ts'
 import {
@@ -141,7 +141,13 @@ export const verify: Command = {
     const { values, sources } = reading
     refuseOperands('verify', reading.positionals)
     refuseContradictions(reading)
-    await checkReports(values.report)
+    await checkReports(values.report, [
+      { source: sources.resume, file: values.resume, isRead: true },
+      { source: sources.sweep, file: values.sweep, isRead: true },
+      { source: sources.ledger, file: values.ledger },
+      { source: sources.baseline, file: values.baseline, isRead: !values.updateBaseline },
+      { source: sources.evidence, file: values.evidence },
+    ])
     const reason = values.evidence === undefined ? undefined : await checkTarget(values.evidence)
     if (reason !== undefined) throw new UsageError(`${sources.evidence}: ${reason}`)
     const choices = await readChoices(await Promise.all(values.overlays.map(readOverlay)))
@@ -321,7 +327,7 @@ async function sweepTarget(session: Session, path: string): Promise<number> {
 }
 
 function say(terminal: Terminal, message: string, exitCode: number): number {
-  terminal.printError(`dmarc-understudy: verify: ${message.replaceAll(/\s*\n\s*/g, ' ')}`)
+  terminal.printError(`dmarc-understudy: verify: ${printable(message.replaceAll(/\s*\n\s*/g, ' '))}`)
   return exitCode
 }
 

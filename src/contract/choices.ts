@@ -28,7 +28,8 @@ export interface Choices {
   /** The contract with the overlays of the user, and no alternative. */
   contract: Contract
   /**
-   * The contract under these alternatives, so fast that there can be hundreds: it is not validated again.
+   * The contract under these alternatives, so fast that there can be hundreds: it is not validated again. That of a
+   * single one is compiled once.
    * @throws ContractError where they do not fit together, as far as this shows without a validation
    */
   compile(alternatives: readonly Alternative[]): Promise<Contract>
@@ -39,13 +40,25 @@ export interface Choices {
   load(alternatives: readonly Alternative[]): Promise<Contract>
 }
 
-/** Reads the alternatives of the document with the overlays of the user. @throws ContractError */
-export async function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
+let own: Promise<Choices> | undefined
+
+/**
+ * Reads the alternatives of the document with the overlays of the user. Without overlays, they are the same object each
+ * time, so that what is compiled of them is compiled once for the process. @throws ContractError
+ */
+export function readChoices(overlays: readonly Overlay[]): Promise<Choices> {
+  if (overlays.length > 0) return compareChoices(overlays)
+  own ??= compareChoices([])
+  return own
+}
+
+async function compareChoices(overlays: readonly Overlay[]): Promise<Choices> {
   const contract = await loadContract({ overlays })
   const source = await readSource(overlays)
   const compilers = createSharedSource()
-  const compile = (chosen: readonly Alternative[]) =>
+  const compileAnew = (chosen: readonly Alternative[]) =>
     compileContract({ source, overlays: overlaysOf(chosen), validated: true }, compilers)
+  const singles = new WeakMap<Alternative, Promise<Contract>>()
   const assumptions = assumptionsOf(source, extensionsOf(source))
   return {
     alternatives: assumptions.flatMap((assumption) =>
@@ -60,11 +73,17 @@ export async function readChoices(overlays: readonly Overlay[]): Promise<Choices
     assumptions,
     ids: assumptions.map(({ id }) => id),
     contract,
-    compile,
+    compile(chosen) {
+      const [only] = chosen
+      if (only === undefined || chosen.length > 1) return compileAnew(chosen)
+      const known = singles.get(only) ?? compileAnew(chosen)
+      singles.set(only, known)
+      return known
+    },
     async load(chosen) {
       if (overlays.length > 0) return loadContract({ overlays: [...overlays, ...overlaysOf(chosen)] })
       // Tests load our own alternatives, alone and together; to do that here takes a tenth of a second each time.
-      const loaded = await compile(chosen)
+      const loaded = await compileAnew(chosen)
       loaded.document.validated = false
       return loaded
     },

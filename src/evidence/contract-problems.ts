@@ -98,12 +98,20 @@ function findInResponse(reading: Reading, operation: Operation | undefined, perm
   const { route, response } = reading
   if (operation !== undefined) {
     if (reading.exchange.request.method === 'HEAD') return findInHead(reading, operation, permitted)
-    return [...findInContent(reading, operation, permitted), ...findInHeaders(reading, operation, permitted)]
+    const content = findInContent(reading, operation, permitted)
+    // Under our choice the path is none, and what is refused so has no documented header fields but the id.
+    if (isRefusedOutside(reading, permitted)) return [...content, ...findInRequestId(reading, permitted)]
+    return [...content, ...findInHeaders(reading, operation, permitted)]
   }
   // What stands at a path that the document does not have, the document cannot say.
   if (route.ok || route.neighbour === undefined) return []
   if (isPermittedPreflight(reading, permitted) && response.status === 204) return []
   return findInRefusedMethod(reading, route.neighbour, permitted)
+}
+
+/** Whether a path or a method is refused that the document does not have under our choice. */
+function isRefusedOutside({ route, outcome, response }: Reading, permitted: Permitted): boolean {
+  return !route.ok && outcome.kind === 'refusal' && permitted.isRefusedOutside(outcome.code, response.status)
 }
 
 /** The response to a method that a path does not have. */
@@ -244,12 +252,23 @@ function findInHeaders(reading: Reading, operation: Operation, permitted: Permit
   return [...problems, ...findInType(reading, operation, permitted), ...findInRequestId(reading, permitted)]
 }
 
-/** What the document says of the response, under each of its alternatives. */
-function possibleResponses(reading: Reading, operation: Operation, { variants }: Permitted): ResponseContract[][] {
-  const all = variants.map(({ contract }) => responsesFor(reading, same(contract, operation) ?? operation, contract))
-  // An alternative under which the response has another status says nothing about this one.
-  const exact = all.filter((responses) => responses.some(({ status }) => status === reading.response.status))
-  return exact.length > 0 ? exact : all
+/**
+ * What the document says of the response, under each of its alternatives. One that gives a code another status says
+ * nothing about a response with this one; one that leaves the statuses as they are does, whatever the status is.
+ */
+function possibleResponses(reading: Reading, operation: Operation, permitted: Permitted): ResponseContract[][] {
+  const { outcome, response } = reading
+  const code = outcome.kind === 'refusal' && permitted.contract.catalogue.has(outcome.code) ? outcome.code : undefined
+  const statuses = ({ catalogue }: Contract) => (code === undefined ? '' : [...catalogue.statusesOf(code)].join())
+  const usual = statuses(permitted.contract)
+  const all = permitted.variants.map(({ contract }) => ({
+    isUsual: statuses(contract) === usual,
+    responses: responsesFor(reading, same(contract, operation) ?? operation, contract),
+  }))
+  const telling = all.filter(
+    ({ isUsual, responses }) => isUsual || responses.some(({ status }) => status === response.status),
+  )
+  return telling.map(({ responses }) => responses)
 }
 
 /** What the document says of the response, as far as it is known which one it is. */

@@ -19,7 +19,26 @@ export function viewData(data: unknown): DataParts {
   return { content, order: order.join('\n'), spelling: spelling.toSorted().join('\n') }
 }
 
-function view(value: unknown, order: string[], spelling: string[]): unknown {
+/**
+ * The same for what an operation answers. Lists are judged by what is known of their items, so only that there is one matters here. The service chooses the ids
+ * of groups.
+ */
+export function viewAnswer(operation: string | undefined, data: unknown): DataParts {
+  if (operation !== undefined && isListing(operation, data)) return LISTING
+  if (operation !== 'createDomainGroup') return viewData(data)
+  const group = isObject(data) && isObject(data['group']) ? data['group'] : {}
+  return viewData({ ...(data as Json), group: { ...group, id: typeof group['id'] } })
+}
+
+const LISTING = { content: 'a list', order: '', spelling: '' }
+
+/** Whether a response lists all that the account has. */
+export function isListing(operation: string, data: unknown): boolean {
+  if (operation === 'listDomains' || operation === 'listDmarc') return true
+  return operation === 'listDomainGroups' && typeof data === 'object' && data !== null && 'groups' in data
+}
+
+export function view(value: unknown, order: string[], spelling: string[]): unknown {
   if (Array.isArray(value)) return viewList(value, order, spelling)
   if (!isObject(value)) return value
   // A record is known by its domain; its figures are looked at elsewhere.
@@ -53,4 +72,9 @@ export function groupIn(value: unknown): { id: string; name: string; domains: re
 
 export function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
+export function areSameSets(some: readonly string[], others: readonly string[]): boolean {
+  const set = new Set(some)
+  return set.size === new Set(others).size && others.every((each) => set.has(each))
 }

@@ -40,3 +40,11 @@ export interface Finding {
 export function isFailure({ label }: Pick<Finding, 'label'>): boolean {
   return label === 'contract violation' || label === 'broken rule' || label === 'unexplained'
 }
+
+/** Who has done what a finding says. */
+export type Party = 'client' | 'service'
+
+/** The client, where a request breaks the contract; the service for everything else. */
+export function partyOf({ id, label }: Pick<Finding, 'id' | 'label'>): Party {
+  return label === 'contract violation' && id.split('/')[3] === 'request' ? 'client' : 'service'
+}

@@ -31,6 +31,8 @@ export interface GroupFact {
   isInOrder: boolean
   order?: number
   seenAfter?: number
+  /** Whether nothing but its creation was seen. */
+  isNew?: boolean
   by: string
 }
 
@@ -50,6 +52,8 @@ export class Knowledge {
   /** Whether every domain that is not known is not monitored; the same for groups. */
   areDomainsComplete = false
   areGroupsComplete = false
+  /** Members of groups that were deleted since domains were listed last. */
+  readonly released = new Set<string>()
   #additions = 0
 
   /** `undefined` where it is not known. */
@@ -85,8 +89,13 @@ export class Knowledge {
     }
   }
 
+  /** Notes that a domain was a member of a group that was deleted. */
+  release(name: string): void {
+    if (this.released.size < KNOWN_LIMIT) this.released.add(name)
+  }
+
   addGroup(id: string, fact: Pick<GroupFact, 'name' | 'domains' | 'isInOrder' | 'by'>): void {
-    this.#setGroup(id, { ...fact, exists: true, order: ++this.#additions })
+    this.#setGroup(id, { ...fact, exists: true, isNew: true, order: ++this.#additions })
   }
 
   seeGroup(id: string, fact: Pick<GroupFact, 'name' | 'domains' | 'isInOrder' | 'by'>): void {

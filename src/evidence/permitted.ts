@@ -32,6 +32,8 @@ export interface AnswerTable {
   rows: readonly { assignment: Assignment; answer: Pick<ErrorAnswer, 'status' | 'code'> }[]
 }
 
+const readings = new WeakMap<Choices, Promise<Permitted>>()
+
 /** Reasons of refusals by the router, which only a request outside of every operation gets. */
 const ROUTING_REASONS = new Set(['path', 'method'])
 
@@ -84,9 +86,15 @@ export class Permitted {
     this.#answers = parts.answers
   }
 
-  /** `variants` are compiled here unless somebody has them already. */
-  static async read(choices: Choices, variants?: readonly ContractVariant[]): Promise<Permitted> {
-    const compiled = variants ?? (await compileVariants(choices))
+  /** Those of a process share what is read. */
+  static read(choices: Choices): Promise<Permitted> {
+    const known = readings.get(choices) ?? Permitted.#read(choices)
+    readings.set(choices, known)
+    return known
+  }
+
+  static async #read(choices: Choices): Promise<Permitted> {
+    const compiled = await compileVariants(choices)
     const versions = await compareSchemas(choices, compiled)
     return new Permitted({
       choices,
@@ -141,19 +149,19 @@ export class Permitted {
 
   /** The statuses that a success of an operation can have. */
   successStatuses(operation: Operation): ReadonlySet<number> {
-    return this.#union(`success ${operation.id}`, (contract) => [same(contract, operation)?.success.status ?? 0])
+    return this.union(`success ${operation.id}`, (contract) => [same(contract, operation)?.success.status ?? 0])
   }
 
   /** The codes that an operation can answer with. */
   codesOf(operation: Operation): ReadonlySet<string> {
-    return this.#union(`codes ${operation.id}`, (contract) =>
+    return this.union(`codes ${operation.id}`, (contract) =>
       contract.catalogue.codes.filter((code) => answersWith(same(contract, operation) ?? operation, code)),
     )
   }
 
   /** The statuses that operations can answer a code with. */
   statusesOf(code: string): ReadonlySet<number> {
-    return this.#union(`statuses ${code}`, ({ catalogue }) => (catalogue.has(code) ? catalogue.statusesOf(code) : []))
+    return this.union(`statuses ${code}`, ({ catalogue }) => (catalogue.has(code) ? catalogue.statusesOf(code) : []))
   }
 
   /** Whether a request to a known operation can be refused so before the service knows what it asks for. */
@@ -215,7 +223,7 @@ export class Permitted {
   }
 
   #outside(name: string, includes: (reason: string) => boolean): ReadonlySet<string> {
-    return this.#union(`refused ${name}`, (contract) =>
+    return this.union(`refused ${name}`, (contract) =>
       outsideProblems(contract)
         .filter(({ reason = '' }) => includes(reason))
         .map((problem) => {
@@ -225,8 +233,8 @@ export class Permitted {
     )
   }
 
-  /** What any of the contracts has. */
-  #union<Value>(name: string, valuesOf: (contract: Contract) => Iterable<Value>): ReadonlySet<Value> {
+  /** What any of the contracts has, under a name that stands for what it is. */
+  union<Value>(name: string, valuesOf: (contract: Contract) => Iterable<Value>): ReadonlySet<Value> {
     let known = this.#sets.get(name) as ReadonlySet<Value> | undefined
     if (known === undefined) {
       known = new Set(this.contracts.flatMap((contract) => [...valuesOf(contract)]))

@@ -187,10 +187,13 @@ function observeFixedHeaders(observer: Observer): void {
     return found?.codes.has(code) ? found : undefined
   }
   const chosen = documented(permitted.contract)
-  const names = new Set(permitted.contracts.flatMap((each) => Object.keys(documented(each)?.constantHeaders ?? {})))
-  for (const name of chosen === undefined ? [] : names) {
-    const deciding = permitted.deciding(`${name} of ${operation.id} ${status} ${code}`, (contract) => {
-      return (documented(contract) ?? chosen)?.constantHeaders[name] ?? ''
+  // What is not documented is not remembered either, because there is no end of it.
+  if (chosen === undefined) return
+  const refusal = `${operation.id} ${status} ${code}`
+  const names = permitted.union(`headers of ${refusal}`, (each) => Object.keys(documented(each)?.constantHeaders ?? {}))
+  for (const name of names) {
+    const deciding = permitted.deciding(`${name} of ${refusal}`, (contract) => {
+      return (documented(contract) ?? chosen).constantHeaders[name] ?? ''
     })
     const value = headers[name.toLowerCase()]
     observer.observe(deciding, (fixed: string) => fixed === (value ?? ''), {

@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
-import { isObject, type Json } from '../ground/json.ts'
+import { isNestedBeyond, isObject, type Json } from '../ground/json.ts'
 import { createRouter, type Route } from '../http/router.ts'
 import { splitTarget } from '../http/target.ts'
 import type { Exchange, SeenResponse } from './exchange.ts'
@@ -26,6 +26,9 @@ export interface Reading {
   outcome: Outcome
 }
 
+/** How deeply the body of a response may be nested that is judged; the contract has four levels. */
+export const DEEPEST_RESPONSE = 100
+
 /** Reads exchanges by the contract. Returns `undefined` for a request that got no response. */
 export function createReader(contract: Contract): (exchange: Exchange) => Reading | undefined {
   const findRoute = createRouter(contract, contract.settings)
@@ -49,6 +52,9 @@ function readOutcome(method: string, { body }: SeenResponse): Outcome {
   } catch {
     return { kind: 'unreadable', reason: 'The body of the response is not JSON.' }
   }
+  if (isNestedBeyond(envelope, DEEPEST_RESPONSE)) {
+    return { kind: 'unreadable', reason: `The body of the response is nested more than ${DEEPEST_RESPONSE} times.` }
+  }
   if (isObject(envelope) && envelope['success'] === true && envelope['data'] !== undefined) {
     return { kind: 'success', data: envelope['data'], text }
   }
@@ -57,4 +63,9 @@ function readOutcome(method: string, { body }: SeenResponse): Outcome {
     return { kind: 'refusal', code: error['code'], message: (error as Json)['message'] as string, text }
   }
   return { kind: 'unreadable', reason: 'The body of the response has not the envelope of the service.' }
+}
+
+/** Whether a request with this method may change an account. */
+export function changesSomething(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
 }

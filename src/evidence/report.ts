@@ -3,7 +3,7 @@ import type { LineOf } from '../contract/lines.ts'
 import type { Block, Check, Fact, Level, Report, Finding as ReportFinding, Rule } from '../reports/report.ts'
 import type { Answers } from './answers.ts'
 import type { AppliedBaseline, BaselineEntry } from './baseline.ts'
-import { type Finding, isFailure, type Label } from './finding.ts'
+import { type Finding, isFailure, type Label, type Party, partyOf } from './finding.ts'
 import type { Conclusion } from './investigation.ts'
 import type { AssumptionVerdict } from './verdict.ts'
 import { decideVerdicts } from './verdicts.ts'
@@ -32,6 +32,8 @@ export interface EvidenceReportOptions {
 
 /** A finding in the JSON report: that of the first exchange, and how often there was one of this id. */
 interface ReportedFinding extends Finding {
+  /** Who did it, where it is a failure. */
+  by?: Party
   /** If more than once. */
   count?: number
   /** Why the user has accepted it. */
@@ -49,21 +51,34 @@ export interface EvidenceReport {
   warnings?: readonly string[]
 }
 
-const LABELS: Readonly<Record<Label, { level: Level; name: string; description: string }>> = {
-  'contract violation': {
+interface Kind {
+  level: Level
+  name: string
+  description: string
+}
+
+const VIOLATIONS: Readonly<Record<Party, Kind>> = {
+  client: {
     level: 'error',
-    name: 'The contract is violated',
-    description:
-      'Every request and every response obeys openapi.yaml. A client that relies on it does not expect this.',
+    name: 'The client violates the contract',
+    description: 'Every request obeys openapi.yaml. A service may refuse what does not, or do something else.',
   },
+  service: {
+    level: 'error',
+    name: 'The service violates the contract',
+    description: 'Every response obeys openapi.yaml. A client that relies on it does not expect this.',
+  },
+}
+
+const LABELS: Readonly<Record<Exclude<Label, 'contract violation'>, Kind>> = {
   'broken rule': {
     level: 'error',
-    name: 'A rule of the specification is broken',
+    name: 'The service breaks a rule of the specification',
     description: 'The specification demands it, whatever the account holds.',
   },
   unexplained: {
     level: 'error',
-    name: 'The behaviour is unexplained',
+    name: 'The behaviour of the service is unexplained',
     description: 'No alternative that the specification permits and nothing that the account can hold explains it.',
   },
   'cannot tell': {
@@ -146,11 +161,16 @@ function nothingJudged({ conclusion, answers }: EvidenceReportOptions): string {
 function summarise({ conclusion, baseline }: EvidenceReportOptions, counted: readonly Finding[]): string {
   const { exchanges, judged, counts } = conclusion
   if (exchanges === 0) return ''
-  const times = counted.reduce((sum, { id }) => sum + (counts[id] ?? 1), 0)
+  const wrong = (party: Party) => {
+    const own = counted.filter((finding) => partyOf(finding) === party)
+    if (own.length === 0) return 'did nothing wrong'
+    const times = own.reduce((sum, { id }) => sum + (counts[id] ?? 1), 0)
+    return `did ${many(own.length, 'thing', 'things')} wrong, seen ${times === 1 ? 'once' : `${times} times`}`
+  }
   const found =
     counted.length === 0
       ? 'The service and its clients did nothing wrong'
-      : `${many(counted.length, 'thing is', 'things are')} wrong, seen ${times === 1 ? 'once' : `${times} times`}`
+      : `The service ${wrong('service')}; its clients ${wrong('client')}`
   const accepted = baseline?.accepted.length ?? 0
   const known = accepted === 0 ? '' : ` ${many(accepted, 'finding is', 'findings are')} accepted by the baseline.`
   return `${found}. ${judged} of ${many(exchanges, 'exchange was', 'exchanges were')} judged.${known}`
@@ -199,17 +219,22 @@ function listReasons({ reasons }: Answers): string {
   return [...named, ...(reasons.length > NAMED ? ['…'] : [])].join(' ')
 }
 
+function kindOf(finding: Finding): Kind {
+  return finding.label === 'contract violation' ? VIOLATIONS[partyOf(finding)] : LABELS[finding.label]
+}
+
 function ruleOf(finding: Finding): Rule {
   const { label, rule, assumption, alternative } = finding
-  const { name, description } = LABELS[label]
-  const id = label.replaceAll(' ', '-')
+  const { name, description } = kindOf(finding)
+  const side = partyOf(finding) === 'client' ? 'request' : 'response'
+  const id = label === 'contract violation' ? `contract-violation/${side}` : label.replaceAll(' ', '-')
   if (rule !== undefined) return { id: rule, name, description }
   return { id: assumption === undefined ? id : `${assumption}/${alternative ?? 0}`, name, description }
 }
 
 function showFinding(finding: Finding, { counts }: Conclusion, accepted: BaselineEntry | undefined): ReportFinding {
-  const { label, message, pointer, method, path, request_id: requestId, status, id } = finding
-  const { level } = LABELS[label]
+  const { message, pointer, method, path, request_id: requestId, status, id } = finding
+  const { level } = kindOf(finding)
   const known = accepted === undefined ? '' : ` Accepted by the baseline: ${accepted.reason}`
   return {
     rule: ruleOf(finding),
@@ -232,6 +257,7 @@ function reportFinding(
   const count = counts[id] ?? 1
   return {
     ...finding,
+    ...(isFailure(finding) && { by: partyOf(finding) }),
     ...(line !== undefined && { line }),
     ...(count > 1 && { count }),
     ...(accepted !== undefined && { accepted: accepted.reason }),

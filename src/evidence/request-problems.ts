@@ -4,7 +4,7 @@ import type { PlacedViolation } from '../contract/joined-schemas.ts'
 import type { Problem } from '../domain/errors.ts'
 import { type NameSettings, nameProblems, storedName } from '../domain/group-names.ts'
 import type { Settings } from '../domain/settings.ts'
-import { isObject, type Json, pointTo } from '../ground/json.ts'
+import { isObject, type Json, pointTo, writeJson } from '../ground/json.ts'
 import { type BodySettings, createBodyReader } from '../http/body.ts'
 import { createDecoder } from '../http/charset.ts'
 import { createQueryReader, type QuerySettings } from '../http/target.ts'
@@ -101,9 +101,9 @@ function findInBody(bytes: Buffer, headers: Fields, operation: Operation, permit
       unread ??= body.problem
       continue
     }
-    const text = JSON.stringify(body.value)
-    if (values.has(text)) continue
-    values.add(text)
+    const text = writeJson(body.value)
+    if (text !== undefined && values.has(text)) continue
+    if (text !== undefined) values.add(text)
     const problems = findInValue(body.value, operation, permitted)
     if (problems.length === 0) return []
     if (fewest === undefined || problems.length < fewest.length) fewest = problems

@@ -1,18 +1,12 @@
-import { conform } from '../behaviour/conformity.ts'
-import { decide } from '../behaviour/judge.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import type { Alternative, Choices } from '../contract/choices.ts'
-import type { AccountState } from '../domain/account.ts'
-import { type Problems, type Refusal, refuse } from '../domain/errors.ts'
+import type { Contract } from '../contract/contract.ts'
 import type { Settings } from '../domain/settings.ts'
-import { isObject } from '../ground/json.ts'
-import { type BodyReader, createBodyReader } from '../http/body.ts'
-import { createRouter, type Route } from '../http/router.ts'
-import { createQueryReader, type Query } from '../http/target.ts'
 import type { Assignment } from './observation.ts'
-import type { Reading } from './reading.ts'
+import { compileVariants } from './permitted.ts'
+import { OUTSIDE, type Reads, Variant } from './variant.ts'
 
 /** An assumption on which the outcome of a request can depend. */
 export interface Variable {
@@ -20,11 +14,6 @@ export interface Variable {
   /** The numbers of its alternatives that count: there may be others that change only how a response looks. */
   alternatives: readonly number[]
 }
-
-/** What the service answers, before it is written. */
-export type Prediction =
-  | { ok: true; data: unknown; state: AccountState }
-  | { ok: false; code: string; problems: Problems<string> }
 
 /** How an alternative changes the contract. */
 type Change =
@@ -50,6 +39,14 @@ const KEPT_DOCUMENTS = 300
 const KEPT_VARIANTS = 3_000
 /** A name that is the same hostname under every choice but the one about public suffixes. */
 const PLAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9]*$/
+
+/** Whether all are plain, so that only one assumption about hostnames can concern them. */
+export type Hostnames = 'none' | 'plain' | 'unusual'
+
+export function natureOf(names: ReadonlySet<string>): Hostnames {
+  if (names.size === 0) return 'none'
+  return [...names].every((name) => PLAIN.test(name) && !name.includes('xn--')) ? 'plain' : 'unusual'
+}
 
 const loaded = new WeakMap<Choices, Promise<Variants>>()
 
@@ -78,6 +75,11 @@ export class Variants {
     this.variables = [...numbers].map(([id, alternatives]) => ({ id, alternatives }))
   }
 
+  /** The contract without an alternative. */
+  get contract(): Contract {
+    return this.#choices.contract
+  }
+
   /** Those of a process share what is compiled. */
   static load(choices: Choices): Promise<Variants> {
     const known = loaded.get(choices)
@@ -89,26 +91,30 @@ export class Variants {
 
   static async #load(choices: Choices): Promise<Variants> {
     const changes = new Map<string, Change>()
+    const compiled = new Map(
+      (await compileVariants(choices)).map((each) => [nameOf(each.id, each.number), each.contract]),
+    )
     const byName = new Map(choices.alternatives.map((each) => [nameOf(each.id, each.number), each]))
     for (const [name, alternative] of byName) {
-      if (NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
-      const change = settingChange(alternative) ?? (await documentChange(alternative, choices))
+      const contract = compiled.get(name)
+      if (contract === undefined || NOT_JUDGED.has(settingOf(alternative) ?? '')) continue
+      const change = settingChange(alternative) ?? documentChange(alternative, choices.contract, contract)
       if (change !== undefined) changes.set(name, change)
     }
     return new Variants(choices, changes, byName)
   }
 
   /**
-   * The assumptions that may change what is answered to a request, beside those whose settings are read. `names` are the
-   * hostnames that it names.
+   * The assumptions that may change what is answered to a request, beside those whose settings are read. `hostnames` are those
+   * that it names.
    */
-  concerns(id: string, number: number, operation: string | undefined, names: readonly string[], reads: Reads): boolean {
+  concerns(id: string, number: number, operation: string | undefined, hostnames: Hostnames, reads: Reads): boolean {
     const change = this.#changes.get(nameOf(id, number))
     if (change === undefined) return false
     if (change.kind === 'setting') return reads.has(change.name)
     if (change.operations !== undefined && !change.operations.has(operation ?? '')) return false
     if (!change.concernsHostnames) return true
-    return names.some((name) => !PLAIN.test(name) || id === 'public-suffixes')
+    return hostnames === 'unusual' || (hostnames === 'plain' && id === 'public-suffixes')
   }
 
   /** The assumption about a setting, with its values: the first is our choice. `undefined` where there is none. */
@@ -134,15 +140,26 @@ export class Variants {
     return all.map(({ number }) => number).filter((number) => !judged.includes(number))
   }
 
-  /** The service under an assignment. What is 0 or is not judged is left out. */
-  async at(assignment: Assignment): Promise<Variant> {
-    const names = Object.entries(assignment)
-      .map(([id, number]) => nameOf(id, number))
-      .filter((name) => this.#changes.has(name))
-      .toSorted()
-    const key = names.join(' ')
-    const known = this.#variants.get(key)
-    if (known !== undefined) return known
+  /** The alternatives of an assignment as a text, without our own choices and those that change no outcome. */
+  keyOf(assignment: Assignment): string {
+    const names: string[] = []
+    for (const id of Object.keys(assignment)) {
+      const number = assignment[id] as number
+      if (number === 0) continue
+      const name = nameOf(id, number)
+      if (this.#changes.has(name)) names.push(name)
+    }
+    return names.length > 1 ? names.sort().join(' ') : (names[0] ?? '')
+  }
+
+  /** The service under an assignment with this key; `undefined` where it must be loaded first. */
+  known(key: string): Variant | undefined {
+    return this.#variants.get(key)
+  }
+
+  /** The service under an assignment with this key. */
+  async load(key: string): Promise<Variant> {
+    const names = key === '' ? [] : key.split(' ')
     const compiled = names.filter((name) => this.#changes.get(name)?.kind === 'document')
     const contract = await this.#compile(compiled)
     const changed: Record<string, unknown> = {}
@@ -172,76 +189,6 @@ function isAboutHostnames(change: Change | undefined): boolean {
   return change?.kind === 'document' && change.concernsHostnames
 }
 
-/** The names of the settings that decided an outcome. */
-export type Reads = ReadonlySet<string>
-
-/** The service under one combination of alternatives. */
-export class Variant {
-  readonly contract: ServiceContract
-  /** Accounts that hold the same are kept in the same form under all variants with the same text here. */
-  readonly keeping: string
-  #reads = new Set<string>()
-  readonly #always: ReadonlySet<string>
-  readonly #route: (method: string, path: string) => Route
-  readonly #readQuery: (text: string | undefined) => Query
-  readonly #bodies: BodyReader
-
-  constructor(contract: ServiceContract, settings: Settings, hostnames: string) {
-    const watched = new Proxy(settings, {
-      get: (target, name) => {
-        this.#reads.add(name as string)
-        return target[name as keyof Settings]
-      },
-    })
-    this.contract = { ...contract, settings: watched }
-    this.#route = createRouter(contract, watched)
-    this.#readQuery = createQueryReader(watched)
-    this.#bodies = createBodyReader(watched)
-    this.#always = this.#reads
-    const { nameComparison, loneSurrogates, invisibleInNames, spaceAroundNames } = settings
-    this.keeping = [hostnames, nameComparison, loneSurrogates, invisibleInNames, spaceAroundNames].join()
-  }
-
-  /**
-   * A function that says what is answered to a request that the gate has admitted, in a state. `now` is in milliseconds.
-   * `reads` collects the names of the settings that decide it.
-   */
-  prepare(reading: Reading, now: number, reads: Set<string>): (state: AccountState) => Prediction {
-    for (const name of this.#always) reads.add(name)
-    this.#reads = reads
-    const { request } = reading.exchange
-    const route = this.#route(request.method, reading.path)
-    if (!route.ok) return always(this.#refused(route))
-    const { operation } = route
-    const body = this.#bodies.readBytes(request.body.isKnown ? request.body.bytes : EMPTY, request.headers, operation)
-    const query = this.#readQuery(reading.query)
-    const { settings, catalogue } = this.contract
-    const conformity = conform({ operation, query, body }, settings, catalogue)
-    if (!conformity.ok) return always(this.#refused(conformity))
-    return (state) => {
-      this.#reads = reads
-      const decision = decide(conformity, state, this.contract, now)
-      if (!decision.ok) return this.#refused(decision)
-      const { value } = decision
-      return { ok: true, data: value.source === undefined ? value.data : value.make(), state: decision.state }
-    }
-  }
-
-  #refused({ problems }: Refusal<string>): Prediction {
-    const [problem] = problems
-    // Only a refusal outside of every operation can have another code than its problem.
-    const isOutside = problem.code === 'not_found' && problem.field === undefined
-    const code = isOutside ? this.contract.catalogue.answer(problem).code : problem.code
-    return { ok: false, code, problems }
-  }
-}
-
-const EMPTY = Buffer.alloc(0)
-
-function always(prediction: Prediction): () => Prediction {
-  return () => prediction
-}
-
 /** The name of the setting that an alternative changes; `undefined` where it changes another part of the document. */
 function settingOf({ assumption: { place } }: Alternative): string | undefined {
   return place.startsWith(SETTINGS_PLACE) ? camel(place.slice(SETTINGS_PLACE.length)) : undefined
@@ -255,13 +202,11 @@ function settingChange(alternative: Alternative): Change | undefined {
 }
 
 /** `undefined` where the alternative changes no outcome. */
-async function documentChange(alternative: Alternative, choices: Choices): Promise<Change | undefined> {
+function documentChange(alternative: Alternative, own: Contract, contract: Contract): Change | undefined {
   const setting = settingOf(alternative)
   if (setting !== undefined) {
     return { kind: 'document', operations: undefined, concernsHostnames: HOSTNAME_SETTINGS.has(setting) }
   }
-  const contract = await choices.compile([alternative])
-  const own = choices.contract
   const operations = new Set<string>()
   for (const operation of contract.operations) {
     const former = own.operations.find(({ id }) => id === operation.id)
@@ -273,9 +218,6 @@ async function documentChange(alternative: Alternative, choices: Choices): Promi
   )
   return isOther ? { kind: 'document', operations: undefined, concernsHostnames: false } : undefined
 }
-
-/** The refusals that can have another code than their problem. */
-const OUTSIDE = ['path', 'method'].map((reason) => refuse({ code: 'not_found', reason }).problems[0])
 
 /** What requests of an operation are held to, as text. */
 function checksOf({ bodySchema, parameterSchemas }: ServiceContract['operations'][number]): string {
@@ -293,15 +235,4 @@ function camel(name: string): string {
 function keep<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {
   if (map.size >= limit) map.delete(map.keys().next().value as string)
   map.set(key, value)
-}
-
-export function jsonOf(reading: Reading): unknown {
-  const { body } = reading.exchange.request
-  if (!body.isKnown) return undefined
-  try {
-    const value: unknown = JSON.parse(body.bytes.toString())
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -94,7 +94,7 @@ function describeWhole(
   const where = [
     ...(request === undefined ? [] : [inline(describeRequest(request), LONGEST_REQUEST)]),
     ...(place === undefined ? [] : [place]),
-    ...(request?.requestId === undefined ? [] : [`request ${inline(request.requestId)}`]),
+    ...(request?.requestId === undefined ? [] : [nameOf(request.requestId)]),
   ].join('  ')
   const texts = [where, inline(message), inline(remedy?.text ?? '')].filter((text) => text !== '')
   return [
@@ -103,6 +103,11 @@ function describeWhole(
     ...(remedy?.command === undefined ? [] : [`  ${paint('cyan', inline(remedy.command, LONGEST_COMMAND))}`]),
     '',
   ]
+}
+
+/** An id that says already that it is one of a request is one that the program has given. */
+function nameOf(requestId: string): string {
+  return requestId.startsWith('request ') ? inline(requestId) : `request ${inline(requestId)}`
 }
 
 function describeShortly({ level, rule, message, request }: Finding, { paint, columns }: Paper): string {

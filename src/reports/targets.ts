@@ -66,6 +66,31 @@ export async function checkTarget(file: string): Promise<string | undefined> {
   return 'reason' in place ? place.reason : undefined
 }
 
+/** A file that a command reads, or writes at the end. */
+export interface NamedFile {
+  /** How a person has named it, such as `--evidence a.json`. */
+  readonly source: string
+  readonly file: string
+  readonly isRead?: boolean
+}
+
+/** Two of these files that are one, and of which one is written; `undefined` where there are none. */
+export async function findShared(
+  files: readonly NamedFile[],
+): Promise<{ earlier: NamedFile; later: NamedFile } | undefined> {
+  const known = new Map<string, NamedFile>()
+  // What is written is what has to go elsewhere.
+  for (const later of files.toSorted((one, other) => Number(other.isRead ?? false) - Number(one.isRead ?? false))) {
+    const path = await followLinks(resolve(later.file)).catch(() => resolve(later.file))
+    const status = await stat(path).catch(() => undefined)
+    if (status !== undefined && !status.isFile()) continue
+    const earlier = known.get(path)
+    if (earlier !== undefined && !later.isRead) return { earlier, later }
+    known.set(path, later)
+  }
+  return undefined
+}
+
 /** Writes each report. One that fails does not keep the others from being written. Resolves to those that failed. */
 export async function writeReports(
   report: Report,

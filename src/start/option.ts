@@ -10,6 +10,8 @@ export interface Kind<Value> {
   readonly remedy: string
   /** The same for one text that does not fit, where more can be said of it. */
   remedyFor?(written: string): string
+  /** Whether a text may be a secret, so that no message repeats it. */
+  hides?(written: string): boolean
   /** How the help calls the value; the option may have a better word, and a switch needs none. */
   readonly placeholder?: string
   /** Whether a person may give it several times, so that the value is a list. */
@@ -177,6 +179,7 @@ function isOrigin(value: unknown): boolean {
 export const secret: Kind<string> = {
   type: 'string',
   remedy: 'must be 1 to 200 visible ASCII characters without spaces',
+  hides: () => true,
   placeholder: 'TEXT',
   fits: (value): value is string => typeof value === 'string' && /^[!-~]{1,200}$/.test(value),
   read: asWritten,

@@ -7,7 +7,7 @@ import { sendRequest } from '../support/request.ts'
 const BODY = '\u0001'.repeat(10_240)
 /** So many entries, with two bodies and a rule of 60 KiB as JSON, are longer than any text can be: 2^29 characters. */
 const TOO_MANY = 3_200
-const ENTRIES = budget({ quick: TOO_MANY / 8, full: TOO_MANY })
+const ENTRIES = budget({ quick: TOO_MANY / 16, full: TOO_MANY })
 
 /** Fetches a page as bytes: to parse it here would take longer than to make it there. */
 function fetchPage(url: string): Promise<{ status: number; bytes: number; next: string | undefined }> {

@@ -67,6 +67,17 @@ describe('check', () => {
     expect(statSync(evidence).mode & 0o777).toBe(0o600)
   })
 
+  it('judges requests that are nested absurdly, and leaves out what has no method', async ({ folder }) => {
+    const text = `{"domains":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+    const deep = entryOf({ request: { method: 'POST', postData: { mimeType: 'application/json', text } } })
+    const nameless = ['', 'G\r\nET', 'x'.repeat(100_000)].map((method) => entryOf({ request: { method } }))
+    const evidence = join(folder, 'evidence.json')
+    const { code, report, stderr } = await check(folder, [harOf([deep, ...nameless])], '--evidence', evidence)
+    expect(stderr).not.toMatch(/RangeError|^ +at /m)
+    expect({ code, exchanges: report.exchanges }).toEqual({ code: 1, exchanges: 1 })
+    expectReport('evidence', JSON.parse(readFileSync(evidence, 'utf8')))
+  })
+
   it('reads several recordings as one', async ({ folder }) => {
     const { code, report } = await check(folder, [harOf(traffic.slice(4)), harOf(traffic.slice(0, 4))], '--sole-writer')
     expect({ code, report }).toMatchObject({ code: 0, report: { exchanges: 7, judged: 7 } })
@@ -160,7 +171,7 @@ describe('check refuses', () => {
       /^--base-url ftp:\/\/a: must be the base URL of the service/,
     ],
     ['a URL with a query', ['a', '--base-url', 'https://a/?x'], /^--base-url https:\/\/a\/\?x: must be the base URL/],
-    ['a URL with a password', ['a', '--base-url', 'https://u:p@a/'], /: must be the base URL of the service/],
+    ['a URL with a password', ['a', '--base-url', 'https://u:p@a/'], '--base-url: must not hold credentials'],
     [
       'an update of no baseline',
       ['a', '--update-baseline'],

@@ -77,7 +77,7 @@ describe('proxy', () => {
     expect(verdict).toMatchObject({
       passed: false,
       violations: { count: 1, by_code: { unknown_field: 1 }, first: [{ correction: null }] },
-      service: { exchanges: 4, not_judged: 1 },
+      service: { findings: 0, exchanges: 4, not_judged: 1 },
     })
     const journal = await dataAt<{ requests: unknown }>(`${admin}/accounts/default/requests?operation=addDomains`)
     expect(journal.requests).toMatchObject([
@@ -116,12 +116,29 @@ describe('proxy', () => {
     await (await fetch(`${await listens(violating)}/domains`)).text()
     violating.stop()
     const { code, stderr } = await violating.ended
-    expect(stderr).toMatch(/dmarc-understudy: broken rule: GET \/domains → 200/)
+    expect(stderr).toMatch(/dmarc-understudy: broken rule by the service: GET \/domains → 200/)
     expect(code).toBe(1)
     const idle = start(['proxy', '--target', service.baseUrl, '--port', '0', '--fail-on-violation'])
     await listens(idle)
     idle.stop()
     expect(await idle.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was judged') })
+  })
+
+  it('accuses nobody where a name holds a key, however it is written', async ({ start }) => {
+    const service = await startService()
+    const running = start(['proxy', '--target', service.baseUrl, '--port', '0', '--fail-on-violation'])
+    const baseUrl = await listens(running)
+    const escaped = API_KEY.replace('_', '\\u005f')
+    for (const name of [escaped, `a ${API_KEY}`, Buffer.from(API_KEY).toString('base64')]) {
+      const url = `${baseUrl}/domaingroups`
+      expect((await ask(url, { method: 'POST', body: `{"name":"${name}"}` })).status).toBe(200)
+    }
+    await ask(`${baseUrl}/domaingroups`)
+    await ask(`${baseUrl}/domains`)
+    running.stop()
+    const { code, stderr } = await running.ended
+    expect(stderr).toContain('The service and its clients did nothing wrong')
+    expect(code).toBe(0)
   })
 
   it('starts when the service does not answer, says so, and closes connections until it does', async ({ start }) => {

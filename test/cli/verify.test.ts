@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
+import { budget } from '../support/budget.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { API_KEY, startService } from '../support/service.ts'
@@ -46,6 +47,18 @@ const BAD_TARGETS: readonly BadTarget[] = [
     open: () => answering((_, response) => response.writeHead(301, { location: 'https://other.example/' }).end()),
     code: 1,
     says: /redirects to https:\/\/other\.example\/ \(301\)/,
+  },
+  {
+    what: 'says that a quota is reset at the end of time',
+    open: () => answering((_, response) => response.writeHead(429, { 'x-ratelimit-reset': '1e308' }).end()),
+    code: 1,
+    says: /the quota is used up already \(429\); come back within the hour/,
+  },
+  {
+    what: 'has a code that a terminal would obey',
+    open: () => answering((_, response) => response.writeHead(401, json).end(envelope('\u001b[31mred'))),
+    code: 1,
+    says: /refuses the key \(401 \\u001b\[31mred\)/,
   },
   {
     what: 'has a web page',
@@ -173,7 +186,8 @@ describe('verify', () => {
   it.for<[args: string[], says: RegExp]>([
     [[], /^--base-url URL: is needed/],
     [['--base-url', 'ftp://a.example/'], /^--base-url ftp:\/\/a\.example\/: must be the base URL/],
-    [['--base-url', 'http://user:secret@a.example/'], /must be the base URL/],
+    [['--base-url', 'http://user:secret@a.example/'], /^--base-url: must not hold credentials$/],
+    [['--base-url', 'http://a.example/', '--api-key', 'two words'], /^--api-key: must be 1 to 200 visible/],
     [
       ['--base-url', 'http://127.0.0.1:9/', '--read-only', '--allow-writes'],
       /^--read-only: contradicts --allow-writes/,
@@ -187,6 +201,18 @@ describe('verify', () => {
     [
       ['--base-url', 'http://127.0.0.1:9/', '--ledger', '/nowhere/a.json'],
       /^--ledger \/nowhere\/a\.json: cannot be opened/,
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--evidence', 'x', '--report', 'json=x'],
+      /^--report json=x: is the file of --evidence x already; give each a file of its own$/,
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--ledger', './x', '--evidence', 'x'],
+      /^--evidence x: is the file of --ledger \.\/x already/,
+    ],
+    [
+      ['--base-url', 'http://127.0.0.1:9/', '--sweep', 'x', '--report', 'json=x'],
+      /^--report json=x: is the file of --sweep x already/,
     ],
   ])('refuses %j', async ([args, says], { folder }) => {
     await expectRefusal(['verify', ...args], 2, says, { environment: KEY, folder })
@@ -261,7 +287,7 @@ describe('verify', () => {
     const service = await startService({ fixture: 'demo', enforceQuotas: false })
     const inventory = async () => [(await service.get('/domains')).text, (await service.get('/domaingroups')).text]
     const before = await inventory()
-    for (const moment of [1, 3]) {
+    for (const moment of [1, 3].slice(0, budget({ quick: 1, full: 2 }))) {
       const killed = startProcess(['verify', '--base-url', service.baseUrl], { environment: KEY, folder })
       const { groups } = await service.store.read('default')
       while ((await service.store.read('default')).groups.size < groups.size + moment) {

@@ -65,9 +65,29 @@ describe('The report of exchanges', () => {
     const one = findingOf('contract violation', 'data', { pointer: '/paths/~1domains' })
     const again = { ...one, request_id: 'two' }
     const { json, findings, summary } = describeConclusion([one, again], { counts: { [one.id]: 12 } })
-    expect(json.findings).toEqual([{ ...one, line: 7, count: 12 }])
+    expect(json.findings).toEqual([{ ...one, by: 'service', line: 7, count: 12 }])
     expect(findings).toMatchObject([{ occurrences: 12, request: { requestId: 'one' } }])
-    expect(summary).toBe('1 thing is wrong, seen 12 times. 8 of 10 exchanges were judged.')
+    expect(summary).toBe(
+      'The service did 1 thing wrong, seen 12 times; its clients did nothing wrong. 8 of 10 exchanges were judged.',
+    )
+  })
+
+  it('says of each finding whether the client or the service did it, and counts them apart', () => {
+    const findings = [
+      findingOf('contract violation', 'request/body/domains/required'),
+      findingOf('contract violation', 'response/body/data/required'),
+      findingOf('broken rule', 'request'),
+    ]
+    const { json, findings: shown, summary } = describeConclusion(findings)
+    expect(json.findings.map(({ by }) => by)).toEqual(['client', 'service', 'service'])
+    expect(shown.map(({ rule: { id, name } }) => [id, name])).toEqual([
+      ['contract-violation/request', 'The client violates the contract'],
+      ['contract-violation/response', 'The service violates the contract'],
+      ['broken-rule', 'The service breaks a rule of the specification'],
+    ])
+    expect(summary).toMatch(
+      /^The service did 2 things wrong, seen 2 times; its clients did 1 thing wrong, seen once\. /,
+    )
   })
 
   it('does not count what the baseline accepts, and tells what is gone', () => {

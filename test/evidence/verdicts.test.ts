@@ -146,7 +146,7 @@ describe('decideVerdicts', () => {
           expect([...(tryAll(sizes, named)[index] ?? [])].toSorted((one, other) => one - other)).toEqual(values)
         }
       }),
-      { seed: SEED, numRuns: budget({ quick: 300, full: 5000 }) },
+      { seed: SEED, numRuns: budget({ quick: 300, full: 2000 }) },
     )
   })
 
@@ -163,7 +163,7 @@ describe('decideVerdicts', () => {
         const isPossible = tryAll(sizes, observations).every((values) => values.size > 0)
         expect(contradicted.length === 0).toBe(isPossible)
       }),
-      { seed: SEED, numRuns: budget({ quick: 200, full: 3000 }) },
+      { seed: SEED, numRuns: budget({ quick: 200, full: 1500 }) },
     )
   })
 

@@ -10,7 +10,7 @@ import { departuresOf } from './fuzz.ts'
 import { heapInUse } from './memory.ts'
 import type { FuzzedRequest } from './requests.ts'
 
-const SECONDS = budget({ quick: 2, full: 5 })
+const SECONDS = budget({ quick: 1, full: 5 })
 const CLIENTS = 256
 const SEED = 42
 

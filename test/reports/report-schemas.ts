@@ -160,6 +160,9 @@ const finding = object(
     assumption: text('The id of the assumption that it decides.'),
     alternative: count('The number of its alternative.', 1),
     request_id: text('The id of the first exchange.'),
+    by: text('Who did it, where something is wrong: the client, where the request breaks the contract.', {
+      enum: ['client', 'service'],
+    }),
     status: { type: 'integer', minimum: 100, maximum: 599 },
     pointer: text('Where openapi.yaml says what is expected.'),
     line: count('The line of openapi.yaml.', 1),

@@ -7,16 +7,8 @@ export interface Documented {
   permitted: Permitted
 }
 
-let documented: Promise<Documented> | undefined
-
 /** What the document permits, compiled once for all tests of a worker. */
-export function readPermitted(): Promise<Documented> {
-  documented ??= compile()
-  return documented
-}
-
-async function compile(): Promise<Documented> {
+export async function readPermitted(): Promise<Documented> {
   const choices = await readChoices([])
-  const variants = await compileVariants(choices)
-  return { choices, variants, permitted: await Permitted.read(choices, variants) }
+  return { choices, variants: await compileVariants(choices), permitted: await Permitted.read(choices) }
 }

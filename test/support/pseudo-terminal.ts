@@ -10,10 +10,13 @@ export interface InTerminal extends RunningProgram {
   type(text: string): void
 }
 
-/** Starts a line of a shell in a terminal, which has its output and its error on standard output, colours and all. */
+/**
+ * Starts a line of a shell in a terminal. The shell leaves its place to the program, because some shells would end by the
+ * Ctrl-C that the program outlives. The terminal has its output and its error on standard output, colours and all.
+ */
 export function startInTerminal(line: string): InTerminal {
-  const child = spawn('script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null'], {
-    env: { ...environmentWith(), TERM: 'xterm-256color' },
+  const child = spawn('script', ['--quiet', '--return', '--flush', '--command', `exec env ${line}`, '/dev/null'], {
+    env: { ...environmentWith(), SHELL: '/bin/sh', TERM: 'xterm-256color' },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const output = new Output()

@@ -26,12 +26,15 @@ export interface Span {
 /** Why an entry is no exchange with the service: nothing was sent to it, or not by the client. */
 export type Aside = 'preflight' | 'cache' | 'fulfilled'
 
+/** A token (RFC 9110 §5.6.2), and no longer than any method that there is. */
+const METHOD = /^[\w!#$%&'*+.^`|~-]{1,64}$/
+
 /** The method and the URL of an entry; `undefined` where it is not an entry of a HAR. */
 export function requestLineOf(entry: Json): { method: string; url: string } | undefined {
   const request = entry['request']
   if (!isObject(request) || typeof request['method'] !== 'string' || typeof request['url'] !== 'string')
     return undefined
-  return { method: request['method'], url: request['url'] }
+  return METHOD.test(request['method']) ? { method: request['method'], url: request['url'] } : undefined
 }
 
 /** When the request of an entry was under way; `undefined` where the entry does not say it. */

@@ -4,7 +4,7 @@ import { systemClock } from '../../ground/clock.ts'
 import { nameInstance } from '../../ground/secrets.ts'
 import type { Log } from '../../http/log.ts'
 import type { Exchange } from '../exchange.ts'
-import { type Finding, isFailure } from '../finding.ts'
+import type { Finding } from '../finding.ts'
 import type { RecordedExchange } from '../har/recorded-exchange.ts'
 import type { ControlPlane } from './control-plane.ts'
 import type { Judge } from './judge.ts'
@@ -154,7 +154,7 @@ function describeService(witness: Witness) {
     findings: count,
     exchanges,
     not_judged: foreign + skipped + failures,
-    first: first.filter(isFailure).map(({ id, label, request_id, method, path, status, message }) => ({
+    first: first.map(({ id, label, request_id, method, path, status, message }) => ({
       ...{ id, label, method, path, message },
       request_id: request_id ?? null,
       status: status ?? null,

@@ -2,7 +2,7 @@ import { splitTarget } from '../../http/target.ts'
 import type { Redact } from '../../journal/redaction.ts'
 import type { Exchange, SeenBody } from '../exchange.ts'
 import type { RecordedBody, RecordedExchange } from '../har/recorded-exchange.ts'
-import { type Keys, readFields, redactTarget } from '../keys.ts'
+import { type Keys, readFields, redactBody, redactTarget } from '../keys.ts'
 import { decodeBody } from './decoding.ts'
 import { membersOf, statusOf } from './framing.ts'
 import type { Target } from './target.ts'
@@ -49,11 +49,11 @@ export async function readSighting(
       target: redactTarget(shownTarget, redact),
       headers: readFields(request.fields, redact),
       credentials,
-      body: withoutKeys(sent.body, redact),
+      body: redactBody(sent.body, redact),
     },
     response:
       response && received && headers
-        ? { status: statusOf(response.startLine), headers, body: withoutKeys(received.body, redact) }
+        ? { status: statusOf(response.startLine), headers, body: redactBody(received.body, redact) }
         : undefined,
   }
   const recorded: RecordedExchange = {
@@ -97,10 +97,3 @@ async function bodyOf({ body, fields }: PassedMessage): Promise<{ body: SeenBody
 }
 
 const NOTHING = Buffer.alloc(0)
-
-function withoutKeys(body: SeenBody, redact: Redact): SeenBody {
-  if (!body.isKnown || body.bytes.length === 0) return body
-  const text = body.bytes.toString()
-  const redacted = redact(text)
-  return redacted === text ? body : { isKnown: true, bytes: Buffer.from(redacted) }
-}

@@ -1,4 +1,4 @@
-import { type Finding, isFailure } from '../finding.ts'
+import { type Finding, isFailure, partyOf } from '../finding.ts'
 import type { RecordedExchange } from '../har/recorded-exchange.ts'
 import { Keys } from '../keys.ts'
 import type { Judge } from './judge.ts'
@@ -97,7 +97,7 @@ export class Witness implements TrafficListener {
     return this.#waiting.length + this.#judging.waiting
   }
 
-  /** How many findings are failures, and the first of them. */
+  /** How many findings say that the service did wrong, and the first of them. */
   get failures(): { count: number; first: readonly Finding[] } {
     return { count: this.#failing, first: this.#first }
   }
@@ -163,7 +163,8 @@ export class Witness implements TrafficListener {
   }
 
   #note(finding: Finding): void {
-    if (isFailure(finding)) {
+    // What clients do wrong is in the verdict of the control plane already.
+    if (isFailure(finding) && partyOf(finding) === 'service') {
       this.#failing++
       if (this.#first.length < FIRST) this.#first.push(finding)
     }

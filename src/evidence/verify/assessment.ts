@@ -4,7 +4,7 @@ import { writeCurl } from '../../coverage/curl.ts'
 import { isObject, readJson } from '../../ground/json.ts'
 import { shorten } from '../../ground/show.ts'
 import type { SeenBody, SeenResponse } from '../exchange.ts'
-import { type Finding, isFailure } from '../finding.ts'
+import { type Finding, isFailure, partyOf } from '../finding.ts'
 import type { AssumptionVerdict } from '../verdict.ts'
 import { decideVerdicts } from '../verdicts.ts'
 import { codesOf } from './foresight.ts'
@@ -134,7 +134,7 @@ function checkHeaders(exchanges: readonly KeptExchange[]): VerifyCheck[] {
  * refused.
  */
 export function concernsService(finding: Finding): boolean {
-  return isFailure(finding) && finding.id.split('/')[3] !== 'request'
+  return isFailure(finding) && partyOf(finding) === 'service'
 }
 
 /** One check for each kind of finding that is a failure. */

@@ -1,4 +1,5 @@
 import type { Contract } from '../../contract/contract.ts'
+import type { DomainGroup } from '../../domain/account.ts'
 import { systemClock } from '../../ground/clock.ts'
 import { isObject, readJson } from '../../ground/json.ts'
 import type { Exchange, Headers, SeenResponse } from '../exchange.ts'
@@ -24,7 +25,7 @@ interface Bookkeeping {
   ledger: Pick<Ledger, 'write'>
   permission: Permission
   onIntent(intent: Intent): void
-  onGroup(id: string): void
+  onGroup(group: DomainGroup): void
 }
 
 interface ConversationOptions {
@@ -80,9 +81,9 @@ export class Conversation {
     const { code, data } = readEnvelope(response)
     budget.believe(path, response.headers, code)
     const created = request.method === 'POST' && isObject(data) ? readGroup(data['group']) : undefined
-    if (created !== undefined) {
+    if (created !== undefined && record.permission.mayBeOwn(created)) {
       record.ledger.write({ group: created.id })
-      record.onGroup(created.id)
+      record.onGroup(created)
     }
     const { authorization, ...others } = lowerCase(headers)
     const exchange: Exchange = {

@@ -14,7 +14,7 @@ export class Custody implements Permission {
   readonly #groups = new Set<string>()
   readonly #asked = new Set<string>()
   #foreignDomains: ReadonlySet<string> = new Set()
-  #foreignGroups: ReadonlySet<string> = new Set()
+  readonly #foreignGroups = new Set<string>()
   #before: Inventory | undefined
 
   constructor(run: string) {
@@ -40,7 +40,12 @@ export class Custody implements Permission {
   remember(before: Inventory): void {
     this.#before = before
     this.#foreignDomains = new Set(before.domains)
-    this.#foreignGroups = new Set(before.groups.map(({ id }) => id))
+    for (const { id } of before.groups) this.#foreignGroups.add(id)
+  }
+
+  /** What a list shows that is not the run's belongs to others, whatever a later answer says of it. */
+  notice(listed: readonly DomainGroup[]): void {
+    for (const group of listed) if (!this.isOwnListedGroup(group)) this.#foreignGroups.add(group.id)
   }
 
   intend({ domains = [] }: Intent): void {
@@ -59,6 +64,10 @@ export class Custody implements Permission {
 
   isOwnGroup(id: string): boolean {
     return this.#groups.has(id) || id === this.mark
+  }
+
+  mayBeOwn(group: DomainGroup): boolean {
+    return this.isOwnListedGroup(group)
   }
 
   /** Whether a group that a list has belongs to the run, also if its creation was never answered. */

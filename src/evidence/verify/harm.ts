@@ -1,3 +1,4 @@
+import type { DomainGroup } from '../../domain/account.ts'
 import { isObject, readJson } from '../../ground/json.ts'
 import { readParameters, splitTarget } from '../../http/target.ts'
 import { bytesOfBody, isRead, type ProbeRequest } from './probe.ts'
@@ -7,6 +8,8 @@ export interface Permission {
   isOwnDomain(name: string): boolean
   /** Whether the group was made by the run, or the id is one that no service gives. */
   isOwnGroup(id: string): boolean
+  /** Whether the run can have made this group, which an answer to its request names. A service may name any group. */
+  mayBeOwn(group: DomainGroup): boolean
   /** Whether the account has, as far as is known, no groups, or no domains, but those of the run. */
   hasOnlyOwn(what: 'groups' | 'domains'): boolean
 }

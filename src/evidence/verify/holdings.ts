@@ -22,13 +22,15 @@ export class Holdings {
   readonly domains = new Set<string>()
   readonly groups = new Map<string, DomainGroup>()
   readonly #isOwn: (domain: string) => boolean
+  readonly #isOwnGroup: (group: DomainGroup) => boolean
 
-  constructor(isOwn: (domain: string) => boolean) {
+  constructor(isOwn: (domain: string) => boolean, isOwnGroup: (group: DomainGroup) => boolean = () => true) {
     this.#isOwn = isOwn
+    this.#isOwnGroup = isOwnGroup
   }
 
   copy(): Holdings {
-    const copy = new Holdings(this.#isOwn)
+    const copy = new Holdings(this.#isOwn, this.#isOwnGroup)
     for (const name of this.domains) copy.domains.add(name)
     for (const [id, group] of this.groups) copy.groups.set(id, group)
     return copy
@@ -42,7 +44,7 @@ export class Holdings {
     if (path === '/domains') this.#learnDomains(method, textsIn(data['domains']))
     if (path !== '/domaingroups') return
     const group = readGroup(data['group'])
-    if (group !== undefined && (method === 'POST' || this.groups.has(group.id))) {
+    if (group !== undefined && (method === 'POST' ? this.#isOwnGroup(group) : this.groups.has(group.id))) {
       this.groups.set(group.id, group)
       this.#separate(group)
     }

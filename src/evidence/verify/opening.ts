@@ -53,12 +53,15 @@ function isPage({ headers, body }: SeenResponse): boolean {
   return body.isKnown && /^\s*<(?:!doctype|html)\b/i.test(body.bytes.subarray(0, 200).toString())
 }
 
+/** A time further away is no reset; windows take an hour. In seconds. */
+const LONGEST_QUOTA = 31 * 86_400
+
 function comeBack(headers: SeenResponse['headers']): string {
   const reset = Number(headers['x-ratelimit-reset'] ?? headers['retry-after'] ?? Number.NaN)
   if (!Number.isFinite(reset)) return 'within the hour'
   const date = Date.parse(headers['date'] ?? '')
   const seconds = reset > 1_000_000_000 ? reset - (Number.isNaN(date) ? reset : Math.floor(date / 1000)) : reset
-  if (seconds <= 0) return 'within the hour'
+  if (seconds <= 0 || seconds > LONGEST_QUOTA) return 'within the hour'
   const instant = reset > 1_000_000_000 ? ` (${new Date(reset * 1000).toISOString().replace('.000Z', 'Z')})` : ''
   return `in ${inWords(seconds)}${instant}, or give --wait`
 }

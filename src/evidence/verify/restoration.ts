@@ -33,15 +33,16 @@ export function costOfRestoring(groups: number, domains: number): Record<string,
   return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / REMOVED_AT_ONCE)) }
 }
 
-/** What the account has, or why that is not known. A list that does not come with a success is not believed. */
+/** What the account has; a text says why nobody knows it. A list that does not come with a success is not believed. */
 export async function takeInventory(ask: AskToRestore): Promise<Inventory | string> {
   const listed = await ask(GROUPS)
   const groups = listed && isDone(listed) ? readGroups(listed.data) : undefined
   if (groups === undefined)
-    return listed === undefined ? NO_QUOTA : `GET /domaingroups was answered with ${told(listed)}`
+    return listed === undefined ? NO_QUOTA : `GET /domaingroups was answered with ${toldOfList(listed)}`
   const answer = await ask(DOMAINS)
   const domains = answer && isDone(answer) ? readDomains(answer.data) : undefined
-  if (domains === undefined) return answer === undefined ? NO_QUOTA : `GET /domains was answered with ${told(answer)}`
+  if (domains === undefined)
+    return answer === undefined ? NO_QUOTA : `GET /domains was answered with ${toldOfList(answer)}`
   return { groups, domains }
 }
 
@@ -142,15 +143,30 @@ function isDone({ response: { status } }: Answer): boolean {
 }
 
 function told({ response: { status }, code }: Answer): string {
-  if (code !== undefined) return `${status} ${code}`
-  return status < 300 ? `${status} and no list that can be read` : `${status}`
+  return code === undefined ? `${status}` : `${status} ${code}`
 }
 
-function readDomains(data: unknown): string[] | undefined {
-  return isObject(data) && Array.isArray(data['domains']) ? textsIn(data['domains']) : undefined
+function toldOfList(answer: Answer): string {
+  return isDone(answer) ? `${told(answer)} and no list that can be read` : told(answer)
 }
 
-function readGroups(data: unknown): DomainGroup[] | undefined {
-  if (!isObject(data) || !Array.isArray(data['groups'])) return undefined
-  return data['groups'].flatMap((each) => readGroup(each) ?? [])
+/** A list with an entry that cannot be read is none: what the entry stands for would be taken for absent. */
+export function readDomains(data: unknown): string[] | undefined {
+  const listed = isObject(data) ? data['domains'] : undefined
+  const names = textsIn(listed)
+  return Array.isArray(listed) && names.length === listed.length ? names : undefined
+}
+
+/** The groups of a list; `undefined` where it has an entry that cannot be read, because that may be a group of others. */
+export function readGroups(data: unknown): DomainGroup[] | undefined {
+  const listed = isObject(data) ? data['groups'] : undefined
+  if (!Array.isArray(listed)) return undefined
+  const groups = listed.flatMap((each) => (hasMembers(each) ? (readGroup(each) ?? []) : []))
+  return groups.length === listed.length ? groups : undefined
+}
+
+/** Whether all members of a group can be read, or it names none. */
+function hasMembers(group: unknown): boolean {
+  const members = isObject(group) ? group['domains'] : undefined
+  return members === undefined || (Array.isArray(members) && textsIn(members).length === members.length)
 }

@@ -1,17 +1,18 @@
 import type { Choices } from '../../contract/choices.ts'
+import { isObject } from '../../ground/json.ts'
 import { type Conclusion, Investigation } from '../investigation.ts'
 import { Budget, type QuotaView } from './budget.ts'
 import { type Client, ConnectionError } from './client.ts'
 import { type Answer, Conversation, HarmfulRequest } from './conversation.ts'
 import type { Custody } from './custody.ts'
 import { foresee, MOST_SET_UPS } from './foresight.ts'
-import { Holdings } from './holdings.ts'
+import { Holdings, readGroup } from './holdings.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
 import { refuseSilence, refuseTarget } from './opening.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
 import { isHarmless, PROBES } from './probes.ts'
-import { type Cleanup, costOfRestoring, restore, takeInventory } from './restoration.ts'
+import { type Cleanup, costOfRestoring, readDomains, readGroups, restore, takeInventory } from './restoration.ts'
 import { Stage } from './stage.ts'
 
 export interface VerifyOptions {
@@ -19,7 +20,7 @@ export interface VerifyOptions {
   client: Pick<Client, 'send'>
   apiKey: string
   custody: Custody
-  ledger: Ledger
+  ledger: Pick<Ledger, 'write' | 'keep'>
   /** What an earlier run wrote, where this one continues it. */
   earlier?: LedgerContent | undefined
   /** What domains of the run end with. */
@@ -116,6 +117,8 @@ class Verification {
   readonly #exchanges: KeptExchange[] = []
   readonly #done: Set<string>
   #isRestoring = false
+  /** How many groups the run has made of which it does not know the id, because the answer did not say it. */
+  #nameless = 0
   /** Why nothing may be written, where that is so. */
   #unreadable: string | undefined
   #ended: VerifyResult['ended']
@@ -135,10 +138,13 @@ class Verification {
         ledger,
         permission: custody,
         onIntent: (intent) => custody.intend(intent),
-        onGroup: (id) => custody.adopt(id),
+        onGroup: ({ id }) => custody.adopt(id),
       },
     })
-    const holdings = new Holdings((name) => custody.isOwnDomain(name))
+    const holdings = new Holdings(
+      (name) => custody.isOwnDomain(name),
+      ({ id }) => custody.isOwnGroup(id),
+    )
     this.#stage = new Stage({ mark: custody.mark, suffix, holdings, names: earlier?.names ?? 0 })
     this.#done = new Set(earlier?.done)
   }
@@ -319,8 +325,10 @@ class Verification {
     const own = new Set(needed.keys())
     if (this.#options.writes) {
       const { groups, domains } = this.#stage.holdings
-      const created = requests.filter(({ method, path }) => method === 'POST' && path === '/domaingroups').length
-      for (const [path, count] of Object.entries(costOfRestoring(groups.size + created, domains.size))) {
+      const created = requests.filter(isCreation).length
+      for (const [path, count] of Object.entries(
+        costOfRestoring(groups.size + this.#nameless + created, domains.size),
+      )) {
         // Only what the probe asks can make the cleanup dearer.
         if (own.has(path)) add(path, count + SLACK)
       }
@@ -342,23 +350,26 @@ class Verification {
     const { custody } = this.#options
     if (!custody.hasOnlyOwn(what)) return false
     const listed = await this.#ask({ method: 'GET', path: what === 'groups' ? '/domaingroups' : '/domains' }, undefined)
-    const inventory = { [what]: (listed.data as Record<string, unknown> | undefined)?.[what] }
-    const values = Array.isArray(inventory[what]) ? (inventory[what] as unknown[]) : undefined
-    if (values === undefined) return false
-    return what === 'domains'
-      ? values.every((name) => custody.isOwnDomain(String(name)))
-      : values.every((group) => custody.isOwnListedGroup(group as never))
+    if (what === 'domains') return readDomains(listed.data)?.every((name) => custody.isOwnDomain(name)) ?? false
+    return readGroups(listed.data)?.every((group) => custody.isOwnListedGroup(group)) ?? false
   }
 
   async #ask(request: ProbeRequest, probe: Probe | undefined, setUp = false): Promise<Answer> {
     const answer = await this.#conversation.ask(request)
     const { exchange, data } = answer
+    if (isCreation(request) && data !== undefined && !this.#isAdopted(data)) this.#nameless++
+    if (request.method === 'GET') this.#options.custody.notice(readGroups(data) ?? [])
     this.#stage.holdings.learn(request, data)
     const kept = { exchange, sent: request, probe: probe?.id, setUp }
     this.#exchanges.push(kept)
     this.#note(({ ledger }) => ledger.keep(kept))
     await this.#judge?.take(exchange)
     return answer
+  }
+
+  #isAdopted(data: unknown): boolean {
+    const group = isObject(data) ? readGroup(data['group']) : undefined
+    return group !== undefined && this.#options.custody.isOwnGroup(group.id)
   }
 
   /** Writes into the ledger. During the cleanup, nothing is created any more, so a full disk does not stop it. */
@@ -374,6 +385,7 @@ class Verification {
     this.#isRestoring = true
     const { custody, ledger, signal, waits } = this.#options
     const nothing = { removed: { domains: 0, groups: 0 }, left: { domains: [], groups: [] }, changes: [] }
+    // Before it can change anything, a run has written down that it creates something.
     if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...nothing }
     if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
     this.#tell('restores the account')
@@ -452,4 +464,8 @@ class Verification {
     })
     return Math.round(Math.max(0, ...waits))
   }
+}
+
+function isCreation({ method, path }: ProbeRequest): boolean {
+  return method === 'POST' && path === '/domaingroups'
 }

@@ -34,12 +34,15 @@ function scan(text: string, sizes: readonly number[]): Found {
 }
 
 const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 })
-const entries = fc.array(fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 3 })), { maxLength: 5 })
+/** As a parser reads them: JSON writes minus zero as zero. */
+const entries = fc
+  .array(fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 3 })), { maxLength: 5 })
+  .map((list) => JSON.parse(JSON.stringify(list)) as unknown[])
 const others = fc.dictionary(
   fc.string({ maxLength: 5 }).filter((name) => !['log', 'entries', 'creator'].includes(name)),
   fc.jsonValue({ maxDepth: 3 }),
 )
-const runs = { numRuns: budget({ quick: 300, full: 10_000 }), seed: 20_260_115 }
+const runs = { numRuns: budget({ quick: 300, full: 3_000 }), seed: 20_260_115 }
 
 describe('The scanner of entries', () => {
   it('finds what a parser of JSON finds, whatever stands beside it and in whatever pieces it comes', () => {

@@ -107,7 +107,7 @@ describe('A recording', () => {
   it('is whole whenever the program is killed', async ({ folder, onTestFinished }) => {
     const path = join(folder, 'a.har')
     let largest = 0
-    for (let kill = 0; kill < budget({ quick: 8, full: 100 }); kill++) {
+    for (let kill = 0; kill < budget({ quick: 4, full: 40 }); kill++) {
       const child = spawn(process.execPath, [recorder, path], { stdio: ['ignore', 'pipe', 'inherit'] })
       onTestFinished(() => void child.kill('SIGKILL'))
       await once(child.stdout, 'data')

@@ -5,6 +5,7 @@ import type { ProbeRequest } from '../../../src/evidence/verify/probe.ts'
 const shared: Permission = {
   isOwnDomain: (name) => name.includes('verify-x'),
   isOwnGroup: (id) => id === 'own',
+  mayBeOwn: () => false,
   hasOnlyOwn: () => false,
 }
 const alone: Permission = { ...shared, hasOnlyOwn: () => true }

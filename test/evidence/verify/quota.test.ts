@@ -5,7 +5,7 @@ import { Custody } from '../../../src/evidence/verify/custody.ts'
 import { Ledger } from '../../../src/evidence/verify/ledger.ts'
 import { budget } from '../../support/budget.ts'
 import { openService } from '../../support/service.ts'
-import { choices, inventoryOf, NO_JUDGE, prepareRun } from './runs.ts'
+import { choices, inventoryOf, NO_JUDGE, NO_LEDGER, prepareRun } from './runs.ts'
 
 const PATHS = ['/dmarc', '/domains', '/domaingroups'] as const
 const HOUR = 3_600_000
@@ -27,8 +27,8 @@ interface Charge {
 }
 
 describe('the budget of verify', () => {
-  it(`leaves the reserve to a second client, in ${budget({ quick: 10, full: 100 })} runs with different chances`, async () => {
-    for (let seed = 1; seed <= budget({ quick: 10, full: 100 }); seed++) {
+  it(`leaves the reserve to a second client, in ${budget({ quick: 5, full: 100 })} runs with different chances`, async () => {
+    for (let seed = 1; seed <= budget({ quick: 5, full: 100 }); seed++) {
       const chance = createChance(seed)
       const reserve = Math.floor(chance() * 4)
       const greed = chance() * 0.4
@@ -41,6 +41,7 @@ describe('the budget of verify', () => {
         reserve,
         waits: chance() < 0.3,
         judge: NO_JUDGE,
+        ledger: NO_LEDGER,
         sleep: async (milliseconds) => {
           windows++
           known.clear()

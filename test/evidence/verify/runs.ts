@@ -62,6 +62,9 @@ export async function inventoryOf(service: Pick<TestService, 'store'>): Promise<
   return { domains: [...domains.keys()], groups: [...groups.values()] }
 }
 
+/** For tests of what is asked and found out: to write a ledger takes as long as to ask and to judge. */
+export const NO_LEDGER: VerifyOptions['ledger'] = { write: () => {}, keep: () => {} }
+
 /** For tests of what is sent, to which it does not matter what is found out. */
 export const NO_JUDGE: NonNullable<VerifyOptions['judge']> = {
   take: async () => [],
