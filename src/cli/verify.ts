@@ -220,7 +220,6 @@ async function verifyTarget(session: Session): Promise<number> {
     if (text !== shown) progress.show(`verify: ${text}`)
     shown = text
   }
-  show('prepares its questions')
   const startedAt = new Date(systemClock()).toISOString()
   const began = elapsed()
   interruption.signal.addEventListener('abort', () => {

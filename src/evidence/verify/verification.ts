@@ -98,6 +98,7 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const verification = new Verification(options)
   // Before anything that takes long, so that nobody waits to be told that the key is wrong.
   await verification.open()
+  options.onRehearsal?.(0, choices.alternatives.length)
   const isOwnName = (name: string) => name.toLowerCase().includes(custody.mark)
   const judge = options.judge ?? (await Investigation.begin({ choices, isOwnName, isSoleWriter: options.soleWriter }))
   // A run that only reads need not know what the others would tell.
