@@ -278,6 +278,7 @@ describe('verify', () => {
     running.stop('SIGINT')
     const { code, stderr } = await running.ended
     expect(stderr).toContain('restores the account; another signal ends it at once')
+    expect(stderr).toMatch(/^FAILED {2}The run was interrupted\. /m)
     expect(code).toBe(130)
     expect((await service.get('/domains')).text).toBe(before)
     expect(readdirSync(folder)).toHaveLength(1)

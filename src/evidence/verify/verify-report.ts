@@ -129,6 +129,9 @@ function summarise({ result, assessment, minReached }: VerifyReportOptions): str
   const counts = countOutcomes(checks)
   const decided = assumptions.filter(({ verdict }) => verdict === 'as chosen' || verdict === 'alternative')
   const otherwise = decided.filter(({ verdict }) => verdict === 'alternative').length
+  // What ended a run too early is why it failed, so it comes first.
+  const { ended, reason } = result
+  const end = ended === undefined || ended === 'quota' ? [] : [`${capitalise(reason ?? ended)}.`]
   const first =
     counts.fail === 0
       ? `Nothing was seen that the contract forbids; ${counts.pass} checks passed.`
@@ -141,7 +144,7 @@ function summarise({ result, assessment, minReached }: VerifyReportOptions): str
       ? [`Only ${reached} % of the checks were reached; --min-reached asks for ${minReached} %.`]
       : []
   const cleanup = result.cleanup.restored ? [] : ['It is not shown that the account is as before.']
-  return [first, choices, rest, ...known, ...few, ...cleanup].join(' ')
+  return [...end, first, choices, rest, ...known, ...few, ...cleanup].join(' ')
 }
 
 /** What a person should read first about a check that failed. */
@@ -215,4 +218,8 @@ function checkOf(check: VerifyCheck, finding: Finding | undefined): Check {
     ...(said !== undefined && { message: outcome === 'pass' || outcome === 'fail' ? said : `${outcome}: ${said}` }),
     ...(finding !== undefined && { findings: [finding] }),
   }
+}
+
+function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
