@@ -7,10 +7,10 @@ import { assess, concernsService } from '../evidence/verify/assessment.ts'
 import { Client, ConnectionError } from '../evidence/verify/client.ts'
 import { Custody } from '../evidence/verify/custody.ts'
 import { digestOf, Ledger, type LedgerContent, LedgerError } from '../evidence/verify/ledger.ts'
-import { inWords, TargetError } from '../evidence/verify/opening.ts'
+import { TargetError } from '../evidence/verify/opening.ts'
 import { describePlan } from '../evidence/verify/plan-text.ts'
 import { sweep as runSweep } from '../evidence/verify/sweep.ts'
-import { verify as runVerify, type VerifyProgress, type VerifyResult } from '../evidence/verify/verification.ts'
+import { verify as runVerify, type VerifyResult } from '../evidence/verify/verification.ts'
 import { describeVerify } from '../evidence/verify/verify-report.ts'
 import { elapsed, systemClock } from '../ground/clock.ts'
 import { hashKey, nameInstance } from '../ground/secrets.ts'
@@ -38,6 +38,7 @@ import { Progress } from './progress.ts'
 import { checkReports, deliverReport, REPORT_OPTIONS } from './reports.ts'
 import { baseUrl } from './target-options.ts'
 import type { Terminal } from './terminal.ts'
+import { describeProgress } from './verify-progress.ts'
 
 /** Domains of a run begin with up to 40 characters; a hostname has at most 253. */
 const suffix: Kind<string> = {
@@ -213,6 +214,12 @@ async function verifyTarget(session: Session): Promise<number> {
   const { ledger, earlier, suffix: ending, writes } = openLedger(session)
   const custody = earlier === undefined ? new Custody(runOf(ledger)) : Custody.of(earlier)
   const progress = new Progress(terminal)
+  let shown = ''
+  /** What waits for an hour says the same for a minute, of which a log needs one line. */
+  function show(text: string): void {
+    if (text !== shown) progress.show(`verify: ${text}`)
+    shown = text
+  }
   const startedAt = new Date(systemClock()).toISOString()
   const began = elapsed()
   interruption.signal.addEventListener('abort', () => {
@@ -238,7 +245,8 @@ async function verifyTarget(session: Session): Promise<number> {
       waits: values.wait,
       sleep,
       signal: interruption.signal,
-      onProgress: (told) => progress.show(`verify: ${describeProgress(told)}`),
+      onProgress: (told) => show(describeProgress(told, values.wait)),
+      onRehearsal: (done, all) => show(`rehearses its questions under each choice: ${done} of ${all}`),
     })
   } catch (error) {
     progress.end()
@@ -410,13 +418,4 @@ function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) end()
     else signal.addEventListener('abort', end)
   })
-}
-
-function describeProgress({ asked, planned, doing, quotas, toGo }: VerifyProgress): string {
-  const left = quotas.map(({ path, left: requests, resetsIn }) => {
-    const reset = resetsIn === undefined ? '' : `, reset in ${inWords(resetsIn)}`
-    return `${path} ${requests} left${reset}`
-  })
-  const time = toGo === 0 ? '' : `; ${inWords(toGo)} to go`
-  return `${asked} of ${planned} questions${time}; ${left.join('; ')}; ${doing}`
 }

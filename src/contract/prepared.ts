@@ -42,6 +42,21 @@ export async function writePrepared(
   }
 }
 
+/** What the build has found out about the document with exactly this text, by `writeFindings`. */
+export function readFindings(text: Buffer, about: string): unknown {
+  try {
+    return JSON.parse(readFileSync(`${pathFor(text)}.${about}.json`, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Keeps what takes long to find out about a document. `about` is part of a file's name. */
+export async function writeFindings(text: Buffer, about: string, findings: unknown): Promise<void> {
+  await writeFile(`${pathFor(text)}.${about}.json`, JSON.stringify(findings))
+}
+
 function pathFor(text: Buffer): string {
   return FOLDER + hash('sha256', text)
 }

@@ -49,5 +49,6 @@ export type Credentials =
   /**
    * The text before the first space as it was sent, and the rest replaced by a name of the key: `key 1`. The same key has
    * the same name in everything that is judged together. `isWord`: whether what followed was one word, as a key is.
+   * `isInvented`: whoever sent it knows that no account has this key.
    */
-  | { kind: 'sent'; scheme: string; key: string; isWord: boolean }
+  | { kind: 'sent'; scheme: string; key: string; isWord: boolean; isInvented?: boolean }

@@ -55,7 +55,7 @@ export function judgeGate(
         reading,
         'broken rule',
         rule?.id ?? 'key',
-        'The request had no key, and was answered nevertheless.',
+        'The request had no valid key, and was answered nevertheless.',
         rule,
       ),
     )

@@ -2,11 +2,11 @@ import type { Problem } from '../domain/errors.ts'
 import type { Credentials } from './exchange.ts'
 import type { Reading } from './reading.ts'
 
-/** Whether a request carries a key in the form of the specification, in another case, in no such form, or not at all. */
+/** Whether a request carries a key in the form of the specification, in another case, one that cannot be right, or none. */
 export function formOf(credentials: Credentials): 'exact' | 'any-case' | 'wrong' | 'none' | 'unknown' {
   if (credentials.kind !== 'sent') return credentials.kind
-  const { scheme, isWord } = credentials
-  if (!isWord) return 'wrong'
+  const { scheme, isWord, isInvented = false } = credentials
+  if (!isWord || isInvented) return 'wrong'
   if (scheme === 'Bearer') return 'exact'
   return scheme.toLowerCase() === 'bearer' ? 'any-case' : 'wrong'
 }

@@ -8,6 +8,7 @@ import { type Deciding, type Permitted, same } from './permitted.ts'
 import { dateOf } from './presentation.ts'
 import type { Reading } from './reading.ts'
 import type { Remarks } from './remarks.ts'
+import { SharedCounts } from './shared-counts.ts'
 
 /** What one response says about the quota of its request. */
 interface Sample {
@@ -39,6 +40,10 @@ interface Window {
   beyond: number
   /** Whether any of its requests was sent before the one before it was answered. */
   overlapped: boolean
+  /** Responses that left exactly one less than the one before. */
+  steps: number
+  /** Whether less was left than own requests explain, or a request was refused already. */
+  isSpoilt: boolean
   /** What the latest response says of charges, until the next request shows that it did not overlap. */
   tentative: { kind: 'refused' | 'success'; lowered: number; until: number } | undefined
 }
@@ -62,6 +67,12 @@ const IN_FLIGHT = 3
  */
 const ENOUGH = { refused: 8, success: 2 }
 const ENOUGH_ALONE = { refused: 3, success: 1 }
+/**
+ * So many windows must each have ended with a refusal while a request was left, none in another way, and so many responses
+ * of them must have left exactly one less, before it is taken for certain that the service gives too few: another client
+ * would have to spend just the last request each time, and none before.
+ */
+const TOO_FEW = { windows: 3, steps: 30 }
 
 /**
  * What the fields about the quota say in the course of time. It is fed in order with the exchanges of one key and knows
@@ -74,6 +85,14 @@ export class QuotaTrack {
   readonly #permitted: Permitted
   readonly #enough: typeof ENOUGH
   readonly #isSoleClient: boolean
+  readonly #shared: SharedCounts
+  /** What ended windows before nothing was left; absent once a window has ended as it should. */
+  #early: { refusals: { operation: Operation; message: string; notes: Notes }[]; steps: number } | undefined = {
+    refusals: [],
+    steps: 0,
+  }
+  /** Until when the latest request was under way. */
+  #latest = Number.NEGATIVE_INFINITY
   /** By path. */
   readonly #windows = new Map<string, Window[]>()
   /** The latest Date of each path. */
@@ -86,14 +105,17 @@ export class QuotaTrack {
     this.#permitted = permitted
     this.#isSoleClient = isSoleClient
     this.#enough = isSoleClient ? ENOUGH_ALONE : ENOUGH
+    this.#shared = new SharedCounts(isSoleClient)
   }
 
   /** What the next exchange of the key says, together with those before it. */
   take(reading: Reading): Remarks {
     const { operation } = reading
-    if (operation?.quota === undefined) return { findings: [], observations: [] }
-    const sample = this.#sampleOf(reading, operation.quota.window)
-    if (sample === undefined) return { findings: [], observations: [] }
+    const sample = operation?.quota && this.#sampleOf(reading, operation.quota.window)
+    if (operation === undefined || sample === undefined) {
+      this.#judgeSharing(reading, undefined, undefined)
+      return { findings: [], observations: [] }
+    }
     const notes = new Notes(reading, this.#permitted)
     this.#judgeLimit(sample, operation, notes)
     this.#judgeStart(sample, operation, notes)
@@ -101,6 +123,7 @@ export class QuotaTrack {
     const window = this.#windowOf(sample, operation, notes)
     this.#settle(window, sample, notes)
     this.#judgeSequence(window, sample, operation, notes)
+    this.#judgeSharing(reading, { remaining: sample.remaining, window }, notes)
     window.pending.push(sample)
     if (window.pending.length > PENDING) window.pending.shift()
     return notes.remarks
@@ -221,6 +244,8 @@ export class QuotaTrack {
       beyond: 0,
       tentative: undefined,
       overlapped: false,
+      steps: 0,
+      isSpoilt: false,
     }
     if (known !== undefined) {
       // The days of grace can end within a window, but not begin.
@@ -268,6 +293,7 @@ export class QuotaTrack {
     if (kind === 'limited' && this.#isSoleClient && !window.overlapped && least !== undefined && least > 0) {
       this.#accuse(operation, `The request was refused although ${least} of ${limit} requests were left.`, notes)
     }
+    this.#judgeEnd(window, sample, operation, notes)
     if (least !== undefined && kind !== 'limited') {
       const lowered = least - remaining
       if (kind === 'refused' && least > 0 && lowered <= 0 && -lowered <= IN_FLIGHT) this.#decideCharges(false, notes)
@@ -291,6 +317,52 @@ export class QuotaTrack {
       const reason = `The request succeeded although the limit of ${limit} requests was used up until ${until}.`
       this.#accuse(operation, reason, notes)
     }
+  }
+
+  /** Whether windows end too early, which one of them does not tell: another client may have had the last request. */
+  #judgeEnd(window: Window, { kind, remaining, limit }: Sample, operation: Operation, notes: Notes): void {
+    const { least, overlapped, isSpoilt } = window
+    if (least === undefined) return
+    if (kind !== 'limited') {
+      if (least - remaining === 1) window.steps++
+      else if (least - remaining > 1) window.isSpoilt = true
+      return
+    }
+    window.isSpoilt = true
+    if (this.#early === undefined || overlapped || isSpoilt) return
+    if (least === 0) {
+      this.#early = undefined
+      return
+    }
+    const { refusals } = this.#early
+    const message = `The request was refused although ${least} of ${limit} requests were left, as at the end of each other window.`
+    refusals.push({ operation, message, notes: notes.again() })
+    this.#early.steps += window.steps
+    if (refusals.length < TOO_FEW.windows || this.#early.steps < TOO_FEW.steps) return
+    for (const refusal of refusals.splice(0)) {
+      this.#accuse(refusal.operation, refusal.message, refusal.notes)
+      notes.add(refusal.notes)
+    }
+  }
+
+  /** Whether the paths share one count. */
+  #judgeSharing(reading: Reading, sample: { remaining: number; window: Window } | undefined, notes?: Notes): void {
+    const { exchange, operation } = reading
+    const fall = this.#shared.take({
+      path: operation?.path ?? '',
+      kind: operation?.quota === undefined ? undefined : this.#kindOf(reading),
+      sample,
+      overlaps: exchange.at < this.#latest,
+    })
+    this.#latest = Math.max(this.#latest, exchange.until)
+    if (fall === undefined) return
+    const { by, own, others } = fall
+    notes?.find({
+      label: 'unexplained',
+      what: 'headers/x-ratelimit-remaining/shared',
+      message: `X-RateLimit-Remaining fell by ${by}: by ${own} for this path and by ${others} for requests to other paths, as each time before. The paths share one count.`,
+      place: '/components/headers/X-RateLimit-Remaining',
+    })
   }
 
   #accuse(operation: Operation, message: string, notes: Notes): void {
@@ -339,6 +411,15 @@ class Notes {
 
   get remarks(): Remarks {
     return { findings: this.#findings, observations: this.#observations }
+  }
+
+  /** Empty notes about the same exchange. */
+  again(): Notes {
+    return new Notes(this.#reading, this.#permitted)
+  }
+
+  add({ remarks }: Notes): void {
+    this.#findings.push(...remarks.findings)
   }
 
   allow(allows: readonly Assignment[]): void {

@@ -6,9 +6,12 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CONTROL_DOCUMENT, compileControlApi } from '../../src/admin/document.ts'
+import { readChoices } from '../../src/contract/choices.ts'
 import { compileContract } from '../../src/contract/contract.ts'
 import { OWN_DOCUMENT } from '../../src/contract/document.ts'
 import { compileStandalone } from '../../src/contract/standalone.ts'
+import { foresee } from '../../src/evidence/verify/foresight.ts'
+import { isHarmless, PROBES } from '../../src/evidence/verify/probes.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
 import { ROOT } from '../support/program-process.ts'
 
@@ -27,8 +30,17 @@ describe('the build prepares', () => {
     expect(read('.cjs')).toBe(validators)
   })
 
+  it('what the questions of verify tell', async () => {
+    const digest = createHash('sha256').update(readFileSync(OWN_DOCUMENT)).digest('hex')
+    const kept = JSON.parse(readFileSync(join(PREPARED, `${digest}.foresight.json`), 'utf8'))
+    expect(Object.keys(kept)).toEqual(PROBES.map(({ id }) => id))
+    for (const { probe, tells } of await foresee(await readChoices([]), { probes: PROBES.filter(isHarmless) })) {
+      expect(kept[probe.id].tells, probe.id).toEqual(tells)
+    }
+  })
+
   it('nothing else', () => {
-    expect(readdirSync(PREPARED)).toHaveLength(4)
+    expect(readdirSync(PREPARED)).toHaveLength(5)
   })
 })
 

@@ -97,12 +97,6 @@ const BAD_TARGETS: readonly BadTarget[] = [
     says: /come back in 30 min \(2026-01-15T10:00:00Z\)/,
   },
   {
-    what: 'answers rubbish',
-    open: () => answering((_, response) => response.end('rubbish')),
-    code: 1,
-    says: /JSON object \(200\)/,
-  },
-  {
     what: 'speaks something else',
     open: () => speaking((socket) => socket.end('220 mail\r\n')),
     code: 3,
@@ -162,6 +156,27 @@ describe('verify', () => {
       expect(readdirSync(folder)).toEqual([])
     },
   )
+
+  it.for<[what: string, status: number, body: string, says: RegExp]>([
+    ['rubbish', 200, 'rubbish', /a body that is not JSON: "rubbish"/],
+    ['a success as a failure', 418, '{"success":true,"data":{"groups":[],"count":0}}', /the status 418/],
+  ])('judges a service that answers %s, and only reads', async ([, status, body, says], { folder, onTestFinished }) => {
+    const methods = new Set<string | undefined>()
+    const url = await listen(
+      answering((request, response) => {
+        methods.add(request.method)
+        response.writeHead(status, json).end(body)
+      }),
+      onTestFinished,
+    )
+    const args = ['verify', '--base-url', url]
+    const { code, stderr } = await runInProcess(args, { environment: KEY, folder })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(says)
+    expect(stderr).toMatch(/Nothing had to be removed/)
+    expect(methods).toEqual(new Set(['GET', 'HEAD']))
+    expect(readdirSync(folder)).toEqual([])
+  })
 
   it('says that nothing listens there', async ({ folder }) => {
     const args = ['verify', '--base-url', 'http://127.0.0.1:9/api/v1']

@@ -145,7 +145,8 @@ function credentialsOf(
   if (authorization === undefined) return { kind: 'none' }
   // The key itself must not be in what is kept.
   if (key === 'bare') return { kind: 'sent', scheme: '[key]', key: 'key 1', isWord: false }
-  return { kind: 'sent', scheme, key: key === 'wrong' ? 'key 2' : 'key 1', isWord: true }
+  if (key === 'wrong') return { kind: 'sent', scheme, key: 'key 2', isWord: true, isInvented: true }
+  return { kind: 'sent', scheme, key: 'key 1', isWord: true }
 }
 
 /** What a response says in the envelope of the service. */

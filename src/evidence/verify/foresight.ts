@@ -1,10 +1,16 @@
+import { readFileSync } from 'node:fs'
+import type { ServiceContract } from '../../behaviour/operation.ts'
 import { OPERATIONS } from '../../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../../behaviour/service-contract.ts'
-import type { Choices } from '../../contract/choices.ts'
+import { type Alternative, type Choices, readChoices } from '../../contract/choices.ts'
 import type { Contract } from '../../contract/contract.ts'
+import { OWN_DOCUMENT } from '../../contract/document.ts'
+import { readFindings, writeFindings } from '../../contract/prepared.ts'
 import { Coverage } from '../../coverage/coverage.ts'
 import { layoutOf } from '../../coverage/layout.ts'
-import { compileVariants } from '../permitted.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { isObject, type Json, pointTo, stepsOf, valueAt } from '../../ground/json.ts'
+import { Turns } from '../../ground/turns.ts'
 import { Holdings, isOwnDomain } from './holdings.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
 import { PROBES } from './probes.ts'
@@ -37,46 +43,120 @@ const SUFFIX = 'example'
 /** More requests than this do not set anything up that a service accepts. */
 export const MOST_SET_UPS = 6
 
-const known = new WeakMap<Choices, Promise<readonly Foresight[]>>()
+/**
+ * Settings that are compiled into the contract, such as what a hostname is. Every other one is read when a request is
+ * answered, and matters to no probe for which it is not read.
+ */
+const COMPILED: ReadonlySet<string> = new Set<keyof Settings>([
+  ...(['finalDot', 'internationalNames', 'underscores', 'singleLabels', 'ipv4Addresses', 'numericLastLabels'] as const),
+  ...(['wildcards', 'publicSuffixes', 'spaceAroundHostnames', 'invisibleInHostnames', 'spelling'] as const),
+  ...(['precedence', 'decimals', 'quotaHeaders', 'clientRequestIds'] as const),
+])
+const SETTINGS_PLACE = '/x-settings/'
+const ERRORS_PLACE = '/components/x-errors/'
+/** In milliseconds, how long it goes on before others have their turn. */
+const TURN = 20
 
-/** What each probe would tell. It is computed once for a contract, and takes about two seconds. */
-export function foresee(choices: Choices): Promise<readonly Foresight[]> {
-  let foresight = known.get(choices)
-  if (foresight === undefined) {
-    foresight = rehearseAll(choices)
-    known.set(choices, foresight)
-  }
+export interface ForesightOptions {
+  /** Which probes are rehearsed. */
+  probes?: readonly Probe[]
+  /** Is told for how many alternatives of all it is known. */
+  onProgress?: ((done: number, all: number) => void) | undefined
+}
+
+const known = new WeakMap<Choices, Map<string, Promise<readonly Foresight[]>>>()
+
+/**
+ * What each probe would tell. The build has found it out for the document of the package. For another one, it is found out
+ * once in a process, which takes some seconds.
+ */
+export function foresee(
+  choices: Choices,
+  { probes = PROBES, onProgress = () => {} }: ForesightOptions = {},
+): Promise<readonly Foresight[]> {
+  const key = probes.map(({ id }) => id).join()
+  const all = known.get(choices) ?? new Map<string, Promise<readonly Foresight[]>>()
+  known.set(choices, all)
+  const foresight = all.get(key) ?? rehearseAll(choices, probes, onProgress)
+  all.set(key, foresight)
   return foresight
 }
 
-async function rehearseAll(choices: Choices): Promise<readonly Foresight[]> {
-  const own = await rehearse(choices.contract)
+async function rehearseAll(
+  choices: Choices,
+  probes: readonly Probe[],
+  onProgress: (done: number, all: number) => void,
+): Promise<readonly Foresight[]> {
+  const { alternatives, contract } = choices
+  const rehearser = new Rehearser(probes)
+  const own = await rehearser.rehearseOwn(contract)
+  const kept = isOfPackage(contract) ? readKept() : undefined
+  if (kept !== undefined) return probes.flatMap((probe, index) => foresightOf(probe, own[index], kept[probe.id]))
   /** By the id of an assumption, then the number of an alternative: what is answered to each probe. */
   const worlds = new Map<string, Map<number, readonly Rehearsal[]>>()
-  for (const { id, number, contract } of await compileVariants(choices)) {
-    const others = worlds.get(id) ?? new Map([[0, own]])
-    worlds.set(id, others.set(number, await rehearse(contract)))
+  const turns = new Turns(TURN)
+  for (const [done, alternative] of alternatives.entries()) {
+    onProgress(done, alternatives.length)
+    const rehearsals = await rehearser.rehearse(choices, alternative)
+    if (rehearsals === undefined) continue
+    const others = worlds.get(alternative.id) ?? new Map([[0, own]])
+    worlds.set(alternative.id, others.set(alternative.number, rehearsals))
     // A server or a person may wait beside it.
-    await new Promise(setImmediate)
+    if (turns.isOver()) await turns.next()
   }
-  return PROBES.flatMap((probe, index) => {
-    const rehearsal = own[index]
-    if (rehearsal === undefined) return []
+  return probes.flatMap((probe, index) => {
     const tells: Record<string, number[][]> = {}
-    const proofs = new Map<string, Set<string>>()
+    const proofs: Record<string, string[]> = {}
     for (const [id, others] of worlds) {
       const alike = alikeIn(others, index)
       if (alike.length > 1) tells[id] = alike
       for (const rehearsals of others.values()) addProofs(proofs, rehearsals[index])
     }
-    const { requests, rules, answers } = rehearsal
-    return [{ probe, requests, cost: costOf(requests), tells, rules, answers, proofs }]
+    return foresightOf(probe, own[index], { tells, proofs })
   })
 }
 
-function addProofs(proofs: Map<string, Set<string>>, rehearsal: Rehearsal | undefined): void {
-  for (const rule of rehearsal?.rules ?? []) {
-    proofs.set(rule, (proofs.get(rule) ?? new Set()).add(rehearsal?.codes ?? ''))
+/** What takes long to find out about a probe. */
+interface Told {
+  tells: Readonly<Record<string, readonly (readonly number[])[]>>
+  /** By the id of a rule. */
+  proofs: Readonly<Record<string, readonly string[]>>
+}
+
+function foresightOf(probe: Probe, rehearsal: Rehearsal | undefined, told: Told | undefined): Foresight[] {
+  if (rehearsal === undefined || told === undefined) return []
+  const { requests, rules, answers } = rehearsal
+  const proofs = new Map(Object.entries(told.proofs).map(([rule, codes]) => [rule, new Set(codes)]))
+  return [{ probe, requests, cost: costOf(requests), tells: told.tells, rules, answers, proofs }]
+}
+
+/** Whether a contract is that of the package, without overlays. */
+function isOfPackage({ document }: Contract): boolean {
+  return document.prepared !== undefined
+}
+
+const ABOUT = 'foresight'
+
+/** What the build has kept, by the id of a probe; `undefined` where the program runs from its sources. */
+function readKept(): Record<string, Told> | undefined {
+  return readFindings(readFileSync(OWN_DOCUMENT), ABOUT) as Record<string, Told> | undefined
+}
+
+/** Keeps what is found out about the document of the package, so that no run of verify has to find it out again. */
+export async function keepForesight(): Promise<void> {
+  const foresight = await foresee(await readChoices([]))
+  const told = foresight.map(({ probe, tells, proofs }): [string, Told] => [
+    probe.id,
+    { tells, proofs: Object.fromEntries([...proofs].map(([rule, codes]) => [rule, [...codes]])) },
+  ])
+  await writeFindings(readFileSync(OWN_DOCUMENT), ABOUT, Object.fromEntries(told))
+}
+
+function addProofs(proofs: Record<string, string[]>, rehearsal: Rehearsal | undefined): void {
+  const { rules = [], codes = '' } = rehearsal ?? {}
+  for (const rule of rules) {
+    const known = proofs[rule] ?? []
+    if (!known.includes(codes)) proofs[rule] = [...known, codes]
   }
 }
 
@@ -88,57 +168,248 @@ interface Rehearsal {
   rules: readonly string[]
 }
 
-/** Asks each probe of an account of its own. */
-async function rehearse(contract: Contract): Promise<Rehearsal[]> {
-  const service = await RehearsedService.open(bindBehaviours(contract, { behaviours: OPERATIONS, simulator: false }))
-  /** By what probes need: an account that has it. */
-  const prepared = new Map<string, Prepared>()
-  return PROBES.map((probe) => {
-    const needs = `${probe.domains ?? 0} ${probe.groups ?? []}`
-    const known = prepared.get(needs) ?? prepare(probe, service.copy())
-    prepared.set(needs, known)
-    return rehearseOne(probe, known)
-  })
-}
+const IMPOSSIBLE: Rehearsal = { requests: [], transcript: 'cannot be set up', codes: '', answers: [], rules: [] }
 
 interface Prepared {
   service: RehearsedService
   holdings: Holdings
   names: number
+  /** The settings that were read meanwhile. */
+  reads: ReadonlySet<string>
 }
 
-function prepare(probe: Probe, service: RehearsedService): Prepared {
+/** Asks each probe of an account of its own, and only where the answers may be others than under our choices. */
+class Rehearser {
+  readonly #probes: readonly Probe[]
+  /** Under our choices. */
+  #own: readonly Rehearsal[] = []
+  /** By the place of a component, the operations that refer to it. */
+  #reach: ReadonlyMap<string, ReadonlySet<string>> = new Map()
+  /** What of the document decides about each probe: settings, problems and operations. */
+  #reads: readonly ReadonlySet<string>[] = []
+  /** By probe, then by what is answered: what it shows. */
+  readonly #known: readonly Map<string, Rehearsal>[]
+
+  constructor(probes: readonly Probe[]) {
+    this.#probes = probes
+    this.#known = probes.map(() => new Map())
+  }
+
+  async rehearseOwn(contract: Contract): Promise<readonly Rehearsal[]> {
+    const reads = new Set<string>()
+    this.#reach = reachOf(contract.document.source)
+    const service = await openService(watch(contract, reads), contract)
+    const always = new Set(reads)
+    const prepared = new Map<string, Prepared>()
+    const read = this.#probes.map((probe, index) => {
+      reads.clear()
+      const scene = prepareOnce(prepared, probe, service, reads)
+      reads.clear()
+      const rehearsal = this.#rehearseOne(probe, index, scene)
+      this.#own = [...this.#own, rehearsal]
+      return new Set([...always, ...scene.reads, ...reads, ...rehearsal.requests.map(operationOf)])
+    })
+    // What one probe has read may be remembered for the next one, which then reads nothing.
+    const byOperation = new Map<string, Set<string>>()
+    for (const [index, { requests }] of this.#own.entries()) {
+      for (const request of requests) {
+        const all = byOperation.get(operationOf(request)) ?? new Set()
+        byOperation.set(operationOf(request), all)
+        for (const name of read[index] ?? []) all.add(name)
+      }
+    }
+    this.#reads = this.#own.map(
+      ({ requests }, index) =>
+        new Set([
+          ...(read[index] ?? []),
+          ...requests.flatMap((each) => [...(byOperation.get(operationOf(each)) ?? [])]),
+        ]),
+    )
+    return this.#own
+  }
+
+  /** `undefined` where overlays of the user already are what the alternative would be. */
+  async rehearse(choices: Choices, alternative: Alternative): Promise<readonly Rehearsal[] | undefined> {
+    const parts = partsOf(alternative, this.#reach)
+    const isRead = (index: number) => parts?.some((part) => this.#reads[index]?.has(part) === true) ?? true
+    if (!this.#probes.some((_, index) => isRead(index))) return this.#own
+    const contract = withSetting(choices, alternative) ?? (await tryToCompile(choices, alternative))
+    if (contract === undefined) return undefined
+    const service = await openService(contract)
+    const prepared = new Map<string, Prepared>()
+    return this.#probes.map((probe, index) =>
+      isRead(index)
+        ? this.#rehearseOne(probe, index, prepareOnce(prepared, probe, service))
+        : (this.#own[index] ?? IMPOSSIBLE),
+    )
+  }
+
+  #rehearseOne(probe: Probe, index: number, { service: prepared, holdings, names }: Prepared): Rehearsal {
+    const service = prepared.copy()
+    const stage = new Stage({ mark: MARK, suffix: SUFFIX, holdings: holdings.copy(), names })
+    if (stage.nextSetUp(probe) !== undefined) return IMPOSSIBLE
+    const requests = probe.requests(stage.sceneFor(probe))
+    const answers = requests.map((request) => service.answer(request))
+    const transcript = answers
+      .map(({ status, text, fields }) => `${status} ${text} ${JSON.stringify(fields)}`)
+      .join('\n')
+    const known = this.#known[index]?.get(transcript)
+    if (known !== undefined) return known
+    const coverage = new Coverage(service.contract)
+    for (const { observation } of answers) coverage.observe(observation)
+    const rehearsal = {
+      requests,
+      transcript,
+      codes: codesOf(answers.map(({ observation: { code } }) => code)),
+      answers: answers.map(({ status, observation: { code } }) =>
+        code === undefined ? `${status}` : `${status} ${code}`,
+      ),
+      rules: layoutOf(service.contract).items.flatMap((item, number) =>
+        'rule' in item && coverage.hasShown(number) ? [item.rule.id] : [],
+      ),
+    }
+    this.#known[index]?.set(transcript, rehearsal)
+    return rehearsal
+  }
+}
+
+/** HEAD is like GET. */
+function operationOf({ method, path }: ProbeRequest): string {
+  return `${method === 'HEAD' ? 'GET' : method} ${path.split('?')[0]}`
+}
+
+/** `original` is the contract without anything that watches what is read of it. */
+function openService(contract: Contract, original = contract): Promise<RehearsedService> {
+  const [service, maker] = [contract, original].map((each) =>
+    bindBehaviours(each, { behaviours: OPERATIONS, simulator: false }),
+  ) as [ServiceContract, ServiceContract]
+  return RehearsedService.open(service, maker)
+}
+
+/** An account that has what the probe needs. Those that need the same begin with the same. */
+function prepareOnce(
+  prepared: Map<string, Prepared>,
+  probe: Probe,
+  service: RehearsedService,
+  reads: ReadonlySet<string> = new Set(),
+): Prepared {
+  const needs = `${probe.domains ?? 0} ${probe.groups ?? []}`
+  const known = prepared.get(needs)
+  if (known !== undefined) return known
+  const { asked, ...scene } = prepare(probe, service.copy())
+  const fresh = { ...scene, reads: new Set([...reads, ...asked.map(operationOf)]) }
+  prepared.set(needs, fresh)
+  return fresh
+}
+
+function prepare(
+  probe: Probe,
+  service: RehearsedService,
+): Omit<Prepared, 'reads'> & { asked: readonly ProbeRequest[] } {
   const ownership = { mark: MARK, asked: new Set<string>(), foreign: new Set<string>() }
   const holdings = new Holdings((name) => isOwnDomain(name, ownership))
   const stage = new Stage({ mark: MARK, suffix: SUFFIX, holdings })
+  const asked: ProbeRequest[] = []
   for (let sent = 0; sent < MOST_SET_UPS; sent++) {
     const setUp = stage.nextSetUp(probe)
     if (setUp === undefined) break
-    holdings.learn(setUp, service.answer(setUp).data)
+    asked.push(setUp)
+    holdings.learn(setUp, service.answer(setUp).data())
   }
-  return { service, holdings, names: stage.names }
+  return { service, holdings, names: stage.names, asked }
 }
 
-function rehearseOne(probe: Probe, { service: prepared, holdings, names }: Prepared): Rehearsal {
-  const service = prepared.copy()
-  const stage = new Stage({ mark: MARK, suffix: SUFFIX, holdings: holdings.copy(), names })
-  if (stage.nextSetUp(probe) !== undefined)
-    return { requests: [], transcript: 'cannot be set up', codes: '', answers: [], rules: [] }
-  const requests = probe.requests(stage.sceneFor(probe))
-  const coverage = new Coverage(service.contract)
-  const codes: (string | undefined)[] = []
-  const answers: string[] = []
-  const transcript = requests.map((request) => {
-    const { status, text, fields, observation } = service.answer(request)
-    coverage.observe(observation)
-    codes.push(observation.code)
-    answers.push(observation.code === undefined ? `${status}` : `${status} ${observation.code}`)
-    return `${status} ${text} ${JSON.stringify(fields)}`
+/** The contract, which notes what is read of it: the names of settings, and the codes of problems that are answered. */
+function watch(contract: Contract, reads: Set<string>): Contract {
+  const settings = new Proxy(contract.settings, {
+    get(target, name) {
+      reads.add(name as string)
+      return target[name as keyof Settings]
+    },
   })
-  const rules = layoutOf(service.contract).items.flatMap((item, number) =>
-    'rule' in item && coverage.hasShown(number) ? [item.rule.id] : [],
-  )
-  return { requests, transcript: transcript.join('\n'), codes: codesOf(codes), answers, rules }
+  const catalogue = new Proxy(contract.catalogue, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      return (...given: unknown[]) => {
+        const [problem] = given
+        if (name === 'answer' && isObject(problem)) reads.add(`${problem['code']}`)
+        return value.apply(target, given)
+      }
+    },
+  })
+  return { ...contract, settings, catalogue }
+}
+
+/** What an alternative changes: settings, problems or operations; `undefined` where it may matter to every request. */
+function partsOf(
+  alternative: Alternative,
+  reach: ReadonlyMap<string, ReadonlySet<string>>,
+): readonly string[] | undefined {
+  const { place } = alternative.assumption
+  const setting = settingOf(alternative)
+  if (setting !== undefined) return [setting]
+  const [first, second = '', third] = stepsOf(place)
+  if (place.startsWith(ERRORS_PLACE)) return [third ?? '']
+  if (first === 'paths') return METHODS.includes(third ?? '') ? [`${third?.toUpperCase()} ${second}`] : undefined
+  // Headers and responses are also those of requests outside of every operation.
+  const operations = second === 'schemas' && third !== undefined && reach.get(pointTo('/components/schemas', third))
+  return operations ? [...operations] : undefined
+}
+
+const METHODS: readonly string[] = ['get', 'post', 'patch', 'delete']
+
+/** By the place of a component, the operations that refer to it, directly or not. */
+function reachOf(document: Json): Map<string, Set<string>> {
+  const reach = new Map<string, Set<string>>()
+  for (const [path, item] of Object.entries(isObject(document['paths']) ? document['paths'] : {})) {
+    for (const [method, operation] of Object.entries(isObject(item) ? item : {})) {
+      if (METHODS.includes(method)) follow(operation, `${method.toUpperCase()} ${path}`)
+    }
+  }
+  function follow(value: unknown, operation: string): void {
+    if (Array.isArray(value)) for (const each of value) follow(each, operation)
+    if (!isObject(value)) return
+    const reference = value['$ref']
+    if (typeof reference === 'string') {
+      const place = reference.slice(1)
+      const known = reach.get(place) ?? new Set()
+      reach.set(place, known)
+      if (known.has(operation)) return
+      known.add(operation)
+      follow(valueAt(document, place), operation)
+    }
+    for (const each of Object.values(value)) follow(each, operation)
+  }
+  return reach
+}
+
+/** The setting that an alternative changes and that is read when a request is answered. */
+function settingOf({ assumption: { place } }: Alternative): string | undefined {
+  if (!place.startsWith(SETTINGS_PLACE)) return undefined
+  const name = camel(place.slice(SETTINGS_PLACE.length))
+  return COMPILED.has(name) ? undefined : name
+}
+
+function camel(name: string): string {
+  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** The contract with another value of a setting that is not compiled; `undefined` for another alternative. */
+function withSetting({ contract }: Choices, alternative: Alternative): Contract | undefined {
+  const name = settingOf(alternative)
+  if (name === undefined) return undefined
+  return { ...contract, settings: { ...contract.settings, [name]: alternative.value['value'] } }
+}
+
+/** @throws ContractError where overlays of the user already are what an alternative would be. */
+async function tryToCompile(choices: Choices, alternative: Alternative): Promise<Contract | undefined> {
+  try {
+    return await choices.compile([alternative])
+  } catch (error) {
+    if ((error as Error).name === 'ContractError') return undefined
+    throw error
+  }
 }
 
 /** The numbers whose answers to a probe are the same, together. */

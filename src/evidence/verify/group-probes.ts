@@ -158,12 +158,22 @@ const MEMBERS: readonly Probe[] = [
     id: 'create-with-unmonitored',
     requests: (scene) => [create({ name: scene.freshName(), domains: [scene.freshDomain()] })],
   },
-  { id: 'create-empty', requests: ({ freshName }) => [create({ name: freshName() })] },
+  // A service might keep names in lower case, which the other names of the run are in.
+  { id: 'create-empty', requests: ({ freshName }) => [create({ name: `${freshName()} In Two Cases` })] },
   {
     id: 'create-with-taken-name',
     groups: [0],
     requests: (scene) => [create({ name: first(scene).name })],
   },
+  {
+    id: 'create-with-taken-name-in-other-case',
+    groups: [0],
+    requests: (scene) => [create({ name: first(scene).name.toUpperCase() })],
+  },
+  ...[100, 101].map((length) => ({
+    id: `create-with-name-of-${length}`,
+    requests: ({ freshName }: Scene) => [create({ name: freshName().padEnd(length, 'x') })],
+  })),
   {
     id: 'members-twice',
     groups: [0],

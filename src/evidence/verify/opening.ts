@@ -1,4 +1,3 @@
-import { isObject, readJson } from '../../ground/json.ts'
 import type { SeenResponse } from '../exchange.ts'
 import type { Answer } from './conversation.ts'
 
@@ -33,31 +32,25 @@ export function refuseTarget({ response, code }: Answer): void {
   }
 }
 
-/** @throws TargetError where no path of the service is there, or none works. */
+/**
+ * @throws TargetError where no path of the service is there, or nothing works at all. Whatever else a service answers can be
+ * judged, however wrong it is.
+ */
 export function refuseSilence(answers: readonly Answer[]): void {
-  if (answers.length === 0 || answers.some(({ response: { status } }) => status < 400)) return
-  if (answers.every(({ response: { status } }) => status === 404)) {
+  const statuses = answers.map(({ response: { status } }) => status)
+  if (statuses.length === 0) return
+  if (statuses.every((status) => status === 404)) {
     throw new TargetError('the service answers 404 to every path; the base URL is wrong, it ends with /api/v1')
   }
-  const [first] = answers
-  const said = answers.map(({ response: { status } }) => status).join(', ')
-  if (first !== undefined)
-    throw new TargetError(`the service answers ${said} to every first request; nothing can be checked`)
+  if (statuses.every((status) => status >= 500)) {
+    throw new TargetError(`the service answers ${statuses.join(', ')} to every first request; nothing can be checked`)
+  }
 }
 
 /** Whether a response is for a browser. */
 function isPage({ headers, body }: SeenResponse): boolean {
   if (/^text\/html\b/i.test(headers['content-type'] ?? '')) return true
   return body.isKnown && /^\s*<(?:!doctype|html)\b/i.test(body.bytes.subarray(0, 200).toString())
-}
-
-/** @throws TargetError for a body that is no JSON at all. */
-export function refuseRubbish({ response: { body, status } }: Answer): void {
-  const text = body.isKnown ? body.bytes.toString() : ''
-  if (isObject(readJson(text))) return
-  throw new TargetError(
-    `the service does not answer with a JSON object (${status}); the base URL is not that of the API`,
-  )
 }
 
 /** A time further away is no reset; windows take an hour. In seconds. */

@@ -4,6 +4,7 @@ import { foresee } from './foresight.ts'
 import { inWords } from './opening.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { bytesOfBody, isRead, type ProbeRequest } from './probe.ts'
+import { isHarmless, PROBES } from './probes.ts'
 import { costOfRestoring } from './restoration.ts'
 
 export interface PlanTextOptions {
@@ -14,7 +15,8 @@ export interface PlanTextOptions {
 
 /** What would be asked, in lines for a person. Nothing is sent. */
 export async function describePlan(choices: Choices, options: PlanTextOptions): Promise<string[]> {
-  const plan = planProbes(await foresee(choices), choices.contract, options)
+  const probes = options.writes ? PROBES : PROBES.filter(isHarmless)
+  const plan = planProbes(await foresee(choices, { probes }), choices.contract, options)
   const limits = new Map<string, number>()
   for (const { path, quota } of choices.contract.operations) if (quota !== undefined) limits.set(path, quota.limit)
   const lines = plan.flatMap((probe, index) => describeProbe(probe, index + 1, limits))

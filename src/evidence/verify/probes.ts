@@ -5,6 +5,8 @@ import type { Probe, ProbeRequest } from './probe.ts'
 const get = (path: string, more: Partial<ProbeRequest> = {}): ProbeRequest => ({ method: 'GET', path, ...more })
 const GROUPS = '/domaingroups'
 const JSON_BODY = { 'Content-Type': 'application/json' }
+/** What other services have before a key. */
+const OTHER_SCHEMES = ['Basic', 'Token', 'ApiKey']
 
 /**
  * Requests that change nothing. Where it does not matter, they go to the path with the largest quota. None of them needs
@@ -20,7 +22,7 @@ const READS: readonly Probe[] = [
   { id: 'no-key-records', requests: () => [get('/dmarc', { key: 'none' })] },
   { id: 'wrong-key', requests: () => [get(GROUPS, { key: 'wrong' })] },
   { id: 'scheme-in-lower-case', requests: () => [get(GROUPS, { scheme: 'bearer' })] },
-  { id: 'other-scheme', requests: () => [get(GROUPS, { scheme: 'Basic' })] },
+  { id: 'other-scheme', requests: () => OTHER_SCHEMES.map((scheme) => get(GROUPS, { scheme })) },
   { id: 'key-without-scheme', requests: () => [get(GROUPS, { key: 'bare' })] },
   { id: 'unknown-path', requests: ({ mark }) => [get(`/${mark}`)] },
   { id: 'unknown-path-without-key', requests: ({ mark }) => [get(`/${mark}`, { key: 'none' })] },

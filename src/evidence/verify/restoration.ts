@@ -33,14 +33,14 @@ export function costOfRestoring(groups: number, domains: number): Record<string,
   return { '/domaingroups': 2 + groups, '/domains': 2 + Math.max(1, Math.ceil(domains / REMOVED_AT_ONCE)) }
 }
 
-/** What the account has; a text says why nobody knows it. */
+/** What the account has; a text says why nobody knows it. A list that does not come with a success is not believed. */
 export async function takeInventory(ask: AskToRestore): Promise<Inventory | string> {
   const listed = await ask(GROUPS)
-  const groups = listed && readGroups(listed.data)
+  const groups = listed && isDone(listed) ? readGroups(listed.data) : undefined
   if (groups === undefined)
     return listed === undefined ? NO_QUOTA : `GET /domaingroups was answered with ${toldOfList(listed)}`
   const answer = await ask(DOMAINS)
-  const domains = answer && readDomains(answer.data)
+  const domains = answer && isDone(answer) ? readDomains(answer.data) : undefined
   if (domains === undefined)
     return answer === undefined ? NO_QUOTA : `GET /domains was answered with ${toldOfList(answer)}`
   return { groups, domains }

@@ -8,7 +8,7 @@ import type { Custody } from './custody.ts'
 import { foresee, MOST_SET_UPS } from './foresight.ts'
 import { Holdings, readGroup } from './holdings.ts'
 import { type KeptExchange, type Ledger, type LedgerContent, LedgerError } from './ledger.ts'
-import { refuseRubbish, refuseSilence, refuseTarget } from './opening.ts'
+import { refuseSilence, refuseTarget } from './opening.ts'
 import { type PlannedProbe, planProbes } from './plan.ts'
 import { type Probe, type ProbeRequest, quotaPathOf } from './probe.ts'
 import { isHarmless, PROBES } from './probes.ts'
@@ -36,6 +36,8 @@ export interface VerifyOptions {
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>
   signal: AbortSignal
   onProgress(progress: VerifyProgress): void
+  /** Is told of how many choices of all it is known what they answer to the probes. */
+  onRehearsal?(done: number, all: number): void
   /** Judges the exchanges, in place of an investigation that begins now. */
   judge?: Judge | undefined
 }
@@ -79,6 +81,9 @@ export const SLACK = 2
 /** The whole second in which a window ends may not be over when the clocks differ. In milliseconds. */
 const AFTER_RESET = 1_000
 
+/** How often it is told that the run still waits, in milliseconds. */
+const TICK = 1_000
+
 /** The probes that the first requests are, by path. */
 const OPENING: Readonly<Record<string, string>> = { '/domaingroups': 'read-groups', '/domains': 'read-domains' }
 /** After so many windows in which nothing could be asked, no more are waited for. */
@@ -93,9 +98,13 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const verification = new Verification(options)
   // Before anything that takes long, so that nobody waits to be told that the key is wrong.
   await verification.open()
+  options.onRehearsal?.(0, choices.alternatives.length)
   const isOwnName = (name: string) => name.toLowerCase().includes(custody.mark)
   const judge = options.judge ?? (await Investigation.begin({ choices, isOwnName, isSoleWriter: options.soleWriter }))
-  return verification.run(judge, planProbes(await foresee(choices), choices.contract, options))
+  // A run that only reads need not know what the others would tell.
+  const probes = options.writes ? PROBES : PROBES.filter(isHarmless)
+  const foresight = await foresee(choices, { probes, onProgress: options.onRehearsal })
+  return verification.run(judge, planProbes(foresight, choices.contract, options))
 }
 
 class Verification {
@@ -218,8 +227,6 @@ class Verification {
       if (path === '/domains' && answers.some(({ response: { status } }) => status < 400)) break
     }
     refuseSilence(answers)
-    const [groups] = answers
-    if (groups !== undefined && groups.response.status < 400) refuseRubbish(groups)
     const kept = [...answers]
     const before = await takeInventory(async () => kept.shift())
     if (typeof before === 'string') {
@@ -382,7 +389,7 @@ class Verification {
     // Before it can change anything, a run has written down that it creates something.
     if (!this.#options.writes || !custody.hasIntents) return { restored: true, ...nothing }
     if (this.#unreadable !== undefined) return { restored: false, ...nothing, reason: this.#unreadable }
-    this.#tell('restore the account')
+    this.#tell('restores the account')
     const cleanup = await restore(custody, async (request) => {
       const path = quotaPathOf(request)
       if (this.#budget.left(path) < 1) {
@@ -427,9 +434,12 @@ class Verification {
   async #waitFor(path: string): Promise<void> {
     const { sleep, signal } = this.#options
     const wait = this.#budget.untilReset(path) + AFTER_RESET
-    this.#tell(`wait for the quota of ${path}`)
+    const tell = () => this.#tell(`waits for the quota of ${path}`)
+    tell()
     const renewed = this.#budget.paths.filter((each) => this.#budget.untilReset(each) <= wait)
+    const timer = setInterval(tell, TICK).unref()
     await sleep(wait, signal)
+    clearInterval(timer)
     if (signal.aborted) return
     for (const each of renewed) this.#budget.renew(each)
   }

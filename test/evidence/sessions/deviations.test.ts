@@ -106,11 +106,8 @@ async function findingsUntilNamed(deviation: Deviation): Promise<readonly Findin
   return said
 }
 
-/**
- * Exchanges alone do not tell these: another client may spend a quota, and a service that is started again may give the
- * same ids. Who makes the exchanges itself can tell.
- */
-const UNSEEN = ['shared-quota', 'same-request-id']
+/** Exchanges alone do not tell this: a service that is started again may give the same ids. Who makes them can tell. */
+const UNSEEN = ['same-request-id']
 const ALONE = { isSoleWriter: true, isSoleClient: true }
 const right = await tourOf()
 

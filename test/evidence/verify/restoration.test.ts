@@ -44,11 +44,12 @@ class Killer {
 /** Nothing of the program catches it, so that nothing happens after it. */
 class Killed extends Error {}
 
-async function sweepAfter(service: TestService, path: string) {
+/** `killer` ends the sweep at a request of it. */
+async function sweepAfter(service: TestService, path: string, killer?: Killer) {
   const { ledger, content } = Ledger.continue(path)
   const client = new Client(new URL(service.baseUrl), 5_000)
   const cleanup = await sweep({
-    client,
+    client: killer ?? client,
     contract: choices.contract,
     apiKey: API_KEY,
     ledger,
@@ -57,9 +58,10 @@ async function sweepAfter(service: TestService, path: string) {
     waits: true,
     sleep: async (milliseconds) => service.advance(milliseconds),
     signal: new AbortController().signal,
+  }).finally(() => {
+    client.close()
+    ledger.close()
   })
-  client.close()
-  ledger.close()
   return cleanup
 }
 
@@ -124,6 +126,28 @@ describe('a run of verify', { timeout: 120_000 }, () => {
     }
     await service.stop()
   }, 120_000)
+
+  it('is undone by a second sweep when the first one is killed at any request', async () => {
+    const service = await openService(FOREIGN)
+    const before = await inventoryOf(service)
+    const run = prepareRun(service, { waits: true, judge: NO_JUDGE, client: new Killer(service, 90) })
+    await expect(run.result()).rejects.toThrow(Killed)
+    const moment = await momentOf(service, run.ledgerPath)
+    for (let at = 1; ; at++) {
+      await service.store.update('default', () => ({ ok: true, state: moment.state, value: undefined }))
+      writeFileSync(run.ledgerPath, moment.ledger)
+      const killed = await sweepAfter(service, run.ledgerPath, new Killer(service, at)).catch((error) => error)
+      if (!(killed instanceof Killed)) {
+        expect(at).toBeGreaterThan(5)
+        expect(killed).toMatchObject({ restored: true })
+        break
+      }
+      const cleanup = await sweepAfter(service, run.ledgerPath)
+      expect(cleanup, `killed at request ${at}`).toMatchObject({ restored: true, changes: [] })
+      expect(await inventoryOf(service), `killed at request ${at}`).toEqual(before)
+    }
+    await service.stop()
+  })
 
   it('leaves alone what others have made meanwhile, and says what it is', async () => {
     const service = await openService(FOREIGN)

@@ -25,6 +25,8 @@ export interface Deviation {
   says: string
   named: Named
   shows: Shows
+  /** Why nobody sees it who has one key, keeps to the quotas and does no harm. */
+  hidden?: string
   change(parts: Parts): void
 }
 

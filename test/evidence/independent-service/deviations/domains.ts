@@ -212,6 +212,8 @@ export const DOMAINS: readonly Deviation[] = [
     id: 'in-use-forbidden',
     says: 'A domain in use gives the code not_found.',
     ...violation('/responses', 'write'),
+    hidden:
+      'Only the owner of the account can let a feature use a domain, and to delete a domain of others might succeed.',
     change: operation('deleteDomains', (right, call) => {
       if (textsIn(call.fields, 'domains').some((domain) => call.account.inUse.has(domain)))
         throw new Refusal('not_found')

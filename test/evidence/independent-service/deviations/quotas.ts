@@ -134,6 +134,7 @@ export const QUOTAS: readonly Deviation[] = [
     id: 'quota-per-account',
     says: 'Keys share their limits.',
     ...permitted('quota-scope', 1, 'keys'),
+    hidden: 'With one key, what another key spends looks like any other client.',
     change: (parts) => {
       parts.bucketOf = (_, path) => path
     },
