@@ -6,7 +6,7 @@ import { splitTarget } from '../http/target.ts'
 import type { Exchange, SeenResponse } from './exchange.ts'
 
 /** What a service said, as far as the envelope tells it. */
-export type Outcome =
+type Outcome =
   | { kind: 'success'; data: unknown; text: string }
   | { kind: 'refusal'; code: string; message: string; text: string }
   /** What came is not the envelope of the service, or the recording does not have it. */
@@ -27,7 +27,7 @@ export interface Reading {
 }
 
 /** How deeply the body of a response may be nested that is judged; the contract has four levels. */
-export const DEEPEST_RESPONSE = 100
+const DEEPEST_RESPONSE = 100
 
 /** Reads exchanges by the contract. Returns `undefined` for a request that got no response. */
 export function createReader(contract: Contract): (exchange: Exchange) => Reading | undefined {

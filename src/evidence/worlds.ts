@@ -12,7 +12,7 @@ export interface World {
   groups: readonly WorldGroup[]
 }
 
-export interface WorldGroup extends DomainGroup {
+interface WorldGroup extends DomainGroup {
   /** Its members under other choices. */
   otherwise?: readonly OtherMembers[]
   /** Whether its name is one of a request, which is kept as the service keeps it. */

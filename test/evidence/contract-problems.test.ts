@@ -140,7 +140,7 @@ const WRONG: readonly (readonly [title: string, made: Made, expected: Expected])
       body: success([
         { ...RECORD, ...FIGURES },
         { domain: 'b.example', p: null, pct: 101, testing: 'n', ...FIGURES, dmarc: 99.25, spf: '91.5' },
-        { ...RECORD, ...FIGURES, p: 'deny', count: -1 },
+        { ...RECORD, ...FIGURES, count: -1 },
       ]),
     },
     [
