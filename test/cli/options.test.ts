@@ -101,7 +101,9 @@ describe('every option', () => {
     const wrong = placeholderOf(option) === undefined ? 'perhaps' : ''
     const flag = `--${flagOf(key, option)}`
     const variable = variableOf(key, option)
-    const refusal = (source: string) => new UsageError(`${source} ${wrong}: ${option.kind.remedy}`)
+    // A secret is not repeated.
+    const shown = option.kind.hides?.(wrong) ? '' : ` ${wrong}`
+    const refusal = (source: string) => new UsageError(`${source}${shown}: ${option.kind.remedy}`)
     expect(() => readOptions(table, [`${flag}=${wrong}`], {})).toThrow(refusal(flag))
     expect(() => readOptions(table, [], { [variable]: wrong })).toThrow(refusal(variable))
   })
