@@ -179,7 +179,7 @@ function isOrigin(value: unknown): boolean {
 export const secret: Kind<string> = {
   type: 'string',
   remedy: 'must be 1 to 200 visible ASCII characters without spaces',
-  hides: (written) => written !== '',
+  hides: () => true,
   placeholder: 'TEXT',
   fits: (value): value is string => typeof value === 'string' && /^[!-~]{1,200}$/.test(value),
   read: asWritten,

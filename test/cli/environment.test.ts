@@ -128,7 +128,6 @@ describe('the environment', () => {
     ['data', '', 'must be a text that is not empty'],
     ['durability', 'FSYNC', 'must be one of rename, fsync'],
     ['skip-damaged', 'some', 'must be true or false'],
-    ['api-key', '', 'must be 1 to 200 visible ASCII characters without spaces'],
     ['overlay', '', 'must be a list of texts that are not empty'],
     ['host', '0.0.0.0', 'others can reach this address, so give --admin-token TOKEN or --no-admin'],
     ['faults', '', 'must be a list of texts that are not empty'],
@@ -143,6 +142,11 @@ describe('the environment', () => {
     await expectRefusal(['serve'], 2, `${variable(option)} ${value}: ${message}`, {
       environment: { [variable(option)]: value },
     })
+  })
+
+  it('is named without its value when that could be a secret', async () => {
+    const refusal = `${variable('api-key')}: must be 1 to 200 visible ASCII characters without spaces`
+    await expectRefusal(['serve'], 2, refusal, { environment: { [variable('api-key')]: 'two words' } })
   })
 
   it('gives overlays to the command assumptions as well', async () => {

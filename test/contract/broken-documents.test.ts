@@ -91,7 +91,7 @@ const EXTENSIONS: Breakage[] = [
     how: 'an x-assumption with a field too many',
     break: change('/x-settings/head/x-assumption', { why: 'Because.' }),
     place: '#/x-settings/head/x-assumption/why',
-    reason: 'The value is not allowed here; allowed fields are id, spec, alternatives, reason.',
+    reason: 'The value is not allowed here; allowed fields are id, spec, alternatives, reason, unobservable.',
   },
   {
     how: 'an x-assumption that does not say why it has no alternative',

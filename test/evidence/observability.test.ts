@@ -55,7 +55,9 @@ const CIRCUMSTANCES: Readonly<Record<string, Circumstances>> = {
   'policy-before-refresh': { several: true },
 }
 /** What the judgement of exchanges needs more for than the probe and the lists. */
-const TAKES_MORE = new Set(['path-matching', 'request-charset', 'status-large-header'])
+const TAKES_MORE = new Set([
+  ...['path-matching', 'request-charset', 'status-large-header', 'domain-cap', 'group-cap', 'member-cap'],
+])
 /** Half a minute before the refresh. */
 const BEFORE_REFRESH = { now: '2026-01-15T23:59:30Z' }
 

@@ -71,6 +71,7 @@ function names({ named }: Deviation, finding: Finding): boolean {
   if (finding.label !== named.label) return false
   switch (named.label) {
     case 'contract violation':
+    case 'cannot tell':
       return !isAboutRequest(finding) && (finding.pointer ?? '').includes(named.where ?? '')
     case 'broken rule':
       return finding.rule === named.rule

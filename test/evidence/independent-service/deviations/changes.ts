@@ -4,6 +4,7 @@ import {
   changeCode,
   type Deviation,
   forgets,
+  leftOpen,
   operation,
   permitted,
   sends,
@@ -159,7 +160,7 @@ export const CHANGES: readonly Deviation[] = [
   {
     id: 'wrong-status-of-refusal',
     says: 'invalid_name has status 409.',
-    ...violation('/x-errors', 'write'),
+    ...leftOpen('/x-errors', 'write'),
     change: statusFor('invalid_name', 409),
   },
   {

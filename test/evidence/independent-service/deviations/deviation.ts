@@ -6,6 +6,8 @@ export type Named =
   | { label: 'broken rule'; rule: string }
   | { label: 'decides assumption'; assumption: string; alternative: number }
   | { label: 'unexplained' }
+  /** The specification leaves it open, and no alternative is like it. */
+  | { label: 'cannot tell'; where: string }
 
 /** What it takes to see it. */
 export type Shows =
@@ -37,6 +39,7 @@ export const violation = (where: string, shows: Shows): Place => ({
   named: { label: 'contract violation', where },
   shows,
 })
+export const leftOpen = (where: string, shows: Shows): Place => ({ named: { label: 'cannot tell', where }, shows })
 export const permitted = (assumption: string, alternative: number, shows: Shows): Place => ({
   named: { label: 'decides assumption', assumption, alternative },
   shows,

@@ -1,5 +1,5 @@
 import type { Parts } from '../parts.ts'
-import { broken, type Deviation, permitted, statusFor, violation } from './deviation.ts'
+import { broken, type Deviation, leftOpen, permitted, statusFor } from './deviation.ts'
 
 type KeyOf = Parts['keyOf']
 
@@ -57,7 +57,7 @@ export const KEYS: readonly Deviation[] = [
   {
     id: 'unauthorized-not-found',
     says: 'A missing key is answered with 404.',
-    ...violation('/x-errors', 'read'),
+    ...leftOpen('/x-errors', 'read'),
     change: statusFor('unauthorized', 404),
   },
 ]
