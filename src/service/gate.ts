@@ -33,6 +33,8 @@ export interface GateDeps {
   enforceQuotas: boolean
 }
 
+/** How often a sandbox is opened for one request. */
+const ATTEMPTS = 3
 const EXACT_SCHEME = /^Bearer (\S+)$/
 const ANY_CASE_SCHEME = /^Bearer (\S+)$/i
 
@@ -137,9 +139,13 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   ): Promise<GateResult> {
     const result = await first
     if (result !== undefined) return result
-    const sandbox = await worlds.openSandbox(secret)
-    const opened = sandbox === undefined ? undefined : await store.enter(hash, enter)
-    return opened ?? admitNobody(routed)
+    // Another sandbox may need its room again before it is entered.
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      if ((await worlds.openSandbox(secret)) === undefined) break
+      const opened = await store.enter(hash, enter)
+      if (opened !== undefined) return opened
+    }
+    return admitNobody(routed)
   }
 }
 

@@ -8,7 +8,7 @@ import { entryOf, harOf } from '../support/recorded.ts'
 
 const MEGABYTES = budget({ quick: 20, full: 200 })
 /** The memory that the program may take at most, in megabytes. To read the whole file would take a multiple of its size. */
-const MOST = 250
+const MOST = 350
 
 /** Prints at the end how much memory the process had at most, in kilobytes. */
 const MEASURE = 'data:text/javascript,process.on("exit",()=>console.log(process.resourceUsage().maxRSS))'
