@@ -55,8 +55,6 @@ interface Tracks {
   figures: FigureTrack
 }
 
-const readings = new WeakMap<Choices, Promise<Permitted>>()
-
 /**
  * Judges exchanges with one service, in the order in which they were sent, and learns from each what the account holds.
  * All that judge exchanges ask it: there is no second judgement.
@@ -83,9 +81,7 @@ export class Investigation {
   /** Compiles the contract under each alternative, which takes about a second. */
   static async begin(options: InvestigationOptions): Promise<Investigation> {
     const { choices } = options
-    const reading = readings.get(choices) ?? Permitted.read(choices)
-    readings.set(choices, reading)
-    return new Investigation(options, await Variants.load(choices), await reading)
+    return new Investigation(options, await Variants.load(choices), await Permitted.read(choices))
   }
 
   /**

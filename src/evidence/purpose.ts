@@ -1,4 +1,4 @@
-import { canonicalHostname } from '../contract/hostname.ts'
+import { canonicalHostname, LIBERAL } from '../contract/hostname.ts'
 import { isObject, type Json } from '../ground/json.ts'
 import { readParameters } from '../http/target.ts'
 import type { Reading } from './reading.ts'
@@ -43,20 +43,6 @@ export function purposeOf({ exchange, query }: Reading): Purpose {
     body: json,
   }
 }
-
-/** Accepts what any choice accepts. */
-const LIBERAL = {
-  finalDot: 'dropped',
-  internationalNames: 'a-label',
-  underscores: 'accepted',
-  singleLabels: 'accepted',
-  ipv4Addresses: 'accepted',
-  numericLastLabels: 'accepted',
-  wildcards: 'accepted',
-  publicSuffixes: 'accepted',
-  spaceAroundHostnames: 'trimmed',
-  invisibleInHostnames: 'dropped',
-} as const
 
 const known = new Map<string, string>()
 const REMEMBERED = 20_000
