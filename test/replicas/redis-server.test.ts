@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { RedisConnection, RedisError } from '../support/redis-connection.ts'
+import { RedisConnection } from '../support/redis-connection.ts'
 import { freshPrefix, HAS_REDIS, openRedis, sharedRedis, startRedis } from '../support/redis-server.ts'
+import { RedisError } from '../support/resp.ts'
 
 describe.skipIf(!HAS_REDIS)('the Redis of a test', () => {
   it('answers commands of any bytes, also with errors, lists and nothing', async () => {

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { RedisConnection, RedisError, type Reply } from './redis-connection.ts'
+import { RedisConnection } from './redis-connection.ts'
+import { RedisError, type Reply } from './resp.ts'
 
 /** The server of the tests; `TEST_REDIS_SERVER=valkey-server` names another one. */
 const PROGRAM = process.env['TEST_REDIS_SERVER'] ?? 'redis-server'
