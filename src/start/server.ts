@@ -20,6 +20,7 @@ import { closeServer, createHttpServer, listen } from '../http/engine/http-serve
 import { createMalformedReply } from '../http/engine/malformed.ts'
 import { createHostCheck, isLoopback } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
+import { countNobodyIds } from '../http/nobody-ids.ts'
 import { Journal, type JournalLimits } from '../journal/journal.ts'
 import { redactLog } from '../journal/redacted-log.ts'
 import { Secrets } from '../journal/secrets.ts'
@@ -37,7 +38,7 @@ import { findExposed, provideDefaultAccount } from './default-account.ts'
 import { divideMemory } from './memory.ts'
 import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
-import { type CompleteOptions, checkPlan, completeOptions } from './option-table.ts'
+import { type CompleteOptions, checkPlan, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
 import { createExplainer } from './violation-explainer.ts'
 
@@ -110,6 +111,7 @@ export async function startServer(
   inside: Inside = {},
 ): Promise<Understudy> {
   const options = completeOptions(given)
+  refuseContradictions(given)
   const { signal, log } = options
   signal?.throwIfAborted()
   const understudy = await composeServer(given, options, behaviours, inside)
@@ -189,8 +191,7 @@ async function composeServer(
     if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
-    // Names the requests that belong to no account.
-    const seed = options.seed ?? DEFAULT_SEED
+    const nextId = countNobodyIds(options.seed ?? DEFAULT_SEED, contract.requestIds)
     const instance = nameInstance()
     const control = createControlLoader({
       contract,
@@ -210,7 +211,7 @@ async function composeServer(
       clock,
       worlds,
       verdict,
-      seed,
+      nextId,
       log,
       stopping: inside.hurries ? AbortSignal.abort() : stopping.signal,
       prefer: options.prefer,
@@ -236,14 +237,14 @@ async function composeServer(
         ? beside(request, response)
         : service(request, response)
     }
-    const refuseCrowded = createCrowdedReply(contract, seed)
+    const refuseCrowded = createCrowdedReply(contract, nextId)
     const limit = Math.min(options.maxConnections, findPossibleConnections())
     if (given.maxConnections !== undefined && limit < options.maxConnections) {
       log.warn({}, `The system lets the process have ${limit} connections, not ${options.maxConnections}.`)
     }
     const server = createHttpServer(
       dispatch,
-      createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, verdict, clock })),
+      createMalformedReply(contract, nextId, log, createMalformedRecorder({ worlds, verdict, clock })),
       {
         limit,
         // Who finds out what goes on, and ends it, must get in.

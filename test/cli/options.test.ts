@@ -102,7 +102,8 @@ describe('every option', () => {
     const flag = `--${flagOf(key, option)}`
     const variable = variableOf(key, option)
     // A secret is not repeated.
-    const shown = option.kind.hides?.(wrong) ? '' : ` ${wrong}`
+    const named = option.kind.shows === undefined ? wrong : option.kind.shows(wrong)
+    const shown = named === undefined ? '' : ` ${named}`
     const refusal = (source: string) => new UsageError(`${source}${shown}: ${option.kind.remedy}`)
     expect(() => readOptions(table, [`${flag}=${wrong}`], {})).toThrow(refusal(flag))
     expect(() => readOptions(table, [], { [variable]: wrong })).toThrow(refusal(variable))
