@@ -69,6 +69,7 @@ const ownStore = objectWith<Store>('Store', {
   replace: true,
   delete: true,
   enter: true,
+  refund: true,
   count: true,
   recount: true,
   counters: true,
