@@ -82,7 +82,7 @@ const store: Kind<string | Store> = {
   type: `string | ${ownStore.type}`,
   remedy: STORE_REMEDY,
   remedyFor(value) {
-    if (typeof value !== 'string') return `must be a URL such as redis://127.0.0.1:6379, or ${ownStore.remedy.slice(8)}`
+    if (typeof value !== 'string') return ownStore.remedy
     const reading = readStoreUrl(value)
     return 'remedy' in reading ? reading.remedy : STORE_REMEDY
   },

@@ -1,15 +1,9 @@
-/** Where a store of many replicas is, and who asks it. */
-export interface StoreAddress {
-  /** The path of a unix socket, in place of host and port. */
-  readonly path: string | undefined
-  readonly host: string
-  readonly port: number
-  readonly tls: boolean
-  readonly username: string | undefined
-  readonly password: string | undefined
-  readonly database: number
-  /** The URL without user and password, as messages and the log name it. */
-  readonly shown: string
+import type { StoreAddress } from '../store/redis/connection.ts'
+
+/** A URL that was read. `shown` is the URL without user and password, as messages and the log name it. */
+interface ReadUrl {
+  address: StoreAddress
+  shown: string
 }
 
 export const STORE_REMEDY =
@@ -34,14 +28,14 @@ const URL_PARTS = /^([a-z][a-z0-9+.-]*):\/\/(?:(.*)@)?(\[[^\]]*\]|[^:/?#]*)(?::(
 const SOCKET_PARTS = /^unix:(?:\/\/(?:(.*)@)?)?(\/[^?#]*)?([?#].*)?$/is
 
 /** Reads the URL of a store; or says what would be right. Nothing of the URL is repeated, because it may hold a password. */
-export function readStoreUrl(written: string): { address: StoreAddress } | { remedy: string } {
+export function readStoreUrl(written: string): ReadUrl | { remedy: string } {
   if (written.length > LONGEST) return { remedy: `must be a URL of at most ${LONGEST} characters` }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
   if (/[\s\u0000-\u001f\u007f]/.test(written)) return { remedy: 'must be a URL without spaces; write %20 for a space' }
   return /^unix:/i.test(written) ? readSocketUrl(written) : readHostUrl(written)
 }
 
-function readHostUrl(written: string): { address: StoreAddress } | { remedy: string } {
+function readHostUrl(written: string): ReadUrl | { remedy: string } {
   const [, scheme = '', user, host = '', port, path = '', rest] = URL_PARTS.exec(written) ?? []
   const kind = Object.hasOwn(SCHEMES, scheme.toLowerCase()) ? SCHEMES[scheme.toLowerCase()] : undefined
   if (kind === undefined) return { remedy: STORE_REMEDY }
@@ -56,10 +50,10 @@ function readHostUrl(written: string): { address: StoreAddress } | { remedy: str
   const number = port === undefined ? USUAL_PORT : Number(port)
   const shown = `${scheme.toLowerCase()}://${host}:${number}/${database}`
   const bare = host.replace(/^\[(.*)\]$/, '$1')
-  return { address: { path: undefined, host: bare, port: number, ...kind, ...caller, database, shown } }
+  return { address: { kind: 'tcp', host: bare, port: number, ...kind, ...caller, database }, shown }
 }
 
-function readSocketUrl(written: string): { address: StoreAddress } | { remedy: string } {
+function readSocketUrl(written: string): ReadUrl | { remedy: string } {
   const [, user, path, rest = ''] = SOCKET_PARTS.exec(written) ?? []
   const caller = readCaller(user)
   if ('remedy' in caller) return caller
@@ -71,7 +65,7 @@ function readSocketUrl(written: string): { address: StoreAddress } | { remedy: s
   const database = readDatabase(number ?? '')
   if (database === undefined) return { remedy: DATABASE_REMEDY }
   const shown = `unix:${name}${database === 0 ? '' : `?db=${database}`}`
-  return { address: { path: name, host: '', port: 0, tls: false, ...caller, database, shown } }
+  return { address: { kind: 'unix', path: name, ...caller, database }, shown }
 }
 
 const DATABASE_REMEDY = `must have the number of a database from 0 to ${HIGHEST_DATABASE} at its end, or none`

@@ -46,6 +46,7 @@ function samplesOf(option: Option<unknown>): string[] {
     '2026-01-15T09:00:00Z',
     '64MiB',
     'http://one.example',
+    'redis://one.example',
     'one',
     'other',
     'API_URL={baseUrl}',

@@ -119,7 +119,9 @@ function warningsOf(facts: ReadonlyMap<string, string>): string[] {
   const policy = facts.get('maxmemory_policy')
   if (policy === undefined || policy === 'noeviction') return []
   const when = facts.get('maxmemory') === '0' ? 'once maxmemory is set' : 'when its memory is full'
-  return [`The setting maxmemory-policy of the store is ${policy}, so it deletes accounts ${when}; set it to noeviction.`]
+  return [
+    `The setting maxmemory-policy of the store is ${policy}, so it deletes accounts ${when}; set it to noeviction.`,
+  ]
 }
 
 function unusable(message: string): StoreError {
