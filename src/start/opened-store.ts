@@ -10,7 +10,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Explain } from '../journal/verdict.ts'
 import type { MemoryBudget } from '../store/memory-budget.ts'
 import type { Readiness } from '../store/readiness.ts'
-import type { StoreFigures } from '../store/redis/figures.ts'
+import type { StoreTraffic } from '../store/redis/figures.ts'
 import type { Door } from '../store/redis/membership.ts'
 import type { Store } from '../store/store.ts'
 
@@ -42,13 +42,6 @@ export interface OpenedStore {
   watch(restore: () => Promise<unknown>): void
   /** Tells others what they have to know yet, saves, and releases everything. */
   close(): Promise<void>
-}
-
-/** What is counted about a store that is another process. */
-export interface StoreTraffic {
-  readonly figures: StoreFigures
-  /** How many servers use the store, as far as is known. */
-  readonly servers: number
 }
 
 /** What a store is opened for. */

@@ -156,7 +156,7 @@ async function composeServer(
   const memory = divideMemory(options.maxMemory)
   const instance = nameInstance()
   const opened = await openStore(options, { contract, overlays, fixture, instance, log, memory: memory.accounts })
-  const { store, clock, budget, nextId, skipped } = opened
+  const { store, clock, budget, nextId, skipped, readiness, traffic, door } = opened
   const stopping = new AbortController()
   // Whoever waits listens to it, and any number may.
   setMaxListeners(0, stopping.signal)
@@ -187,7 +187,9 @@ async function composeServer(
     })
     const kept = await store.has(DEFAULT_ACCOUNT)
     if (kept) worlds.checkDefaults()
-    const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+    const provide = () => provideDefaultAccount(store, worlds, options.apiKey)
+    const apiKey = await provide()
+    opened.watch(provide)
     await worlds.noteKeys(DEFAULT_ACCOUNT, [...(apiKey === undefined ? [] : [apiKey]), ...secretsOf(fixture)])
     const exposed = isLoopback(host) ? [] : await findExposed(store)
     if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
@@ -202,6 +204,8 @@ async function composeServer(
       exchanges,
       faultSets,
       urls: () => urls,
+      readiness,
+      traffic,
     })
     inside.open?.({ contract, store, journal, worlds, exchanges })
     const namesUs = createHostCheck(host, allowedOrigins(options, contract))
@@ -230,12 +234,17 @@ async function composeServer(
           urls: () => urls,
           log,
           stopping: stopping.signal,
+          readiness,
         })
       : undefined
     function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-      return beside !== undefined && (isAdminTarget(request.url ?? '') || (isRoot(request) && namesUs(request)))
-        ? beside(request, response)
-        : service(request, response)
+      if (beside !== undefined && (isAdminTarget(request.url ?? '') || (isRoot(request) && namesUs(request)))) {
+        return beside(request, response)
+      }
+      // Where the store is away, or may be another one by now, a request waits a little for what is found out.
+      return door === undefined || door.isOpen
+        ? service(request, response)
+        : door.opened().then(() => service(request, response))
     }
     const refuseCrowded = createCrowdedReply(contract, nextId)
     const limit = Math.min(options.maxConnections, findPossibleConnections())

@@ -48,7 +48,7 @@ export async function openSharedStore(
   try {
     return await openAt(address, shown, options, context)
   } catch (error) {
-    throw nameStore(error, shown)
+    throw nameStore(error, shown, address)
   }
 }
 
@@ -105,6 +105,7 @@ async function openAt(
         get servers() {
           return membership.members
         },
+        queued: 0,
       },
       skipped: [],
       async openExchanges(parts: ExchangeParts) {
@@ -222,25 +223,26 @@ function refusal(message: string): StoreError {
 
 /** What helps against a failure, where its text begins like this or has this in it. */
 const HINTS: readonly (readonly [failure: RegExp, hint: string])[] = [
-  [/ECONNREFUSED|ENOENT|EHOSTUNREACH|ENETUNREACH|ECONNRESET/, 'is it running there?'],
+  [/ECONNREFUSED|ENOENT|EHOSTUNREACH|ENETUNREACH/, 'is it running there?'],
   [/ENOTFOUND|EAI_AGAIN/, 'check the name of the host'],
   [/EACCES/, 'this user may not use it'],
-  [
-    /wrong version number|packet length too long|EPROTO/i,
-    'if it does not speak TLS, write redis:// in place of rediss://',
-  ],
-  [/closed unexpectedly|socket hang up/i, 'if it speaks TLS, write rediss:// in place of redis://'],
   [/certificate|CERT_|SELF_SIGNED|altnames/i, 'name the file of its authority in NODE_EXTRA_CA_CERTS'],
   [/NOAUTH/, 'write redis://USER:PASSWORD@HOST'],
+  [/DB index/, 'end the URL with the number of a database that it has'],
   [/WRONGPASS|invalid password|AUTH/, 'check user and password in the URL'],
-  [/has not answered/, 'is it Redis or Valkey, and not overloaded?'],
 ]
+/** What happens where one side speaks TLS and the other does not. Neither of them says so. */
+const MISUNDERSTOOD = /ECONNRESET|EPROTO|EPIPE|wrong version number|packet length|closed unexpectedly|hang up|has not answered/i
 
 /** The error with the name of the store, and with what helps. */
-function nameStore(error: unknown, shown: string): unknown {
+function nameStore(error: unknown, shown: string, { kind, tls = false }: StoreAddress): unknown {
   if (!(error instanceof StoreError)) return error
   const said = error.message.replace(/^The store /, '')
-  const hint = HINTS.find(([failure]) => failure.test(said))?.[1]
+  const other = tls ? ['does not speak TLS', 'redis://'] : ['speaks TLS', 'rediss://']
+  const hint =
+    kind === 'tcp' && MISUNDERSTOOD.test(said)
+      ? `is it Redis or Valkey? If it ${other[0]}, write ${other[1]}`
+      : HINTS.find(([failure]) => failure.test(said))?.[1]
   const message = `The store ${shown} ${said}${hint === undefined || said.includes(';') ? '' : `; ${hint}`}`
   return new StoreError(error.problem, message, { cause: error })
 }

@@ -10,3 +10,6 @@ export interface Readiness {
   readonly kind: 'memory' | 'folder' | 'redis' | 'own'
   readonly state: StoreState
 }
+
+/** That of what keeps everything itself, in memory. */
+export const ALWAYS_READY: Readiness = { kind: 'memory', state: { isReady: true } }

@@ -69,7 +69,7 @@ export async function checkServer(
 async function readFacts(connection: StoreConnection): Promise<ReadonlyMap<string, string>> {
   const until = elapsed() + LOADING
   for (;;) {
-    const text = await connection.send(['INFO'], { repeatable: true }).catch(explainRefusal)
+    const text = await connection.send(['INFO'], { repeatable: true }).catch((error: unknown) => explainRefusal(error))
     const facts = new Map(
       `${text}`.split('\r\n').flatMap((line) => {
         const [, name, value] = /^([a-z_0-9]+):(.*)$/.exec(line) ?? []
@@ -91,7 +91,7 @@ async function checkRights(connection: StoreConnection, prefix: string, scripts:
   ]
   const refused = await connection
     .run(RIGHTS, [key], [JSON.stringify(calls)], { repeatable: true })
-    .catch(explainRefusal)
+    .catch((error: unknown) => explainRefusal(error, prefix))
   const missing = [...new Set((refused as string[]).map((each) => `+${each}`))].toSorted()
   if (missing.length === 0) return
   const hint = missing.length > 8 ? [...missing.slice(0, 8), '…'] : missing
@@ -107,12 +107,12 @@ function shapeOf(command: string): readonly string[] {
   return SHAPES[command] ?? ['K']
 }
 
-function explainRefusal(error: unknown): never {
-  if (error instanceof StoreError && /NOPERM/.test(error.message)) {
-    const [, command] = /run the '([^']+)' command/.exec(error.message) ?? []
-    throw unusable(`does not let its user do what is needed; give it +${command ?? '@all'}`)
-  }
-  throw error
+/** Where the check itself may not run, the server says why. */
+function explainRefusal(error: unknown, prefix?: string): never {
+  if (!(error instanceof StoreError && /NOPERM/.test(error.message))) throw error
+  const [, command] = /run the '([^']+)' command/.exec(error.message) ?? []
+  const missing = command === undefined ? `~${prefix}:*` : command.startsWith('eval') ? '+eval +evalsha' : `+${command}`
+  throw unusable(`does not let its user do what is needed; give it ${missing}`)
 }
 
 function warningsOf(facts: ReadonlyMap<string, string>): string[] {
