@@ -21,7 +21,7 @@ import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { hasKeyForm } from '../journal/key-shapes.ts'
 import type { Past } from '../journal/past.ts'
-import type { Store, Visitor } from '../store/store.ts'
+import type { Moment, Store, Visitor } from '../store/store.ts'
 import type { Admitted, Routed } from './stages.ts'
 
 export interface GateDeps {
@@ -53,10 +53,12 @@ export interface GateResult {
   history: History | undefined
   /** What the request found in its account. */
   before: Past | undefined
+  /** What names that in the store, where the store can recall it. */
+  moment: Moment | undefined
 }
 
 /** The result of a request whose key belongs to no account. */
-const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined }
+const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined, moment: undefined }
 
 export interface Gate {
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
@@ -126,7 +128,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
       const { bucket, formerHits: hits } = decision
       const history = worlds.historyOf(account.id, incarnation)
       const before = { account, bucket, hits, quotas, tallies, requests, mark: history.outdated }
-      return { decision, history, before }
+      return { decision, history, before, moment: undefined }
     }
   }
 

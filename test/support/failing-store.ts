@@ -19,6 +19,12 @@ export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
     enter: (keyHash, visit) => memory.enter(keyHash, visit),
     recount: (accountId, visit) => memory.recount(accountId, visit),
     count: (accountId, visit) => memory.count(accountId, visit),
+    takeSnapshot: (...given) => memory.takeSnapshot(...given),
+    snapshots: (accountId) => memory.snapshots(accountId),
+    readSnapshot: (...given) => memory.readSnapshot(...given),
+    snapshotKeys: (accountId) => memory.snapshotKeys(accountId),
+    deleteSnapshot: (...given) => memory.deleteSnapshot(...given),
+    recall: (moment) => memory.recall(moment),
     listenOutdated: (listener) => memory.listenOutdated(listener),
     close: () => memory.close(),
   }

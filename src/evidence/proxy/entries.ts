@@ -77,6 +77,7 @@ export function createEntryMaker({
       keyEvidence: NO_KEY,
       group: undefined,
       before: undefined,
+      moment: undefined,
       after: undefined,
       failure: undefined,
     }

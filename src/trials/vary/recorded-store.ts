@@ -157,6 +157,30 @@ export class RecordedStore implements Store {
     throw unchangeable()
   }
 
+  async takeSnapshot(): Promise<never> {
+    throw unchangeable()
+  }
+
+  async snapshots(): Promise<[]> {
+    return []
+  }
+
+  async readSnapshot(): Promise<undefined> {
+    return undefined
+  }
+
+  async snapshotKeys(): Promise<Set<string>> {
+    return new Set()
+  }
+
+  async deleteSnapshot(): Promise<boolean> {
+    return false
+  }
+
+  async recall(): Promise<undefined> {
+    return undefined
+  }
+
   listenOutdated(): void {}
 
   async close(): Promise<void> {}
