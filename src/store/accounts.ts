@@ -1,12 +1,16 @@
 import type { AccountState } from '../domain/account.ts'
-import { countersFor } from '../domain/counting.ts'
+import { timeOn } from '../domain/clock.ts'
+import { type CountingPlan, countersFor, countPlanned, countRequest, refundCharge } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
+import type { Hits } from '../domain/quotas.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
+import { chanceOfFault, fraction } from '../ground/chance.ts'
 import { type Clock, elapsed, systemClock } from '../ground/clock.ts'
 import { EvictionQueue } from './eviction-queue.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type {
+  Admission,
   Capacity,
   Counters,
   FormerAccount,
@@ -226,15 +230,33 @@ export class Accounts implements Store {
     return copyCounters(this.#find(accountId))
   }
 
-  enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Value | undefined {
+  enter<Plan extends CountingPlan, Value extends object>(
+    keyHash: string,
+    { clock, longestWindow, plan: makePlan, conclude }: Admission<Plan, Value>,
+  ): Value | undefined {
     const accountId = this.#holders.get(keyHash)
     if (accountId === undefined) return undefined
     this.#refuseWhenClosed()
-    const account = this.#accounts.get(accountId)
+    const entered = this.#accounts.get(accountId)
     // It is being deleted.
-    if (account === undefined) return undefined
-    if (account.use !== undefined) this.#queue.use(account, this.#clock())
-    return this.#visit(account, visit)
+    if (entered === undefined) return undefined
+    if (entered.use !== undefined) this.#queue.use(entered, this.#clock())
+    const data = entered.mutableData
+    const { state: account, quotas, tallies, requests } = data
+    const real = clock()
+    const now = timeOn(account.clock, real)
+    const plan = makePlan(account)
+    const counted = countPlanned(plan, data, now, (rule, ordinal) => fraction(chanceOfFault(account, rule, ordinal)[0]))
+    if (plan.isCounted) countRequest(data, counted, account.faults, now, longestWindow)
+    this.#noteForgotten(entered, quotas.size - data.quotas.size)
+    const before = { quotas, tallies, requests }
+    return conclude({ account, incarnation: entered.incarnation, real, plan, counted, before, moment: undefined })
+  }
+
+  refund(accountId: string, bucket: string, startedAt: number): Hits | undefined {
+    this.#refuseWhenClosed()
+    const account = this.#accounts.get(accountId)
+    return account && refundCharge(account.mutableData, bucket, startedAt)
   }
 
   async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
@@ -331,10 +353,13 @@ export class Accounts implements Store {
     const data = account.mutableData
     const { quotas } = data
     const value = visit(data.state, data, account.incarnation)
-    // The one count that a request changes is part of the weight of its entry in the journal.
-    const forgotten = quotas.size - data.quotas.size
-    if (forgotten > 0) this.#noteOutdated(account, weighCounts(forgotten))
+    this.#noteForgotten(account, quotas.size - data.quotas.size)
     return value
+  }
+
+  /** The one count that a request changes is part of the weight of its entry in the journal. */
+  #noteForgotten(account: StoredAccount, counts: number): void {
+    if (counts > 0) this.#noteOutdated(account, weighCounts(counts))
   }
 
   #noteOutdated(account: StoredAccount, bytes: number): void {
