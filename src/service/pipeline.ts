@@ -281,7 +281,7 @@ export function createPipeline(
       return answer(conforming, decide(request, account, contract, now), account)
     }
     let present = account
-    let presentVersion: number | undefined
+    let presentVersion: string | undefined
     const decided = store.update(account.id, (state, version) => {
       present = state
       presentVersion = version
@@ -295,7 +295,7 @@ export function createPipeline(
     conforming: Conforming,
     decision: Decision<AccountState, Answer>,
     present: AccountState,
-    version?: number,
+    version?: string,
   ): Outcome {
     const { admitted } = conforming
     const outcome = decision.ok

@@ -85,7 +85,7 @@ export interface FormerAccount {
  */
 export interface Moment {
   readonly incarnation: number
-  readonly version: number
+  readonly version: string
   readonly sequence: number
 }
 
@@ -174,7 +174,7 @@ export interface Store {
    */
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
-    decide: (state: AccountState, version?: number) => Decision<AccountState, Value, Code>,
+    decide: (state: AccountState, version?: string) => Decision<AccountState, Value, Code>,
   ): Awaitable<Decision<AccountState, Value, Code>>
   /**
    * Replaces state and counters of the account. Rejects with `unknown-account` where the account of this id is another one
