@@ -19,7 +19,7 @@ export const exportState: AccountHandler = async (call) => {
   const { query, account, now, contract } = call
   const { refresh } = contract.settings
   if (query['before'] === undefined) return done(await runInTurns(fixtureExport(account, now, refresh)))
-  const found = findEntry(call, query['before'])
+  const found = await findEntry(call, query['before'])
   if (!found.ok) return found
   const past = await call.worlds.recall(found.entry)
   if (past === undefined) return notKept(query['before'])
@@ -28,17 +28,19 @@ export const exportState: AccountHandler = async (call) => {
 
 export const rewindAccount: AccountHandler = async (call) => {
   const id = String(call.body['request_id'])
-  const found = findEntry(call, id)
+  const found = await findEntry(call, id)
   if (!found.ok) return found
   const account = await call.worlds.rewind(found.entry)
   return account === undefined ? notKept(id) : done({ account: await reportAccount(call, account) })
 }
 
 /** The newest request of the account with this id; or why there is no way back to it. */
-function findEntry(
-  { account, worlds: { journal } }: AccountCall,
+async function findEntry(
+  { account, exchanges }: AccountCall,
   id: string,
-): { ok: true; entry: Entry } | AdminRefusal {
+): Promise<{ ok: true; entry: Entry } | AdminRefusal> {
+  await exchanges.caughtUp()
+  const { journal } = exchanges
   const entry = journal.find(id, account.id)
   if (entry !== undefined) return { ok: true, entry }
   const elsewhere = journal.find(id)
