@@ -1,0 +1,199 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { Values, wordsOf } from './resp.ts'
+
+/** Whether something is to happen to a command; `words` are its name in upper case and its first two arguments. */
+export type Choice = (words: readonly string[]) => boolean
+
+/** What stands between a replica and Redis, and what may go wrong there. */
+export interface CuttingProxy {
+  readonly url: string
+  readonly port: number
+  /** How many replies were lost so far. */
+  readonly lost: number
+  /** Which commands have gone through, by name. */
+  readonly commands: ReadonlyMap<string, number>
+  /** Cuts all connections that there are. New ones are possible. */
+  cut(): void
+  /** Cuts all connections, and every new one, until `restore`. */
+  refuse(): void
+  /** Keeps all connections open, and lets nothing through until `restore`. */
+  blackhole(): void
+  /** Gives replies so many milliseconds later. */
+  delay(milliseconds: number): void
+  /**
+   * Delivers the commands that are chosen, waits until Redis has carried them out, and cuts the connection instead of
+   * giving the reply.
+   */
+  loseReplies(choice: Choice): void
+  /** Cuts the connection instead of delivering the commands that are chosen. */
+  loseCommands(choice: Choice): void
+  /** Leads new connections to another server. */
+  leadTo(port: number): void
+  /** Ends all of the above. */
+  restore(): void
+  end(): Promise<void>
+}
+
+/** Starts a proxy to a Redis on this machine; it ends with the test. */
+export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
+  const proxy = await openCuttingProxy(port)
+  onTestFinished(proxy.end)
+  return proxy
+}
+
+/** Choices that hold for the next commands that another choice takes, so many of them. */
+export function next(count: number, choice: Choice = isScript): Choice {
+  let left = count
+  return (words) => left > 0 && choice(words) && left-- > 0
+}
+
+/** Changes of accounts and what counts requests are scripts. */
+export function isScript([name = '']: readonly string[]): boolean {
+  return name === 'EVALSHA' || name === 'EVAL' || name === 'FCALL'
+}
+
+const NONE: Choice = () => false
+
+/** The same, which the caller ends. */
+export async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
+  const links = new Set<Link>()
+  let target = redis
+  const state: State = { losesReply: NONE, losesCommand: NONE, delay: 0, isBlack: false, lost: 0, commands: new Map() }
+  let refuses = false
+
+  const server = createServer((client) => {
+    if (refuses) return void client.resetAndDestroy()
+    const link = new Link(client, target, state)
+    links.add(link)
+    client.once('close', () => links.delete(link))
+    if (state.isBlack) link.hold(true)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+
+  function cut(): void {
+    for (const link of links) link.cut()
+  }
+  function blacken(isBlack: boolean): void {
+    state.isBlack = isBlack
+    for (const link of links) link.hold(isBlack)
+  }
+
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    get lost() {
+      return state.lost
+    },
+    commands: state.commands,
+    cut,
+    refuse() {
+      refuses = true
+      cut()
+    },
+    blackhole: () => blacken(true),
+    delay: (milliseconds) => {
+      state.delay = milliseconds
+    },
+    loseReplies: (choice) => {
+      state.losesReply = choice
+    },
+    loseCommands: (choice) => {
+      state.losesCommand = choice
+    },
+    leadTo: (other) => {
+      target = other
+    },
+    restore() {
+      refuses = false
+      Object.assign(state, { losesReply: NONE, losesCommand: NONE, delay: 0 })
+      blacken(false)
+    },
+    async end() {
+      refuses = true
+      cut()
+      server.close()
+      if (server.listening) await once(server, 'close')
+    },
+  }
+}
+
+interface State {
+  losesReply: Choice
+  losesCommand: Choice
+  delay: number
+  isBlack: boolean
+  lost: number
+  commands: Map<string, number>
+}
+
+/** A connection of a client and its connection to Redis. */
+class Link {
+  readonly #client: Socket
+  readonly #redis: Socket
+  readonly #state: State
+  /** For each command that has no reply yet: whether that is to be lost. */
+  readonly #pending: boolean[] = []
+
+  constructor(client: Socket, port: number, state: State) {
+    this.#client = client
+    this.#redis = connect(port, '127.0.0.1')
+    this.#state = state
+    client.setNoDelay(true)
+    this.#redis.setNoDelay(true)
+    const commands = new Values()
+    const replies = new Values()
+    client.on('data', (piece: Buffer) => {
+      for (const command of commands.take(piece)) this.#deliver(command)
+    })
+    this.#redis.on('data', (piece: Buffer) => {
+      for (const reply of replies.take(piece)) this.#answer(reply)
+    })
+    for (const socket of [client, this.#redis]) {
+      socket.on('error', () => {})
+      socket.once('close', () => this.cut())
+    }
+  }
+
+  cut(): void {
+    if (!this.#client.destroyed) this.#client.resetAndDestroy()
+    this.#redis.destroy()
+  }
+
+  hold(isHeld: boolean): void {
+    for (const socket of [this.#client, this.#redis]) {
+      if (isHeld) socket.pause()
+      else socket.resume()
+    }
+  }
+
+  #deliver(command: Buffer): void {
+    if (this.#client.destroyed) return
+    const words = wordsOf(command)
+    const [name = ''] = words
+    if (this.#state.losesCommand(words)) {
+      this.#state.lost++
+      this.cut()
+      return
+    }
+    this.#state.commands.set(name, (this.#state.commands.get(name) ?? 0) + 1)
+    this.#pending.push(this.#state.losesReply(words))
+    this.#redis.write(command)
+  }
+
+  #answer(reply: Buffer): void {
+    if (this.#client.destroyed) return
+    const isPush = reply[0] === '>'.charCodeAt(0)
+    if (!isPush && this.#pending.shift() === true) {
+      this.#state.lost++
+      this.cut()
+      return
+    }
+    const { delay } = this.#state
+    if (delay === 0) this.#client.write(reply)
+    else setTimeout(() => this.#client.destroyed || this.#client.write(reply), delay)
+  }
+}
