@@ -1,22 +1,21 @@
 import { answersWith, type Operation } from '../contract/api.ts'
 import type { AccountState } from '../domain/account.ts'
-import type { Counted, CountersRead, Counting } from '../domain/counting.ts'
-import { type Refusal, refuse } from '../domain/errors.ts'
-import { type FaultTarget, type TriggeredFault, triggerFault } from '../domain/faults.ts'
-import { writeInstant } from '../domain/iso-8601.ts'
-import { type ApiKey, isInGrace } from '../domain/keys.ts'
-import { includesApiAccess } from '../domain/plans.ts'
 import {
-  type Allowance,
-  chargeQuota,
-  currentHits,
-  type Hits,
-  limitOf,
-  type Quota,
-  whatIsLeft,
-} from '../domain/quotas.ts'
+  type Counted,
+  type CountersRead,
+  type CountingPlan,
+  countPlanned,
+  type PlannedCharge,
+  type PlannedCount,
+} from '../domain/counting.ts'
+import { type Refusal, refuse } from '../domain/errors.ts'
+import { type FaultTarget, findMatchingRules, type MatchingRule, type TriggeredFault } from '../domain/faults.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
+import type { ApiKey } from '../domain/keys.ts'
+import { includesApiAccess } from '../domain/plans.ts'
+import { type Allowance, currentHits, type Hits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
-import { fraction, type Words, wordsOf } from '../ground/chance.ts'
+import { chanceOfFault, fraction } from '../ground/chance.ts'
 
 /** Whose key a request carries, and when by the clock of their account. */
 export interface Principal {
@@ -81,9 +80,88 @@ export const UNKNOWN_KEY: GateDecision = {
   tallies: undefined,
 }
 
+/** What the state of an account decides about a request; the counters decide the rest. */
+export interface AdmissionPlan extends CountingPlan {
+  /** Absent where the account does not have the key. */
+  key: ApiKey | undefined
+  /** Why the request is refused whatever was counted. A quota that is checked before that is charged, and may refuse it. */
+  refusal: Refusal | undefined
+  /** The quota that the response tells without a charge. */
+  toldQuota: Quota | undefined
+}
+
+const NO_RULES: readonly MatchingRule[] = []
+const UNCOUNTED = { isCounted: false, refusal: undefined, charge: undefined, told: undefined, toldQuota: undefined }
+
+/** Plans the decision on key, plan, quota and fault rule, in the order that `x-settings` says. It is pure. */
+export function planAdmission(request: GateRequest, account: AccountState, terms: GateTerms): AdmissionPlan {
+  const key = account.keys.find(({ hash }) => hash === request.keyHash)
+  if (key === undefined || key.disabled) return { ...UNCOUNTED, key, rules: NO_RULES }
+  const { operation } = request
+  let refusal: Refusal | undefined
+  let charge: PlannedCharge | undefined
+  if (operation !== undefined) {
+    for (const check of terms.settings.gateOrder) {
+      if (check === 'plan') refusal = checkPlan(account, terms.settings)
+      if (check === 'quota' && operation.quota !== undefined)
+        charge = chargeFor(operation.quota, key, operation.path, terms)
+      if (refusal !== undefined) break
+    }
+  }
+  const meetsFaults = refusal === undefined && request.meetsFaults && account.faults.length > 0
+  const isTold = charge === undefined && tellsUncharged(terms.settings)
+  const { path, quota: toldQuota } = (isTold ? (operation ?? request.neighbour) : undefined) ?? {}
+  return {
+    isCounted: true,
+    key,
+    refusal,
+    charge,
+    told: toldQuota === undefined || path === undefined ? undefined : terms.bucketOf(key, path),
+    toldQuota,
+    rules:
+      operation === undefined || !meetsFaults
+        ? NO_RULES
+        : findMatchingRules(account.faults, targetOf(operation, request.method, key)),
+  }
+}
+
+/** The decision about a request by its plan and by what it has counted. `now` as for `decideAdmission`. */
+export function concludeAdmission(
+  request: GateRequest,
+  account: AccountState,
+  plan: AdmissionPlan,
+  counted: PlannedCount,
+  now: number,
+  terms: GateTerms,
+): GateDecision {
+  const { key } = plan
+  if (key === undefined) return UNKNOWN_KEY
+  const principal = { account, key, now }
+  if (key.disabled) {
+    return { ...UNKNOWN_KEY, disabled: principal, unspent: untouchedQuota(request, now, terms.settings) }
+  }
+  const { allowance, triggered, formerHits } = counted
+  const { operation } = request
+  const isLimited = allowance?.allowed === false && operation !== undefined
+  const fault = triggered && account.faults.find(({ id }) => id === triggered.id)
+  return {
+    refusal: isLimited ? rateLimited(allowance, operation.path) : plan.refusal,
+    principal,
+    disabled: undefined,
+    allowance,
+    unspent: plan.toldQuota && whatIsUnspent(plan.toldQuota, key, formerHits, now, terms),
+    fault: fault && triggered && { fault, ordinal: triggered.ordinal },
+    formerHits,
+    ordinal: counted.ordinal,
+    bucket: counted.bucket,
+    hits: counted.hits,
+    tallies: counted.tallies,
+  }
+}
+
 /**
- * Decides on key, plan, quota and fault rule, in the order that `x-settings` says. It is pure: `counting` is only read,
- * and the decision says what is to be counted. `now` is in milliseconds on the account's clock.
+ * Both at once, where the counters are at hand. It is pure: `counting` is only read, and the decision says what is to be
+ * counted. `now` is in milliseconds on the account's clock.
  */
 export function decideAdmission(
   request: GateRequest,
@@ -92,85 +170,35 @@ export function decideAdmission(
   now: number,
   terms: GateTerms,
 ): GateDecision {
-  const { operation } = request
-  const key = account.keys.find(({ hash }) => hash === request.keyHash)
-  if (key === undefined) return UNKNOWN_KEY
-  const principal = { account, key, now }
-  if (key.disabled) {
-    return { ...UNKNOWN_KEY, disabled: principal, unspent: untouchedQuota(request, now, terms.settings) }
-  }
-  const quota = operation?.quota
-  let refusal: Refusal | undefined
-  let bucket: string | undefined
-  let formerHits: Hits | undefined
-  let charged: ReturnType<typeof chargeQuota> | undefined
-  if (operation !== undefined) {
-    for (const check of terms.settings.gateOrder) {
-      if (check === 'plan') refusal = checkPlan(account, terms.settings)
-      if (check === 'quota' && quota !== undefined) {
-        bucket = terms.bucketOf(key, operation.path)
-        formerHits = counting.quotas.get(bucket)
-        charged = chargeQuota(formerHits, chargeFor(quota, key, now, terms), now)
-        if (!charged.allowance.allowed) refusal = rateLimited(charged.allowance, operation.path)
-      }
-      if (refusal !== undefined) break
-    }
-  }
-  const meetsFaults = refusal === undefined && request.meetsFaults && account.faults.length > 0
-  const faults =
-    operation === undefined || !meetsFaults
-      ? undefined
-      : triggerFault(account.faults, counting.tallies, targetOf(operation, request.method, key), now, drawFor(account))
-  return {
-    refusal,
-    principal,
-    disabled: undefined,
-    allowance: charged?.allowance,
-    unspent: charged === undefined ? unspentOf(request, key, counting, now, terms) : undefined,
-    fault: faults?.triggered,
-    formerHits,
-    ordinal: counting.requests + 1,
-    bucket,
-    hits: charged?.hits,
-    tallies: faults?.counted,
-  }
+  const plan = planAdmission(request, account, terms)
+  const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
+  return concludeAdmission(request, account, plan, countPlanned(plan, counting, now, draw), now, terms)
 }
 
-function unspentOf(
-  { operation, neighbour }: GateRequest,
+/** Whether responses tell of quotas that were not charged. */
+export function tellsUncharged({ quotaHeaders }: Pick<Settings, 'quotaHeaders'>): boolean {
+  return quotaHeaders === 'valid-key' || quotaHeaders === 'any-request'
+}
+
+function whatIsUnspent(
+  quota: Quota,
   key: ApiKey,
-  { quotas }: CountersRead,
+  hits: Hits | undefined,
   now: number,
-  terms: GateTerms,
-): Allowance | undefined {
-  const { quotaHeaders } = terms.settings
-  const { path, quota } = operation ?? neighbour ?? {}
-  if (quota === undefined || path === undefined) return undefined
-  if (quotaHeaders !== 'valid-key' && quotaHeaders !== 'any-request') return undefined
-  const { limit, window, start } = chargeFor(quota, key, now, terms)
-  const hits = currentHits(quotas.get(terms.bucketOf(key, path)), { window, start }, now)
-  return { allowed: true, ...whatIsLeft(hits, limit, window) }
+  { settings: { quotaWindow: start, gracePeriod } }: GateTerms,
+): Allowance {
+  const { window } = quota
+  const limit = limitOf(quota, now < key.createdAt + gracePeriod * 1000)
+  return { allowed: true, ...whatIsLeft(currentHits(hits, { window, start }, now), limit, window) }
 }
 
 /**
- * Takes back what one request was charged, and says what is left then. Nothing is taken back from a later window than
- * that of `charged`, which the response would have told.
+ * What is left after a charge was taken back, which the response would have told; `hits` are what is used now. Where
+ * nothing was taken back, because the window is over, it is what was charged.
  */
-export function refundQuota(
-  counting: Counting,
-  { path, quota }: Pick<Operation, 'path' | 'quota'>,
-  key: ApiKey,
-  charged: Allowance,
-  { bucketOf }: GateTerms,
-): Allowance {
-  const bucket = bucketOf(key, path)
-  const hits = counting.quotas.get(bucket)
-  if (quota === undefined || hits === undefined || hits.used === 0) return charged
-  const after = { ...hits, used: hits.used - 1 }
-  const left = whatIsLeft(after, charged.limit, quota.window)
-  if (left.resetAt !== charged.resetAt) return charged
-  counting.quotas = counting.quotas.set(bucket, after)
-  return { allowed: true, ...left }
+export function tellRefund({ quota }: Pick<Operation, 'quota'>, charged: Allowance, hits: Hits | undefined): Allowance {
+  if (quota === undefined || hits === undefined) return charged
+  return { allowed: true, ...whatIsLeft(hits, charged.limit, quota.window) }
 }
 
 /**
@@ -194,9 +222,21 @@ function checkPlan({ plan }: AccountState, { plans }: GateSettings): Refusal | u
   return refuse({ code: 'unauthorized', reason: 'plan', value: plan, about: { plan, lowest: plans.lowest } })
 }
 
-function chargeFor(quota: Quota, key: ApiKey, now: number, { settings, enforceQuotas }: GateTerms) {
-  const limit = limitOf(quota, isInGrace(key, now, settings.gracePeriod))
-  return { limit, window: quota.window, start: settings.quotaWindow, enforced: enforceQuotas }
+function chargeFor(
+  quota: Quota,
+  key: ApiKey,
+  path: string,
+  { settings, enforceQuotas, bucketOf }: GateTerms,
+): PlannedCharge {
+  return {
+    bucket: bucketOf(key, path),
+    limit: limitOf(quota, false),
+    graceLimit: limitOf(quota, true),
+    graceEnds: key.createdAt + settings.gracePeriod * 1000,
+    window: quota.window,
+    start: settings.quotaWindow,
+    enforced: enforceQuotas,
+  }
 }
 
 function rateLimited({ limit, resetAt }: Allowance, path: string): Refusal {
@@ -212,16 +252,4 @@ function targetOf(operation: Operation, method: string, key: ApiKey): FaultTarge
     key: key.id,
     answersWith: (code) => answersWith(operation, code),
   }
-}
-
-function drawFor(account: AccountState): (fault: { id: string }, ordinal: number) => number {
-  return ({ id }, ordinal) => fraction(chanceOfFault(account, id, ordinal)[0])
-}
-
-/**
- * The chance of a fault rule: depends on the seed and id of the account, the id of the rule, and the ordinal of the
- * request among those that the rule matched. The first word decides whether the rule acts, the second how.
- */
-export function chanceOfFault({ seed, id: account }: AccountState, rule: string, ordinal: number): Words {
-  return wordsOf(`${seed} ${account} ${rule} ${ordinal}`)
 }

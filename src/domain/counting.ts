@@ -1,7 +1,7 @@
 import type { AccountState } from './account.ts'
-import type { Fault, FaultTally } from './faults.ts'
+import { type Fault, type FaultTally, type MatchingRule, type TriggeredRule, triggerRule } from './faults.ts'
 import type { PersistentMap } from './persistent-map.ts'
-import { type Hits, keyHashOf } from './quotas.ts'
+import { type Allowance, chargeQuota, type Hits, keyHashOf } from './quotas.ts'
 
 /** What is counted beside the state of an account: the quotas by bucket, and the fault rules by id. */
 export interface Counters {
@@ -25,6 +25,93 @@ export interface CountersRead {
   quotas: Pick<Counters['quotas'], 'get'>
   tallies: Pick<Counters['tallies'], 'get'>
   requests: number
+}
+
+/**
+ * What a request will count, as far as the state of its account decides that. What the counters hold is known only where
+ * they are, which may be another machine.
+ */
+export interface CountingPlan {
+  /** Whether it is one of the requests of the account. One that is not has no charge and no rules. */
+  isCounted: boolean
+  charge: PlannedCharge | undefined
+  /** The bucket whose hits the response tells without a charge. */
+  told: string | undefined
+  /** The fault rules that are asked unless the quota refuses the request. */
+  rules: readonly MatchingRule[]
+}
+
+/** A charge of one request. Times are in milliseconds on the account's clock. */
+export interface PlannedCharge {
+  bucket: string
+  limit: number
+  /** The limit until the end of the grace period of the key. */
+  graceLimit: number
+  graceEnds: number
+  /** Seconds. */
+  window: number
+  start: 'aligned' | 'first-request'
+  enforced: boolean
+}
+
+/** What a request counts by its plan. */
+export interface PlannedCount extends Counted {
+  /** The quota that it was charged to, or that refuses it. */
+  allowance: Allowance | undefined
+  /** What was used before in the bucket of the charge, or in that which the response tells. */
+  formerHits: Hits | undefined
+  /** The rule that acts on it. */
+  triggered: TriggeredRule | undefined
+}
+
+const NOT_COUNTED: PlannedCount = {
+  ordinal: 0,
+  bucket: undefined,
+  hits: undefined,
+  tallies: undefined,
+  allowance: undefined,
+  formerHits: undefined,
+  triggered: undefined,
+}
+
+/**
+ * What the request counts by its plan where the counters are these. It changes nothing, see `countRequest`. `now` is in
+ * milliseconds on the account's clock; for `draw`, see `triggerRule`. The script of the Redis store does the same.
+ */
+export function countPlanned(
+  { isCounted, charge, told, rules }: CountingPlan,
+  { quotas, tallies, requests }: CountersRead,
+  now: number,
+  draw: (rule: string, ordinal: number) => number,
+): PlannedCount {
+  if (!isCounted) return NOT_COUNTED
+  const read = charge?.bucket ?? told
+  const formerHits = read === undefined ? undefined : quotas.get(read)
+  let charged: ReturnType<typeof chargeQuota> | undefined
+  if (charge !== undefined) {
+    const { limit, graceLimit, graceEnds, window, start, enforced } = charge
+    charged = chargeQuota(formerHits, { limit: now < graceEnds ? graceLimit : limit, window, start, enforced }, now)
+  }
+  const asked = rules.length > 0 && charged?.allowance.allowed !== false
+  const faults = asked ? triggerRule(rules, tallies, now, draw) : undefined
+  return {
+    ordinal: requests + 1,
+    bucket: charge?.bucket,
+    hits: charged?.hits,
+    tallies: faults?.counted,
+    allowance: charged?.allowance,
+    formerHits,
+    triggered: faults?.triggered,
+  }
+}
+
+/** Takes one charge back if the window is still that which began then; what is used there now. */
+export function refundCharge(counting: Pick<Counting, 'quotas'>, bucket: string, startedAt: number): Hits | undefined {
+  const hits = counting.quotas.get(bucket)
+  if (hits === undefined || hits.startedAt !== startedAt || hits.used === 0) return undefined
+  const after = { startedAt, used: hits.used - 1 }
+  counting.quotas = counting.quotas.set(bucket, after)
+  return after
 }
 
 /** What one request changes in the counters of its account. */

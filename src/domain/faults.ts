@@ -67,42 +67,75 @@ export interface FaultTarget {
   answersWith(code: string): boolean
 }
 
+/** A rule that matches a request: what decides whether it acts, apart from its tally. */
+export interface MatchingRule {
+  id: string
+  skip: number
+  times: number
+  probability: number
+  /** When it expires, in milliseconds on the account's clock; infinite for one that never does. */
+  ends: number
+}
+
 /** A rule that acts on a request. */
-export interface TriggeredFault {
-  fault: Fault
+export interface TriggeredRule {
+  id: string
   /** How many requests the rule has matched, this one included; chance derives from it. */
   ordinal: number
 }
 
-export function isExpired({ createdAt, rule }: Fault, now: number): boolean {
+/** The same with the rule itself. */
+export interface TriggeredFault {
+  fault: Fault
+  ordinal: number
+}
+
+/** What a request changes in the tallies of the rules that match it, and the rule that acts on it. */
+export interface RuleCount {
+  counted: readonly (readonly [id: string, tally: FaultTally])[]
+  triggered: TriggeredRule | undefined
+}
+
+export function isExpired(fault: Fault, now: number): boolean {
+  return now >= endOf(fault)
+}
+
+function endOf({ createdAt, rule }: Fault): number {
   const life = rule.expires_after === undefined ? undefined : parseDuration(rule.expires_after)
-  return life !== undefined && now >= createdAt + life
+  return life === undefined ? Number.POSITIVE_INFINITY : createdAt + life
+}
+
+/** The rules that match a request, in order of creation. */
+export function findMatchingRules(faults: readonly Fault[], target: FaultTarget): MatchingRule[] {
+  return faults.flatMap((fault) => {
+    if (!matches(fault.rule, target)) return []
+    const { skip = 0, times = Number.POSITIVE_INFINITY, probability = 1 } = fault.rule
+    return { id: fault.id, skip, times, probability, ends: endOf(fault) }
+  })
 }
 
 /**
- * The first rule, in order of creation, that acts on a request. A rule lets the first `skip` requests that it matches
+ * The first of the rules that acts on the request that they match. A rule lets the first `skip` requests that it matches
  * pass. It acts on each of the others with its `probability`, at most `times` times. Each rule that was asked counts the
- * request if it matches; rules after the one that acts are not asked. A rule that is spent or has expired counts no more.
- * `draw` gives a number from 0 up to 1 that depends on its arguments alone.
+ * request; rules after the one that acts are not asked. A rule that is spent or has expired counts no more. `draw` gives
+ * a number from 0 up to 1 that depends on its arguments alone.
  */
-export function triggerFault(
-  faults: readonly Fault[],
+export function triggerRule(
+  rules: readonly MatchingRule[],
   tallies: Pick<ReadonlyMap<string, FaultTally>, 'get'>,
-  target: FaultTarget,
   now: number,
-  draw: (fault: Fault, ordinal: number) => number,
-): { counted: readonly (readonly [id: string, tally: FaultTally])[]; triggered?: TriggeredFault } {
+  draw: (id: string, ordinal: number) => number,
+): RuleCount {
   const counted: [string, FaultTally][] = []
-  for (const fault of faults) {
-    const { skip = 0, times = Number.POSITIVE_INFINITY, probability = 1 } = fault.rule
-    const { matched, hits } = tallies.get(fault.id) ?? NO_TALLY
-    if (hits >= times || !matches(fault.rule, target) || isExpired(fault, now)) continue
+  for (const { id, skip, times, probability, ends } of rules) {
+    const { matched, hits } = tallies.get(id) ?? NO_TALLY
+    if (hits >= times || now >= ends) continue
     const ordinal = matched + 1
-    const acts = ordinal > skip && draw(fault, ordinal) < probability
-    counted.push([fault.id, { matched: ordinal, hits: acts ? hits + 1 : hits }])
-    if (acts) return { counted, triggered: { fault, ordinal } }
+    const acts = ordinal > skip && draw(id, ordinal) < probability
+    counted.push([id, { matched: ordinal, hits: acts ? hits + 1 : hits }])
+    if (acts) return { counted, triggered: { id, ordinal } }
   }
-  return { counted }
+  return { counted, triggered: undefined }
 }
 
 function matches({ match = {}, respond }: FaultRule, target: FaultTarget): boolean {

@@ -1,6 +1,6 @@
-import { chanceOfFault } from '../behaviour/gate.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { TriggeredFault } from '../domain/faults.ts'
+import { chanceOfFault } from '../ground/chance.ts'
 import type { Injection } from './injection.ts'
 
 /** The injection that a fault rule of the account asks for. */

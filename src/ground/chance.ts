@@ -31,3 +31,11 @@ export function scramble(word: number): number {
 export function fraction(word: number): number {
   return word / 4294967296
 }
+
+/**
+ * The chance of a fault rule: depends on the seed and id of the account, the id of the rule, and the ordinal of the
+ * request among those that the rule matched. The first word decides whether the rule acts, the second how.
+ */
+export function chanceOfFault(account: { seed: number; id: string }, rule: string, ordinal: number): Words {
+  return wordsOf(`${account.seed} ${account.id} ${rule} ${ordinal}`)
+}

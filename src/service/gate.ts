@@ -1,27 +1,29 @@
 import type { History } from '../accounts/histories.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import {
-  decideAdmission,
+  type AdmissionPlan,
+  concludeAdmission,
   type GateDecision,
   type GateRequest,
   type GateTerms,
-  refundQuota,
+  planAdmission,
+  tellRefund,
+  tellsUncharged,
   UNKNOWN_KEY,
   untouchedQuota,
 } from '../behaviour/gate.ts'
 import type { Contract } from '../contract/contract.ts'
 import { timeOn } from '../domain/clock.ts'
-import { countRequest } from '../domain/counting.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import { type Allowance, bucketOf } from '../domain/quotas.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Awaitable } from '../ground/awaitable.ts'
+import { type Awaitable, whenReady } from '../ground/awaitable.ts'
 import type { Clock } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { hasKeyForm } from '../journal/key-shapes.ts'
 import type { Past } from '../journal/past.ts'
-import type { Store, Visitor } from '../store/store.ts'
+import type { Admission, Store } from '../store/store.ts'
 import type { Admitted, Routed } from './stages.ts'
 
 export interface GateDeps {
@@ -75,7 +77,6 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   const terms: GateTerms = { settings, enforceQuotas, bucketOf: memoizeBuckets(settings.quotaScope) }
   const longestWindow = 1000 * Math.max(0, ...contract.operations.map(({ quota }) => quota?.window ?? 0))
   const scheme = settings.authorizationScheme === 'exact' ? EXACT_SCHEME : ANY_CASE_SCHEME
-  const tellsUncharged = settings.quotaHeaders === 'valid-key' || settings.quotaHeaders === 'any-request'
   const admitNobody = settings.quotaHeaders === 'any-request' ? tellUntouched : () => NO_ACCOUNT
   // Clients send the same few keys again and again. A guess of a megabyte is not worth remembering.
   const readKey = memoize(
@@ -98,7 +99,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     const { hash } = presented
     const request: GateRequest = { keyHash: hash, method, operation, neighbour, meetsFaults }
     // One visit to the store for everything: nothing can come in between, and a request waits at most once.
-    const enter = visitorOf(request, routed, presented)
+    const enter = admissionOf(request, routed, presented)
     const result = store.enter(hash, enter)
     if (result !== undefined && !(result instanceof Promise)) return result
     return admitLater(result, presented, enter, routed)
@@ -108,25 +109,32 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     return { ...NO_ACCOUNT, decision: { ...UNKNOWN_KEY, unspent: untouchedQuota(routed, clock(), settings) } }
   }
 
-  function refund({ operation, principal: { key }, allowance }: Admitted): Awaitable<Allowance | undefined> {
-    if (allowance === undefined) return undefined
-    return store.enter(key.hash, (_, counting) => refundQuota(counting, operation, key, allowance, terms))
+  function refund({ operation, principal: { account }, allowance, bucket, hits }: Admitted) {
+    if (allowance === undefined || bucket === undefined || hits === undefined) return undefined
+    const refunded = store.refund(account.id, bucket, hits.startedAt)
+    return whenReady(refunded, (left) => tellRefund(operation, allowance, left))
   }
 
-  return { admit, admitNobody, tellsUncharged, refund }
+  return { admit, admitNobody, tellsUncharged: tellsUncharged(settings), refund }
 
-  function visitorOf(request: GateRequest, routed: Routed, presented: PresentedKey): Visitor<GateResult> {
-    return (account, counting, incarnation) => {
-      if (presented.isPlain) worlds.meetKey(account, presented)
-      const now = timeOn(account.clock, clock())
-      const { quotas, tallies, requests } = counting
-      const decision = decideAdmission(request, account, counting, now, terms)
-      if (decision === UNKNOWN_KEY) return admitNobody(routed)
-      countRequest(counting, decision, account.faults, now, longestWindow)
-      const { bucket, formerHits: hits } = decision
-      const history = worlds.historyOf(account.id, incarnation)
-      const before = { account, bucket, hits, quotas, tallies, requests, mark: history.outdated }
-      return { decision, history, before }
+  function admissionOf(
+    request: GateRequest,
+    routed: Routed,
+    presented: PresentedKey,
+  ): Admission<AdmissionPlan, GateResult> {
+    return {
+      clock,
+      longestWindow,
+      plan: (account) => planAdmission(request, account, terms),
+      conclude({ account, incarnation, real, plan, counted, before }) {
+        if (presented.isPlain) worlds.meetKey(account, presented)
+        const now = timeOn(account.clock, real)
+        const decision = concludeAdmission(request, account, plan, counted, now, terms)
+        if (decision === UNKNOWN_KEY) return admitNobody(routed)
+        const { bucket, formerHits: hits } = decision
+        const history = worlds.historyOf(account.id, incarnation)
+        return { decision, history, before: before && { account, bucket, hits, ...before, mark: history.outdated } }
+      },
     }
   }
 
@@ -134,7 +142,7 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
   async function admitLater(
     first: Promise<GateResult | undefined> | undefined,
     { secret, hash }: PresentedKey,
-    enter: Visitor<GateResult>,
+    enter: Admission<AdmissionPlan, GateResult>,
     routed: Routed,
   ): Promise<GateResult> {
     const result = await first

@@ -177,7 +177,7 @@ export function createPipeline(
     refusal: Refusal<string> | undefined,
     preferred: Injection | undefined,
   ): Admitted | Refused {
-    const { principal, disabled, allowance, unspent, fault, ordinal } = decision
+    const { principal, disabled, allowance, bucket, hits, unspent, fault, ordinal } = decision
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
     const ownId =
       principal === undefined
@@ -193,6 +193,8 @@ export function createPipeline(
       history,
       before,
       allowance,
+      bucket,
+      hits,
       unspent,
       injection: refusal === undefined ? (ruled ?? preferred) : undefined,
       effect: undefined,

@@ -5,7 +5,7 @@ import type { Principal } from '../behaviour/gate.ts'
 import type { Operation } from '../contract/api.ts'
 import type { AccountState, DomainGroup } from '../domain/account.ts'
 import type { Problem, Refusal } from '../domain/errors.ts'
-import type { Allowance } from '../domain/quotas.ts'
+import type { Allowance, Hits } from '../domain/quotas.ts'
 import type { Transmission } from '../faults/application.ts'
 import type { Cut } from '../faults/delivery.ts'
 import type { Injection } from '../faults/injection.ts'
@@ -50,6 +50,9 @@ interface Gated {
   /** What it found there. */
   before: Past | undefined
   allowance: Allowance | undefined
+  /** The bucket that it was charged to, and what was used there then. */
+  bucket: string | undefined
+  hits: Hits | undefined
   /** What is left of a quota that it was not charged to, where its response tells that. */
   unspent: Allowance | undefined
   injection: Injection | undefined

@@ -96,6 +96,7 @@ export const SERVER_OPTIONS = {
       replace: true,
       delete: true,
       enter: true,
+      refund: true,
       count: true,
       recount: true,
       counters: true,

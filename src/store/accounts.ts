@@ -1,12 +1,15 @@
 import type { AccountState } from '../domain/account.ts'
-import { countersFor } from '../domain/counting.ts'
+import { timeOn } from '../domain/clock.ts'
+import { type CountingPlan, countersFor, countPlanned, countRequest, refundCharge } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
+import type { Hits } from '../domain/quotas.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
+import { chanceOfFault, fraction } from '../ground/chance.ts'
 import { type Clock, elapsed, systemClock } from '../ground/clock.ts'
 import { EvictionQueue } from './eviction-queue.ts'
 import type { MemoryBudget } from './memory-budget.ts'
-import type { Capacity, Counters, OutdatedListener, Replacement, Store, Visitor } from './store.ts'
+import type { Admission, Capacity, Counters, OutdatedListener, Replacement, Store, Visitor } from './store.ts'
 import { StoreError } from './store-error.ts'
 import { type AccountData, type AccountDatabase, StoredAccount } from './stored-account.ts'
 import { weighAccount, weighChange, weighCounts, weighReplaced } from './weight.ts'
@@ -212,15 +215,33 @@ export class Accounts implements Store {
     return { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
   }
 
-  enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Value | undefined {
+  enter<Plan extends CountingPlan, Value extends object>(
+    keyHash: string,
+    { clock, longestWindow, plan: makePlan, conclude }: Admission<Plan, Value>,
+  ): Value | undefined {
     const accountId = this.#holders.get(keyHash)
     if (accountId === undefined) return undefined
     this.#refuseWhenClosed()
-    const account = this.#accounts.get(accountId)
+    const entered = this.#accounts.get(accountId)
     // It is being deleted.
-    if (account === undefined) return undefined
-    if (account.use !== undefined) this.#queue.use(account, this.#clock())
-    return this.#visit(account, visit)
+    if (entered === undefined) return undefined
+    if (entered.use !== undefined) this.#queue.use(entered, this.#clock())
+    const data = entered.mutableData
+    const { state: account, quotas, tallies, requests } = data
+    const real = clock()
+    const now = timeOn(account.clock, real)
+    const plan = makePlan(account)
+    const counted = countPlanned(plan, data, now, (rule, ordinal) => fraction(chanceOfFault(account, rule, ordinal)[0]))
+    if (plan.isCounted) countRequest(data, counted, account.faults, now, longestWindow)
+    this.#noteForgotten(accountId, quotas.size - data.quotas.size)
+    const before = { quotas, tallies, requests }
+    return conclude({ account, incarnation: entered.incarnation, real, plan, counted, before })
+  }
+
+  refund(accountId: string, bucket: string, startedAt: number): Hits | undefined {
+    this.#refuseWhenClosed()
+    const account = this.#accounts.get(accountId)
+    return account && refundCharge(account.mutableData, bucket, startedAt)
   }
 
   async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
@@ -282,10 +303,13 @@ export class Accounts implements Store {
     const data = account.mutableData
     const { quotas } = data
     const value = visit(data.state, data, account.incarnation)
-    // The one count that a request changes is part of the weight of its entry in the journal.
-    const forgotten = quotas.size - data.quotas.size
-    if (forgotten > 0) this.#onOutdated(data.state.id, weighCounts(forgotten))
+    this.#noteForgotten(data.state.id, quotas.size - data.quotas.size)
     return value
+  }
+
+  /** The one count that a request changes is part of the weight of its entry in the journal. */
+  #noteForgotten(accountId: string, counts: number): void {
+    if (counts > 0) this.#onOutdated(accountId, weighCounts(counts))
   }
 
   #isTaken(accountId: string): boolean {

@@ -1,7 +1,9 @@
 import type { AccountState } from '../domain/account.ts'
-import type { Counters, Counting } from '../domain/counting.ts'
+import type { Counters, Counting, CountingPlan, PlannedCount } from '../domain/counting.ts'
 import type { Decision, ErrorCode } from '../domain/errors.ts'
+import type { Hits } from '../domain/quotas.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
+import type { Clock } from '../ground/clock.ts'
 
 export type { Counters }
 
@@ -43,6 +45,37 @@ export interface Replacement extends Counters {
  * not survive the end of the processes that use the store, because their requests end with them.
  */
 export type Visitor<Value> = (account: AccountState, counting: Counting, incarnation: number) => Value
+
+/**
+ * A request that enters an account. What it counts is planned from the state of the account alone. So the store can count
+ * where the counters are, in one step with those of other processes.
+ */
+export interface Admission<Plan extends CountingPlan, Value> {
+  /** Says how late it is where the store has no time of its own. */
+  clock: Clock
+  /** The length of the longest window of the service, in milliseconds. Older windows are forgotten. */
+  longestWindow: number
+  /**
+   * It is pure, because it runs again when the account was changed meanwhile. Of the state, it reads only the id, the
+   * seed, the plan, the keys and the fault rules.
+   */
+  plan(account: AccountState): Plan
+  /** Runs once, when the request is counted. */
+  conclude(entered: Entered<Plan>): Value
+}
+
+/** What a request has found in the account that it has entered, and what it has counted there. */
+interface Entered<Plan> {
+  account: AccountState
+  /** See `Visitor`. */
+  incarnation: number
+  /** What the machine's clock shows to which the clocks of accounts relate, in milliseconds since the Unix epoch. */
+  real: number
+  plan: Plan
+  counted: PlannedCount
+  /** The counters before, where the store has them in memory. */
+  before: Readonly<Counting> | undefined
+}
 
 /**
  * Where accounts live, and everything that processes which serve the same accounts have to agree on: which ids and keys
@@ -103,13 +136,25 @@ export interface Store {
   /** Answers once the account and its keys are deleted for good. */
   delete(accountId: string): Promise<void>
   /**
-   * Lets `visit` see the account that has the key with this hash, disabled or not, and count; no other request counts in
-   * between. The account is used, see `create`. `visit` must be pure except for the counting, because it runs again
-   * when another process was faster. What was counted is stored with the account's next write and at `close`, not before
-   * the answer. `undefined` where no account has the key. A store that has the data in memory answers at once.
+   * Lets a request enter the account that has the key with this hash, disabled or not, and counts what it has planned; no
+   * other request counts in between. The account is used, see `create`. What was counted is stored with the account's
+   * next write and at `close`, not before the answer. `undefined` where no account has the key. A store that has the data
+   * in memory answers at once.
    */
-  enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Awaitable<Value | undefined>
-  /** The same for the account of this id. It is for those who set counters, so the account is changed, see `create`. */
+  enter<Plan extends CountingPlan, Value extends object>(
+    keyHash: string,
+    admission: Admission<Plan, Value>,
+  ): Awaitable<Value | undefined>
+  /**
+   * Takes back one charge of the window of a bucket that began at `startedAt`, and answers with what is used there now.
+   * `undefined`, and nothing has changed, where that window is over or there is no such account.
+   */
+  refund(accountId: string, bucket: string, startedAt: number): Awaitable<Hits | undefined>
+  /**
+   * Lets `visit` see the account of this id and set its counters; no request counts in between. So the account is changed,
+   * see `create`. `visit` must be pure except for the counting, because it runs again when another process was faster.
+   * What was counted is stored as after `enter`.
+   */
   count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value>
   /**
    * The same, and answers once what was counted is stored, as every change that somebody has asked for. When it cannot be

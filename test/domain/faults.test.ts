@@ -5,9 +5,10 @@ import {
   type FaultRule,
   type FaultTally,
   type FaultTarget,
+  findMatchingRules,
   isExpired,
   NO_TALLY,
-  triggerFault,
+  triggerRule,
 } from '../../src/domain/faults.ts'
 
 const NOW = Date.parse('2026-01-15T09:30:00Z')
@@ -30,8 +31,8 @@ function ask(
   tallies: ReadonlyMap<string, FaultTally>,
   { target = TARGET, now = NOW, draw = () => 0 }: { target?: FaultTarget; now?: number; draw?: () => number } = {},
 ) {
-  const { counted, triggered } = triggerFault(faults, tallies, target, now, draw)
-  return { tallies: new Map([...tallies, ...counted]), triggered: triggered?.fault.id, ordinal: triggered?.ordinal }
+  const { counted, triggered } = triggerRule(findMatchingRules(faults, target), tallies, now, draw)
+  return { tallies: new Map([...tallies, ...counted]), triggered: triggered?.id, ordinal: triggered?.ordinal }
 }
 
 describe('A rule expires', () => {
@@ -86,7 +87,7 @@ describe('A request', () => {
     const faults = [faultOf({ ...LIMITED, skip: 1, probability: 0.5, match: { path: '/domains' } })]
     let tallies: ReadonlyMap<string, FaultTally> = new Map()
     for (const path of ['/domains', '/dmarc', '/domains', '/domains']) {
-      const { counted } = triggerFault(faults, tallies, { ...TARGET, path }, NOW, (_, ordinal) => {
+      const { counted } = triggerRule(findMatchingRules(faults, { ...TARGET, path }), tallies, NOW, (_, ordinal) => {
         drawn.push(ordinal)
         return 1
       })

@@ -140,7 +140,11 @@ describe('A response that violates the contract', () => {
   /** A store that returns a domain in a form in which none is kept. */
   function misspellingStore(): Store {
     return overMemory((memory) => ({
-      enter: (keyHash, visit) => memory.enter(keyHash, (account, ...rest) => visit(misspelt(account), ...rest)),
+      enter: (keyHash, admission) =>
+        memory.enter(keyHash, {
+          ...admission,
+          conclude: (entered) => admission.conclude({ ...entered, account: misspelt(entered.account) }),
+        }),
     }))
   }
 

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CountingPlan, PlannedCharge } from '../../src/domain/counting.ts'
 import { accept, refuse } from '../../src/domain/errors.ts'
 import type { Charge } from '../../src/domain/quotas.ts'
+import { chanceOfFault, fraction } from '../../src/ground/chance.ts'
 import type { Clock } from '../../src/ground/clock.ts'
 import { encodeAccount } from '../../src/store/record.ts'
 import type { Store, Visitor } from '../../src/store/store.ts'
 import type { StoreError } from '../../src/store/store-error.ts'
-import { hit, nextRequest, trigger } from './counting.ts'
+import { enter, hit, look, nextRequest, trigger } from './counting.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
 
 export interface OpenStore {
@@ -124,7 +126,7 @@ export function describeStore(
             () => 'created',
             (error: StoreError) => error.problem,
           )
-          return { status, account: await store.enter('k1', ({ id }, _, incarnation) => ({ id, incarnation })) }
+          return { status, account: await look(store, 'k1') }
         }),
       )
       const statuses = found.map(({ status }) => status)
@@ -168,7 +170,7 @@ export function describeStore(
       }
 
       async function use(id: string): Promise<void> {
-        await store.enter(`key of ${id}`, () => ({}))
+        await look(store, `key of ${id}`)
       }
 
       async function reopened(): Promise<Store> {
@@ -354,7 +356,7 @@ export function describeStore(
         await applyUpdate(store, 'acme', watch('a.example'))
         await store.replace('acme', exampleAccount('acme', ['k1']), { quotas: new Map(), tallies: new Map() })
         expect(await incarnationOf('acme')).toBe(first)
-        expect(await store.enter('k1', (_, __, incarnation) => ({ incarnation }))).toEqual({ incarnation: first })
+        expect(await look(store, 'k1')).toEqual({ id: 'acme', incarnation: first })
       })
 
       it('is that of no other account, also of none that had the same id before', async () => {
@@ -537,6 +539,150 @@ export function describeStore(
       expect((await store.counters('acme')).quotas.size).toBe(3)
       await hit(store, 'acme', '/domains', charge, 2 * HOUR)
       expect([...(await store.counters('acme')).quotas]).toEqual([['/domains', { startedAt: 2 * HOUR, used: 1 }]])
+    })
+
+    describe('counts what a request has planned', () => {
+      const dmarc: PlannedCharge = {
+        bucket: 'k1 /dmarc',
+        limit: 2,
+        graceLimit: 4,
+        graceEnds: 0,
+        window: 3600,
+        start: 'aligned',
+        enforced: true,
+      }
+      const rule = {
+        id: 'fault_1',
+        skip: 0,
+        times: Number.POSITIVE_INFINITY,
+        probability: 1,
+        ends: Number.POSITIVE_INFINITY,
+      }
+
+      const planned = (plan: Partial<CountingPlan>) => enter(store, 'k1', plan, () => time)
+
+      beforeEach(async () => {
+        const faults = ['fault_1', 'fault_2'].map((id) => ({ id, createdAt: 0, rule: {} }))
+        await store.create({ ...exampleAccount('acme', ['k1']), faults })
+      })
+
+      it('and shows it with what was counted before', async () => {
+        const [first, second] = [await planned({ charge: dmarc }), await planned({ charge: dmarc })]
+        const startedAt = Math.floor(time / HOUR) * HOUR
+        expect(first).toMatchObject({ ordinal: 1, formerHits: undefined, hits: { startedAt, used: 1 } })
+        expect(second).toMatchObject({
+          ordinal: 2,
+          bucket: 'k1 /dmarc',
+          formerHits: { startedAt, used: 1 },
+          hits: { startedAt, used: 2 },
+          allowance: { allowed: true, limit: 2, remaining: 0, resetAt: startedAt / 1000 + 3600 },
+        })
+        expect(await store.counters('acme')).toEqual({
+          quotas: new Map([['k1 /dmarc', { startedAt, used: 2 }]]),
+          tallies: new Map(),
+        })
+      })
+
+      it('with the limit of the grace period until its end', async () => {
+        const charge = { ...dmarc, graceEnds: time + 1 }
+        expect((await planned({ charge })).allowance).toMatchObject({ limit: 4, remaining: 3 })
+        time++
+        expect((await planned({ charge })).allowance).toMatchObject({ limit: 2, remaining: 0 })
+      })
+
+      it('from the first request on, where windows begin so', async () => {
+        const charge = { ...dmarc, start: 'first-request' as const }
+        expect((await planned({ charge })).hits).toEqual({ startedAt: time, used: 1 })
+        time += HOUR - 1
+        expect((await planned({ charge })).hits?.used).toBe(2)
+        time++
+        expect((await planned({ charge })).hits).toEqual({ startedAt: time, used: 1 })
+      })
+
+      it('and neither charges nor asks fault rules for a request over the quota, which is a request all the same', async () => {
+        const plan = { charge: dmarc, rules: [rule] }
+        for (let request = 0; request < 2; request++) await planned(plan)
+        const refused = await planned(plan)
+        expect(refused).toMatchObject({ ordinal: 3, allowance: { allowed: false, remaining: 0 }, hits: { used: 2 } })
+        expect([refused.triggered, refused.tallies]).toEqual([undefined, undefined])
+        expect((await store.counters('acme')).tallies.get('fault_1')).toEqual({ matched: 2, hits: 2 })
+      })
+
+      it('and only counts where quotas are not enforced', async () => {
+        const charge = { ...dmarc, enforced: false }
+        for (let request = 0; request < 2; request++) await planned({ charge })
+        expect(await planned({ charge })).toMatchObject({ allowance: { allowed: true }, hits: { used: 3 } })
+      })
+
+      it('and tells what is used in a bucket without a charge', async () => {
+        await planned({ charge: dmarc })
+        const told = await planned({ told: 'k1 /dmarc' })
+        expect([told.formerHits?.used, told.hits, told.allowance]).toEqual([1, undefined, undefined])
+        expect((await store.counters('acme')).quotas.get('k1 /dmarc')?.used).toBe(1)
+      })
+
+      it('with the first fault rule that acts: after those that it skips, so often, and until its end', async () => {
+        const rules = [
+          { ...rule, skip: 1, times: 1 },
+          { ...rule, id: 'fault_2', ends: time + 1 },
+        ]
+        const acting = async () => (await planned({ rules })).triggered
+        expect(await acting()).toEqual({ id: 'fault_2', ordinal: 1 })
+        expect(await acting()).toEqual({ id: 'fault_1', ordinal: 2 })
+        expect(await acting()).toEqual({ id: 'fault_2', ordinal: 2 })
+        time++
+        expect(await acting()).toBeUndefined()
+        const tallies = new Map([
+          ['fault_1', { matched: 2, hits: 1 }],
+          ['fault_2', { matched: 2, hits: 2 }],
+        ])
+        expect((await store.counters('acme')).tallies).toEqual(tallies)
+      })
+
+      it('with the chance that the seed, the account, the rule and the ordinal decide', async () => {
+        const rules = [{ ...rule, probability: 0.5 }]
+        const acted: boolean[] = []
+        for (let request = 0; request < 12; request++) {
+          acted.push((await planned({ rules })).triggered !== undefined)
+        }
+        const drawn = (ordinal: number) => fraction(chanceOfFault({ seed: 42, id: 'acme' }, 'fault_1', ordinal)[0])
+        expect(acted).toEqual(acted.map((_, index) => drawn(index + 1) < 0.5))
+        expect(new Set(acted).size).toBe(2)
+      })
+
+      it('unless it is none of the requests of the account', async () => {
+        const counted = await planned({ isCounted: false })
+        expect(counted.ordinal).toBe(0)
+        expect((await planned({})).ordinal).toBe(1)
+      })
+
+      it('exactly, however many come at the same time', async () => {
+        const charge = { ...dmarc, limit: 20 }
+        const rules = [{ ...rule, times: 5 }]
+        const all = await Promise.all(Array.from({ length: 50 }, () => planned({ charge, rules })))
+        expect(all.filter(({ allowance }) => allowance?.allowed)).toHaveLength(20)
+        expect(all.filter(({ triggered }) => triggered !== undefined)).toHaveLength(5)
+        expect(all.map(({ ordinal }) => ordinal).toSorted((one, other) => one - other)).toEqual(
+          Array.from({ length: 50 }, (_, index) => index + 1),
+        )
+      })
+
+      it('with the state and the time by which it was planned', async () => {
+        await applyUpdate(store, 'acme', (state) => accept({ ...state, clock: { frozenAt: HOUR } }, undefined))
+        const { hits } = await planned({ charge: dmarc })
+        expect(hits).toEqual({ startedAt: HOUR, used: 1 })
+      })
+
+      it('and takes a charge back from the same window alone', async () => {
+        const { hits } = await planned({ charge: dmarc })
+        const startedAt = hits?.startedAt ?? 0
+        expect(await store.refund('acme', 'k1 /dmarc', startedAt - HOUR)).toBeUndefined()
+        expect(await store.refund('acme', 'k1 /domains', startedAt)).toBeUndefined()
+        expect(await store.refund('acme', 'k1 /dmarc', startedAt)).toEqual({ startedAt, used: 0 })
+        expect(await store.refund('acme', 'k1 /dmarc', startedAt)).toBeUndefined()
+        expect(await store.refund('nobody', 'k1 /dmarc', startedAt)).toBeUndefined()
+        expect((await planned({ charge: dmarc })).hits?.used).toBe(1)
+      })
     })
 
     it('numbers the requests of each account from 1 on', async () => {

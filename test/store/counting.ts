@@ -1,6 +1,7 @@
-import { countRequest } from '../../src/domain/counting.ts'
-import { type FaultTarget, type TriggeredFault, triggerFault } from '../../src/domain/faults.ts'
+import { type CountingPlan, countRequest, type PlannedCount } from '../../src/domain/counting.ts'
+import { type FaultTarget, findMatchingRules, type TriggeredRule, triggerRule } from '../../src/domain/faults.ts'
 import { type Allowance, type Charge, chargeQuota } from '../../src/domain/quotas.ts'
+import { type Clock, systemClock } from '../../src/ground/clock.ts'
 import type { Store } from '../../src/store/store.ts'
 
 const NOTHING = { ordinal: 0, bucket: undefined, hits: undefined, tallies: undefined }
@@ -27,10 +28,42 @@ export function trigger(
   id: string,
   target: FaultTarget,
   now: number,
-): Promise<TriggeredFault | undefined> {
+): Promise<TriggeredRule | undefined> {
   return store.count(id, ({ faults }, counting) => {
-    const { counted, triggered } = triggerFault(faults, counting.tallies, target, now, () => 0)
+    const { counted, triggered } = triggerRule(findMatchingRules(faults, target), counting.tallies, now, () => 0)
     countRequest(counting, { ...NOTHING, tallies: counted }, faults)
     return triggered
+  })
+}
+
+/** The plan of a request that is counted, and nothing more. */
+const COUNTED: CountingPlan = { isCounted: true, charge: undefined, told: undefined, rules: [] }
+const HOUR = 3_600_000
+
+/** Lets a request with this plan enter the account that has the key; what it has counted. */
+export async function enter(
+  store: Store,
+  keyHash: string,
+  planned: Partial<CountingPlan>,
+  clock: Clock,
+): Promise<PlannedCount> {
+  const plan = () => ({ ...COUNTED, ...planned })
+  const counted = await store.enter(keyHash, {
+    clock,
+    longestWindow: HOUR,
+    plan,
+    conclude: (entered) => entered.counted,
+  })
+  if (counted === undefined) throw new Error(`Nobody has the key ${keyHash}.`)
+  return counted
+}
+
+/** Lets a request enter that is not counted; the account that it finds. */
+export async function look(store: Store, keyHash: string): Promise<{ id: string; incarnation: number } | undefined> {
+  return store.enter(keyHash, {
+    clock: systemClock,
+    longestWindow: HOUR,
+    plan: () => ({ ...COUNTED, isCounted: false }),
+    conclude: ({ account: { id }, incarnation }) => ({ id, incarnation }),
   })
 }

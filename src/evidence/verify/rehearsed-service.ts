@@ -1,13 +1,13 @@
 import { createAccount } from '../../accounts/creation.ts'
 import { loadFixture } from '../../accounts/fixture.ts'
-import { decideAdmission, type GateTerms, refundQuota, UNKNOWN_KEY, untouchedQuota } from '../../behaviour/gate.ts'
+import { decideAdmission, type GateTerms, tellRefund, UNKNOWN_KEY, untouchedQuota } from '../../behaviour/gate.ts'
 import { judge } from '../../behaviour/judge.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { Operation } from '../../contract/api.ts'
 import type { Observation } from '../../coverage/observation.ts'
 import type { AccountState } from '../../domain/account.ts'
 import type { Counting } from '../../domain/counting.ts'
-import { countRequest } from '../../domain/counting.ts'
+import { countRequest, refundCharge } from '../../domain/counting.ts'
 import type { Problem } from '../../domain/errors.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
 import { type Allowance, bucketOf } from '../../domain/quotas.ts'
@@ -131,12 +131,11 @@ export class RehearsedService {
           problem = judgement.problems[0]
           reply = this.#parts.replier.refuse(operation, judgement.problems)
           if (settings.chargedRequests === 'successful' && gate.principal && gate.allowance) {
-            gate.allowance = refundQuota(
-              this.#counting,
+            const { bucket = '', hits } = gate
+            gate.allowance = tellRefund(
               operation,
-              gate.principal.key,
               gate.allowance,
-              this.#parts.terms,
+              hits && refundCharge(this.#counting, bucket, hits.startedAt),
             )
           }
         }

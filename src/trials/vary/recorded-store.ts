@@ -1,9 +1,12 @@
 import type { AccountState } from '../../domain/account.ts'
-import type { Counting } from '../../domain/counting.ts'
+import { timeOn } from '../../domain/clock.ts'
+import { type Counting, type CountingPlan, countPlanned, countRequest, refundCharge } from '../../domain/counting.ts'
 import type { Decision, ErrorCode } from '../../domain/errors.ts'
 import { PersistentMap } from '../../domain/persistent-map.ts'
+import type { Hits } from '../../domain/quotas.ts'
+import { chanceOfFault, fraction } from '../../ground/chance.ts'
 import type { Past } from '../../journal/past.ts'
-import type { Counters, Store, Visitor } from '../../store/store.ts'
+import type { Admission, Counters, Store } from '../../store/store.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { areSameStates } from './answer.ts'
 import { findOwner, type RecordedRequest } from './recording.ts'
@@ -27,7 +30,6 @@ export class RecordedStore implements Store {
   /** Whether the control plane has changed an account that has begun otherwise, so that nobody knows what it would be. */
   isLost = false
   #request: RecordedRequest | undefined
-  #hasEntered = false
   readonly #worlds: Map<string, OtherWorld>
   readonly #default: AccountState
   readonly #counting = new Map<string, Counting>()
@@ -52,7 +54,6 @@ export class RecordedStore implements Store {
   show(request: RecordedRequest | undefined): void {
     this.#keepChange()
     this.#request = request
-    this.#hasEntered = false
     this.after = undefined
     const account = request?.past?.account
     const world = account && this.#worlds.get(account.id)
@@ -67,21 +68,35 @@ export class RecordedStore implements Store {
     this.#worlds.set(past.account.id, { recorded: entry?.after ?? past.account, own: this.after ?? world.own })
   }
 
-  enter<Value extends object>(keyHash: string, visit: Visitor<Value>): Value | undefined {
+  enter<Plan extends CountingPlan, Value extends object>(
+    keyHash: string,
+    { clock, longestWindow, plan: makePlan, conclude }: Admission<Plan, Value>,
+  ): Value | undefined {
     if (this.#request === undefined) return undefined
     const found = findOwner(this.#request, keyHash)
-    const state = found && (this.#worlds.get(found.id)?.own ?? found)
-    return state && visit(state, this.#countingFor(state, this.#request), 1)
+    const account = found && (this.#worlds.get(found.id)?.own ?? found)
+    if (account === undefined) return undefined
+    const counting = this.#countingFor(account, this.#request)
+    const before = { ...counting }
+    const real = clock()
+    const now = timeOn(account.clock, real)
+    const plan = makePlan(account)
+    const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
+    const counted = countPlanned(plan, counting, now, draw)
+    if (plan.isCounted) countRequest(counting, counted, account.faults, now, longestWindow)
+    return conclude({ account, incarnation: 1, real, plan, counted, before })
+  }
+
+  refund(accountId: string, bucket: string, startedAt: number): Hits | undefined {
+    const counting = this.#counting.get(accountId)
+    return counting && refundCharge(counting, bucket, startedAt)
   }
 
   #countingFor({ id }: AccountState, request: RecordedRequest): Counting {
     const { past } = request
     const known = this.#counting.get(id)
     const own = past?.account.id === id ? past : undefined
-    // A request whose charge is taken back enters twice.
-    const isAgain = this.#hasEntered
-    this.#hasEntered = true
-    if (known !== undefined && (own === undefined || isAgain)) return known
+    if (known !== undefined && own === undefined) return known
     if (known !== undefined && own !== undefined) {
       // Where the control plane has changed the counters, they continue from there.
       if (this.#finds && isRecounted(known, own)) this.#recounted.add(request)

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { countRequest } from '../../../src/domain/counting.ts'
 import { addDomains, deleteDomains } from '../../../src/domain/domains.ts'
-import { triggerFault } from '../../../src/domain/faults.ts'
+import { findMatchingRules, triggerRule } from '../../../src/domain/faults.ts'
 import { groupIdsOf } from '../../../src/domain/group-ids.ts'
 import { createGroup, updateGroup } from '../../../src/domain/groups.ts'
 import { chargeQuota } from '../../../src/domain/quotas.ts'
@@ -66,7 +66,7 @@ async function work(account, client) {
 async function change(id, decide) {
   await store.count(id, ({ faults }, counting) => {
     const { hits } = chargeQuota(counting.quotas.get('bucket'), charge, 0)
-    const { counted } = triggerFault(faults, counting.tallies, target, 0, () => 0)
+    const { counted } = triggerRule(findMatchingRules(faults, target), counting.tallies, 0, () => 0)
     countRequest(counting, { ordinal: counting.requests + 1, bucket: 'bucket', hits, tallies: counted }, faults)
   })
   const decision = await store.update(id, decide)

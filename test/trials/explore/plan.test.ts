@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createRuleCheck } from '../../../src/admin/fault-set-check.ts'
 import { loadContract } from '../../../src/contract/contract.ts'
-import { type FaultRule, triggerFault } from '../../../src/domain/faults.ts'
+import { type FaultRule, findMatchingRules, triggerRule } from '../../../src/domain/faults.ts'
 import { canonical, faultsAt } from '../../../src/trials/explore/faults.ts'
 import { describePlan, exceedsPlan, idleRules, milderRules, writePlan } from '../../../src/trials/explore/plan.ts'
 import { namePoint, pointsOf } from '../../../src/trials/explore/points.ts'
@@ -161,7 +161,7 @@ function hitsOf(plan: readonly FaultRule[], sequence: readonly string[]): number
   const hits: number[] = []
   for (const [index, operation] of sequence.entries()) {
     const target = { operation, method: 'GET', path: '', key: '', answersWith: () => true }
-    const { counted, triggered } = triggerFault(faults, tallies, target, 0, () => 0)
+    const { counted, triggered } = triggerRule(findMatchingRules(faults, target), tallies, 0, () => 0)
     for (const [id, tally] of counted) tallies.set(id, tally)
     if (triggered !== undefined) hits.push(index)
   }
