@@ -81,6 +81,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   reports: ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:util', 'sarif'],
   store: [
     ...['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises', 'node:util'],
+    '@redis/client',
     'lowdb',
   ],
   ground: ['node:crypto', 'node:os', 'node:util', 'node:v8', 'ajv'],
@@ -96,6 +97,7 @@ const LAZY = [
   'js-yaml',
   'json-p3',
   'tldts',
+  '@redis/client',
 ]
 const CLOCK = 'ground/clock.ts'
 /** What shows the time between two answers of the server. */

@@ -13,9 +13,10 @@ import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
 import type { Counters, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
+import type { ExchangeLog } from './exchange-log.ts'
 import type { LoadedFixture } from './fixture.ts'
 import { secretsOf } from './fixture-keys.ts'
-import { Histories, type History } from './histories.ts'
+import type { History } from './histories.ts'
 
 /** From what a new account is made, unless its creator chooses otherwise. */
 type WorldDefaults = Pick<AccountParameters, 'seed' | 'now' | 'frozen' | 'plan' | 'faults'> & {
@@ -26,7 +27,7 @@ export interface WorldsDeps {
   contract: Contract
   store: Store
   clock: Clock
-  journal: Journal
+  exchanges: ExchangeLog<unknown>
   /** Counts what snapshots hold; absent for a store that does not share memory by it. */
   budget: MemoryBudget | undefined
   defaults: WorldDefaults
@@ -74,12 +75,11 @@ const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
 
 /**
  * Creates, resets, copies and deletes accounts. Which accounts there are, and what
- * they hold, only the store knows. Snapshots, journal and coverage belong to this process, see `Store`.
+ * they hold, only the store knows. Snapshots belong to this process, see `Store`.
  */
 export class Worlds {
   readonly journal: Journal
-  /** What requests have left behind. */
-  readonly histories: Histories
+  readonly #exchanges: ExchangeLog<unknown>
   readonly #deps: WorldsDeps
   readonly #snapshots = new Map<string, Map<string, Snapshot>>()
   /** When an account was last refused for lack of room. */
@@ -87,25 +87,19 @@ export class Worlds {
 
   constructor(deps: WorldsDeps) {
     this.#deps = deps
-    this.journal = deps.journal
-    this.histories = new Histories(deps.contract, deps.journal)
-    deps.store.listenOutdated((accountId, bytes) => this.histories.noteOutdated(accountId, bytes))
+    this.#exchanges = deps.exchanges
+    this.journal = deps.exchanges.journal
+    deps.store.listenOutdated((accountId, bytes) => deps.exchanges.noteOutdated(accountId, bytes))
+    deps.exchanges.listenEnded((accountId) => this.#forget(accountId))
   }
 
   now({ clock }: AccountState): number {
     return timeOn(clock, this.#deps.clock())
   }
 
-  /**
-   * Where to record a request that has just entered the account. The caller keeps it until the request is answered: if
-   * the account is deleted meanwhile, another one of the same id has another history.
-   */
+  /** Where to record a request that has just entered the account, see `ExchangeLog`. */
   historyOf(accountId: string, incarnation: number): History {
-    const known = this.histories.find(accountId)
-    if (known?.incarnation === incarnation) return known
-    // The former account of this id was deleted by another process.
-    if (known !== undefined) this.#end(accountId)
-    return this.histories.begin(accountId, incarnation)
+    return this.#exchanges.historyOf(accountId, incarnation)
   }
 
   /** The memory that accounts with their snapshots, and the journal, take and may take. */
@@ -182,14 +176,14 @@ export class Worlds {
     const { store, contract, clock } = this.#deps
     const state = await recreateAccount(await store.read(accountId), { ...chosen, real: clock() }, contract)
     await store.replace(accountId, state, { ...NO_COUNTERS, requests: 0 })
-    this.histories.clear(accountId)
+    await this.#exchanges.reset(accountId)
     await this.noteKeys(accountId, secretsOf(chosen.fixture))
     return state
   }
 
   async delete(accountId: string): Promise<void> {
     await this.#deps.store.delete(accountId)
-    this.#end(accountId)
+    await this.#exchanges.end(accountId)
   }
 
   snapshots(accountId: string): Snapshot[] {
@@ -204,7 +198,7 @@ export class Worlds {
     keepAccount(state)
     // Somebody wants to come back to this account, so it counts as changed.
     await store.count(accountId, () => {})
-    const outdated = this.histories.find(accountId)?.outdated ?? 0
+    const outdated = this.#exchanges.outdated(accountId)
     const snapshot = { name, takenAt: this.now(state), state, counters, outdated }
     const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
     // A snapshot that replaces another one is the newest, so it goes to the end.
@@ -246,7 +240,7 @@ export class Worlds {
 
   /** How many bytes an account has left behind in older states since its history had this figure. */
   #outdatedSince(accountId: string, mark: number): number {
-    return Math.max(0, (this.histories.find(accountId)?.outdated ?? 0) - mark)
+    return Math.max(0, this.#exchanges.outdated(accountId) - mark)
   }
 
   deleteSnapshot(accountId: string, name: string): boolean {
@@ -272,7 +266,7 @@ export class Worlds {
       // Others were faster. Where memory is what is missing, the error says so, and is reported.
       throw error instanceof StoreError && error.problem === 'full' && !error.reported ? this.#refuseFull() : error
     })
-    if (evicted !== undefined) this.#end(evicted)
+    if (evicted !== undefined) await this.#exchanges.end(evicted)
     const secret = typeof apiKey === 'string' ? apiKey : deriveKey(state.seed, state.id)
     await this.noteKeys(state.id, [secret, ...secretsOf(fixture ?? usual)])
     return { account: state, apiKey: secret }
@@ -327,8 +321,7 @@ export class Worlds {
   }
 
   /** Forgets everything about an account that is deleted. */
-  #end(accountId: string): void {
-    this.histories.end(accountId)
+  #forget(accountId: string): void {
     this.#snapshots.delete(accountId)
     this.journal.secrets.forget(accountId)
   }

@@ -193,7 +193,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
     if (request.method === 'HEAD') return sendPage(request, response, { type: 'text/event-stream', text: '' })
     const { EventFeed } = await import('./event-feed.ts')
     const { streamEntries } = await import('./event-stream.ts')
-    const { journal } = control.deps.worlds
+    const { exchanges } = control.deps
+    const { journal } = exchanges
     const { catalogue } = control.deps.contract
     feed ??= new EventFeed(journal, catalogue)
     if (feed.size >= control.limits.eventStreams) {
@@ -201,6 +202,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
       const refusal = refuse({ code: 'insufficient_storage', about: { expected } })
       return sendAnswer(request, response, answerRefusal(control, operation, refusal))
     }
+    // Who comes back after an interruption may have seen more at another process.
+    await exchanges.caughtUp()
     streamEntries(request, response, { feed, journal, catalogue, account }, deps.stopping)
   }
 }

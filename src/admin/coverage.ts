@@ -5,15 +5,16 @@ import { type CoverageReport, type Gap, reportCoverage } from '../coverage/repor
 import { detachAccount } from '../domain/account.ts'
 import { type AccountHandler, done, type Handler } from './handler.ts'
 
-export const getCoverage: AccountHandler = ({ account, now, contract, worlds, urls }) => {
+export const getCoverage: AccountHandler = async ({ account, now, contract, worlds, exchanges, urls }) => {
   // The requests are tried on a copy of the account.
   const plans = planGaps(contract, detachAccount(account), now)
   const publicKey = worlds.findPublicKey(account)
   const write = (request: PlannedRequest) => writeCurl(request, urls(), publicKey)
-  return done(withCommands(reportCoverage(worlds.histories.coverage(account.id), plans), write))
+  const coverage = await exchanges.coverage(account.id)
+  return done(withCommands(reportCoverage(coverage, plans), write))
 }
 
-export const getOverallCoverage: Handler = ({ worlds }) => done(reportCoverage(worlds.histories.coverage()))
+export const getOverallCoverage: Handler = async ({ exchanges }) => done(reportCoverage(await exchanges.coverage()))
 
 /** The report with a curl command for each planned request. */
 function withCommands(report: CoverageReport, write: (request: PlannedRequest) => string): CoverageReport {

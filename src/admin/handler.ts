@@ -1,3 +1,4 @@
+import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { Worlds } from '../accounts/worlds.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
@@ -5,7 +6,6 @@ import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Json } from '../ground/json.ts'
-import type { Verdict } from '../journal/verdict.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { FaultSet } from './fault-sets.ts'
@@ -17,7 +17,7 @@ export interface ControlDeps {
   store: Store
   clock: Clock
   worlds: Worlds
-  verdict: Verdict<ExplanationReport | undefined>
+  exchanges: ExchangeLog<ExplanationReport | undefined>
   /** The fault sets of this server, in addition to the ready-made ones. */
   faultSets: readonly FaultSet[]
   /** Names this run of the server. */

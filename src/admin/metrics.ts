@@ -10,7 +10,7 @@ let ofProcess: Registry | undefined
  * The metrics of the server in the text format of Prometheus. They count since the start: they do not decrease when an
  * account is reset or deleted.
  */
-export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Promise<{ type: string; text: string }> {
+export async function writeMetrics({ worlds, exchanges, store }: ControlDeps): Promise<{ type: string; text: string }> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
   if (ofProcess === undefined) {
     // Once for the process, at the first request for metrics: each call would start another observer.
@@ -27,7 +27,7 @@ export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Pro
     labelNames: ['operation', 'status', 'code', 'injected'] as const,
     registers: [registry],
   })
-  const { operations, outside } = reportCoverage(worlds.histories.totals())
+  const { operations, outside } = reportCoverage(await exchanges.totals())
   const answered = [
     ...operations.flatMap(({ operation, responses }) => responses.map((response) => ({ operation, ...response }))),
     ...outside.map((response) => ({ operation: '', ...response })),
@@ -37,15 +37,12 @@ export async function writeMetrics({ worlds, verdict, store }: ControlDeps): Pro
     if (genuine > 0) requests.inc({ ...labels, injected: 'false' }, genuine)
     if (injected > 0) requests.inc({ ...labels, injected: 'true' }, injected)
   }
-  count('exchanges_total', 'Requests to the service, including those without a response.', worlds.journal.recorded)
-  count(
-    'journal_forgotten_total',
-    'Requests that the journal has forgotten because it is full.',
-    worlds.journal.forgotten,
-  )
-  count('request_seconds_total', 'Time from the arrival of requests to their responses.', worlds.journal.seconds)
-  count('fault_hits_total', 'Requests on which fault rules acted.', worlds.histories.faultHits)
-  const { counts } = verdict
+  const { recorded, forgotten, seconds, faultHits } = await exchanges.figures()
+  count('exchanges_total', 'Requests to the service, including those without a response.', recorded)
+  count('journal_forgotten_total', 'Requests that the journal has forgotten because it is full.', forgotten)
+  count('request_seconds_total', 'Time from the arrival of requests to their responses.', seconds)
+  count('fault_hits_total', 'Requests on which fault rules acted.', faultHits)
+  const { counts } = await exchanges.verdict()
   const violations = new Gauge({
     name: 'dmarc_understudy_verdict_violations',
     help: 'Requests that violate the contract, by code, since the start or since the verdict was cleared.',

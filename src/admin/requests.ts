@@ -21,19 +21,21 @@ export const listAllRequests: Handler = (call) => listEntries(call)
 
 export const listRequests: AccountHandler = (call) => listEntries(call, call.account)
 
-export const clearRequests: AccountHandler = ({ account, worlds }) => {
-  worlds.journal.clear(account.id)
+export const clearRequests: AccountHandler = async ({ account, exchanges }) => {
+  await exchanges.clearRequests(account.id)
   return done()
 }
 
-export const verifyRequests: AccountHandler = async ({ account, worlds, contract, body }) => {
+export const verifyRequests: AccountHandler = async ({ account, exchanges, contract, body }) => {
+  const { journal } = exchanges
   const { match, count, at_least, at_most } = body as {
     match: RequestMatch
     count?: number
     at_least?: number
     at_most?: number
   }
-  const entries = () => worlds.journal.newestFirst(account.id)
+  await exchanges.caughtUp()
+  const entries = () => journal.newestFirst(account.id)
   const refusal = await checkRequestMatch(match, {
     contract,
     entries,
@@ -49,7 +51,7 @@ export const verifyRequests: AccountHandler = async ({ account, worlds, contract
   const outcome = {
     passed,
     matched,
-    near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, worlds.journal)),
+    near_misses: misses.map(({ entry, differences }) => reportMiss(entry, differences, journal)),
   }
   const report: VerificationReport = { ...outcome, message: sayWhy(outcome, lowest, highest) }
   return done(report)
@@ -84,23 +86,25 @@ async function compareAll(entries: Iterable<Entry>, match: RequestMatch, basePat
 }
 
 export const explainRequest: Handler = async (call) => {
-  const { worlds, store, contract, parameters } = call
+  const { worlds, exchanges, store, contract, parameters } = call
   const id = parameters['request-id'] ?? ''
-  const entry = worlds.journal.find(id)
+  await exchanges.caughtUp()
+  const entry = exchanges.journal.find(id)
   if (entry === undefined) return explainExample(call, id)
   // If the account of the request is unknown, it is corrected for the default account.
   const accountId = entry.account ?? DEFAULT_ACCOUNT
   // The account may have been deleted while the request was processed.
   if (!(await store.has(accountId))) return explainExample(call, id)
   const account = await store.read(accountId)
-  const redact = worlds.journal.redactorFor(entry)
+  const redact = exchanges.journal.redactorFor(entry)
   const explained = explainEntry(entry, account, contract, call.urls(), redact, worlds.findPublicKey(account))
   // Nobody knows what another service would accept.
   return done(call.observed === undefined ? explained : { ...explained, correction: null })
 }
 
 /** A violation that the verdict keeps although the journal has lost it. */
-async function explainExample({ verdict }: ControlCall, id: string): Promise<ControlOutcome> {
+async function explainExample({ exchanges }: ControlCall, id: string): Promise<ControlOutcome> {
+  const verdict = await exchanges.verdict()
   const kept = (await verdict.examples()).findLast((example) =>
     [id, id.toLowerCase()].includes(example?.request_id ?? ''),
   )
@@ -117,8 +121,8 @@ function knownOf({ keys, faults }: AccountState): { keys: string[]; injected: nu
 
 /** Answers with a page of the requests of one account, or of all and of none. */
 async function listEntries(call: ControlCall, account?: AccountState): Promise<ControlOutcome> {
-  const { contract, worlds } = call
-  const { journal } = worlds
+  const { contract, exchanges } = call
+  const { journal } = exchanges
   const { limit: _, before, status, violation, injected, ...match } = call.query
   const wanted: RequestMatch = {
     ...match,
@@ -129,6 +133,7 @@ async function listEntries(call: ControlCall, account?: AccountState): Promise<C
   const limit = readLimit(call)
   if (typeof limit !== 'number') return limit
   const known = account === undefined ? { injected: [] } : knownOf(account)
+  await exchanges.caughtUp()
   const entries = () => journal.newestFirst(account?.id)
   const refusal = await checkRequestMatch(wanted, { contract, entries, ...known, fieldOf: (name) => name })
   if (refusal) return refusal

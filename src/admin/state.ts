@@ -20,7 +20,7 @@ export const exportState: AccountHandler = async (call) => {
   const { query, account, now, contract } = call
   const { refresh } = contract.settings
   if (query['before'] === undefined) return done(await runInTurns(fixtureExport(account, now, refresh)))
-  const found = findPast(call, query['before'])
+  const found = await findPast(call, query['before'])
   if (!found.ok) return found
   const past = await runInTurns(replicateAccount(found.before.account))
   return done(await runInTurns(fixtureExport(past, found.entry.at, refresh)))
@@ -28,17 +28,19 @@ export const exportState: AccountHandler = async (call) => {
 
 export const rewindAccount: AccountHandler = async (call) => {
   const id = String(call.body['request_id'])
-  const found = findPast(call, id)
+  const found = await findPast(call, id)
   if (!found.ok) return found
   const account = await call.worlds.rewind(found.entry)
   return account === undefined ? notKept(id) : done({ account: reportAccount(call, account) })
 }
 
 /** The newest request of the account with this id, and what it found; or why there is no way back to it. */
-function findPast(
-  { account, worlds: { journal } }: AccountCall,
+async function findPast(
+  { account, exchanges }: AccountCall,
   id: string,
-): { ok: true; entry: Entry; before: Past } | AdminRefusal {
+): Promise<{ ok: true; entry: Entry; before: Past } | AdminRefusal> {
+  await exchanges.caughtUp()
+  const { journal } = exchanges
   const entry = journal.find(id, account.id)
   if (entry?.before !== undefined) return { ok: true, entry, before: entry.before }
   if (entry !== undefined) return notKept(id)

@@ -4,8 +4,8 @@ import { hasPassed, type Reckoning, type VerdictCounts } from '../journal/verdic
 import { done, type Handler } from './handler.ts'
 import type { VerdictReport } from './reports.ts'
 
-export const getVerdict: Handler = async ({ verdict, observed }) => {
-  const report = await reportVerdict(verdict)
+export const getVerdict: Handler = async ({ exchanges, observed }) => {
+  const report = await reportVerdict(await exchanges.verdict())
   return done(observed === undefined ? report : withService(report, observed.report()))
 }
 
@@ -41,8 +41,8 @@ export async function reportVerdict(verdict: Reckoning<ExplanationReport | undef
   }
 }
 
-export const clearVerdict: Handler = ({ verdict }) => {
-  verdict.clear()
+export const clearVerdict: Handler = async ({ exchanges }) => {
+  await exchanges.clearVerdict()
   return done()
 }
 

@@ -111,7 +111,7 @@ export class Journal {
     return bodySize <= this.limits.body ? kept : kept.map(withShortValue)
   }
 
-  redactorFor(entry: Entry): Redact {
+  redactorFor(entry: NewEntry): Redact {
     return redactorFor(entry, this.secrets)
   }
 

@@ -23,6 +23,9 @@ export interface VerdictCounts {
   impolite: Readonly<Record<string, number>>
 }
 
+/** Makes what is kept of a violation, because its account may be gone when somebody asks. */
+export type Explain<Explanation> = (entry: Entry, account: AccountState | undefined) => Promise<Explanation>
+
 /** A violation, as it is recorded. */
 export interface ObservedViolation<Explanation> {
   entry: Entry
@@ -65,21 +68,15 @@ export interface Reckoning<Explanation> {
  * journal: it survives the reset and the deletion of accounts, and a journal that is cleared, full or switched off.
  */
 export class Verdict<Explanation> implements Reckoning<Explanation> {
-  readonly #explain: (entry: Entry, account: AccountState | undefined) => Promise<Explanation>
+  readonly #explain: Explain<Explanation>
   readonly #politeness: Politeness
   #tally = new Tally<Explanation>()
   /** What was counted before somebody cleared it. */
   readonly #cleared = new Tally<Explanation>()
   readonly #listeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
-  /**
-   * `explain` makes what is kept of a violation, because its account may be gone when somebody asks. `refresh` is the
-   * time of day of the daily refresh, as `HH:MM`.
-   */
-  constructor(
-    explain: (entry: Entry, account: AccountState | undefined) => Promise<Explanation>,
-    { refresh }: { refresh: string },
-  ) {
+  /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
+  constructor(explain: Explain<Explanation>, { refresh }: { refresh: string }) {
     this.#explain = explain
     this.#politeness = new Politeness(refresh)
   }

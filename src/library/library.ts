@@ -1,3 +1,4 @@
+import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { Control } from '../admin/control.ts'
 import type { AccountReport, FaultSetReport, VerdictReport } from '../admin/reports.ts'
@@ -5,8 +6,6 @@ import type { Contract } from '../contract/contract.ts'
 import type { CoverageReport } from '../coverage/report.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { RequestReport } from '../journal/description.ts'
-import type { Journal } from '../journal/journal.ts'
-import type { Verdict } from '../journal/verdict.ts'
 import type { Store } from '../store/store.ts'
 import { Account, type AccountOptions, type AccountWithKey, withFixture } from './account.ts'
 import { AccountScope } from './account-scope.ts'
@@ -60,9 +59,8 @@ export interface Library {
 export interface LibraryDeps {
   baseUrl: string
   apiKey: string | undefined
-  journal: Journal
+  exchanges: ExchangeLog<ExplanationReport | undefined>
   contract: Contract
-  verdict: Verdict<ExplanationReport | undefined>
   store: Pick<Store, 'accountOf'>
   stopping: AbortSignal
 }
@@ -70,11 +68,11 @@ export interface LibraryDeps {
 /** The operations of the control plane as methods. */
 export function openLibrary(
   load: () => Promise<Control>,
-  { baseUrl, apiKey, journal, contract, verdict, store, stopping }: LibraryDeps,
+  { baseUrl, apiKey, exchanges, contract, store, stopping }: LibraryDeps,
 ): Library {
   const client = new ControlClient(load, stopping)
-  const watches = new ViolationWatches(verdict, (hash) => store.accountOf(hash))
-  const feed = new RequestFeed(journal, contract, stopping)
+  const watches = new ViolationWatches(exchanges, (hash) => store.accountOf(hash))
+  const feed = new RequestFeed(exchanges.journal, contract, stopping)
   const handle = (id: string, key?: string) => new Account(new AccountScope(id, client, feed), baseUrl, key)
   return {
     apiKey,

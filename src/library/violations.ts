@@ -1,10 +1,11 @@
+import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { VerdictReport } from '../admin/reports.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { isObject } from '../ground/json.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
 import type { Entry } from '../journal/entry.ts'
-import type { ObservedViolation, Verdict } from '../journal/verdict.ts'
+import type { ObservedViolation } from '../journal/verdict.ts'
 import { readFields } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 
@@ -65,11 +66,12 @@ export interface ViolationWatch {
   end(): Promise<void>
 }
 
+type Observable = Pick<ExchangeLog<ExplanationReport | undefined>, 'subscribeViolations' | 'caughtUp'>
 type Observed = ObservedViolation<ExplanationReport | undefined>
 
 /** Which watch sees which violation. */
 export class ViolationWatches {
-  readonly #verdict: Verdict<ExplanationReport | undefined>
+  readonly #exchanges: Observable
   readonly #ownerOf: (keyHash: string) => Promise<string | undefined>
   readonly #open = new Set<Watch>()
   /** The name of what has used an account before, by its id and by the hash of its key. The oldest are forgotten. */
@@ -77,11 +79,8 @@ export class ViolationWatches {
   #unsubscribe: (() => void) | undefined
 
   /** `ownerOf` says whose key has this hash. */
-  constructor(
-    verdict: Verdict<ExplanationReport | undefined>,
-    ownerOf: (keyHash: string) => Promise<string | undefined>,
-  ) {
-    this.#verdict = verdict
+  constructor(exchanges: Observable, ownerOf: (keyHash: string) => Promise<string | undefined>) {
+    this.#exchanges = exchanges
     this.#ownerOf = ownerOf
   }
 
@@ -94,7 +93,7 @@ export class ViolationWatches {
       return { end: () => Promise.reject(error) }
     }
     this.#open.add(watch)
-    this.#unsubscribe ??= this.#verdict.subscribe((violation) => this.#assign(violation))
+    this.#unsubscribe ??= this.#exchanges.subscribeViolations((violation) => this.#assign(violation))
     let ended: Promise<void> | undefined
     return { end: () => (ended ??= this.#end(watch)) }
   }
@@ -102,6 +101,7 @@ export class ViolationWatches {
   async #end(watch: Watch): Promise<void> {
     // A client that did not wait for its response may have sent more than the server has read.
     for (let pass = 0; pass < PASSES; pass++) await new Promise((resolve) => setImmediate(resolve))
+    await this.#exchanges.caughtUp()
     this.#open.delete(watch)
     if (this.#open.size === 0) {
       this.#unsubscribe?.()

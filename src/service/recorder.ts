@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Worlds } from '../accounts/worlds.ts'
+import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { Contract } from '../contract/contract.ts'
 import { type Clock, elapsed } from '../ground/clock.ts'
 import { memoize } from '../ground/memo.ts'
@@ -12,13 +12,11 @@ import { keyEvidenceOf, NO_KEY } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/journal.ts'
 import { nameInLog } from '../journal/key-shapes.ts'
 import { redactWithin } from '../journal/redaction.ts'
-import type { Verdict } from '../journal/verdict.ts'
 import type { Outcome } from './stages.ts'
 
 export interface RecorderDeps {
   contract: Contract
-  worlds: Worlds
-  verdict: Pick<Verdict<unknown>, 'note'>
+  exchanges: Pick<ExchangeLog<unknown>, 'journal' | 'take'>
   clock: Clock
   log: Log
 }
@@ -30,7 +28,8 @@ const NONE: NewEntry['violations'] = []
 export type Recorder = (outcome: Outcome, headers: Headers) => void
 
 /** A function that takes note of each exchange: in the journal, for the coverage of the contract and in the log. */
-export function createRecorder({ contract, worlds, verdict, clock, log }: RecorderDeps): Recorder {
+export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps): Recorder {
+  const { journal } = exchanges
   const { gracePeriod } = contract.settings
   const nameAccount = memoize(nameInLog, { limit: 10_000 })
 
@@ -40,8 +39,10 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
     const { request, path, query, started } = routed
     const ended = elapsed()
     const duration = Math.round((ended - started) * 1000) / 1000
-    const entry = worlds.histories.record(entryOf(outcome, headers, duration), gated.history, query, conforming?.value)
-    verdict.note(entry, {
+    const entry = exchanges.take(entryOf(outcome, headers, duration), {
+      history: gated.history,
+      query,
+      body: conforming?.value,
       judged: conforming !== undefined || outcome.violatesContract,
       principal,
       started,
@@ -51,7 +52,7 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
     })
     if (log === SILENT) return
     if (reply?.breach) {
-      const redact = worlds.journal.redactorFor(entry)
+      const redact = journal.redactorFor(entry)
       const violations = redactWithin(reply.breach.violations, redact)
       log.warn({ request_id: requestId, violations }, redact(reply.breach.message))
     }
@@ -59,7 +60,7 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
       {
         request_id: requestId,
         method: request.method,
-        path: isFixed(operation) ? path : worlds.journal.redactorFor(entry)(path),
+        path: isFixed(operation) ? path : journal.redactorFor(entry)(path),
         operation: operation?.id,
         account: principal && nameAccount(principal.account.id),
         key: principal?.key.id,
@@ -77,7 +78,6 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
     const { gated, conforming, reply, problems, violatesContract, failure, before, after, allowance, decided } = outcome
     const { requestId, operation, principal, disabled, routed } = gated
     const { request, path } = routed
-    const { journal } = worlds
     const known = principal ?? disabled
     const content = conforming?.content
     return {
@@ -114,10 +114,9 @@ export function createRecorder({ contract, worlds, verdict, clock, log }: Record
 
 /** A function that takes note of what was not HTTP. It belongs to no account and to no operation. */
 export function createMalformedRecorder({
-  worlds,
-  verdict,
+  exchanges,
   clock,
-}: Pick<RecorderDeps, 'worlds' | 'verdict' | 'clock'>): (exchange: MalformedExchange) => void {
+}: Pick<RecorderDeps, 'exchanges' | 'clock'>): (exchange: MalformedExchange) => void {
   return function record({ requestId, method, target, problem, response }) {
     const { status, code, headers = {}, body } = response ?? {}
     const entry: NewEntry = {
@@ -139,7 +138,7 @@ export function createMalformedRecorder({
       violatesContract: true,
       decided: undefined,
       responseHeaders: Object.entries(headers).flat(),
-      responseBody: body && worlds.journal.keepBody({ held: body, size: body.length }),
+      responseBody: body && exchanges.journal.keepBody({ held: body, size: body.length }),
       violations: [],
       injection: undefined,
       injected: false,
@@ -149,7 +148,10 @@ export function createMalformedRecorder({
       after: undefined,
       failure: undefined,
     }
-    verdict.note(worlds.histories.record(entry, undefined, {}, undefined), {
+    exchanges.take(entry, {
+      history: undefined,
+      query: {},
+      body: undefined,
       judged: true,
       principal: undefined,
       started: 0,

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type ExchangeLog, LocalExchangeLog } from '../accounts/exchange-log.ts'
 import { loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
@@ -11,10 +12,10 @@ import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlay } from '../contract/overlay.ts'
-import { DEFAULT_SEED } from '../domain/account.ts'
+import { type AccountState, DEFAULT_SEED } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
-import { nameInstance } from '../ground/secrets.ts'
+import { findPublicKey, nameInstance } from '../ground/secrets.ts'
 import { createCrowdedReply } from '../http/engine/crowded.ts'
 import { closeServer, createHttpServer, listen } from '../http/engine/http-server.ts'
 import { createMalformedReply } from '../http/engine/malformed.ts'
@@ -23,7 +24,6 @@ import type { Log } from '../http/log.ts'
 import { Journal, type JournalLimits } from '../journal/journal.ts'
 import { redactLog } from '../journal/redacted-log.ts'
 import { Secrets } from '../journal/secrets.ts'
-import { Verdict } from '../journal/verdict.ts'
 import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openLibrary } from '../library/library.ts'
 import { createPipeline } from '../service/pipeline.ts'
@@ -84,7 +84,7 @@ export interface ServerParts {
   store: Store
   journal: Journal
   worlds: Worlds
-  verdict: Verdict<ExplanationReport | undefined>
+  exchanges: ExchangeLog<ExplanationReport | undefined>
 }
 
 /** A stand-in whose key is known: nothing was kept from before, or the key was given. */
@@ -166,21 +166,24 @@ async function composeServer(
     const full = 'The journal is full: from now on, it forgets old requests of the accounts that have most.'
     const limits = { entries: options.journal, total: memory.journal, ...inside.journal }
     const journal = new Journal(limits, () => log.warn({}, full), secrets)
+    const urls = { baseUrl: '', adminUrl: '' }
+    const randomKeys = !isLoopback(host)
+    const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })
+    const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
+    const exchanges = new LocalExchangeLog({ contract, journal, explain })
     const worlds = new Worlds({
       contract,
       store,
       clock,
-      journal,
+      exchanges,
       budget: options.store === undefined ? budget : undefined,
       defaults: { fixture, seed: options.seed, now, frozen, plan, faults },
       maxAccounts: options.maxAccounts,
       sandboxKeys: options.sandboxKeys,
       sandboxIdle: readDuration(options.sandboxIdle),
-      randomKeys: !isLoopback(host),
+      randomKeys,
       log,
     })
-    const urls = { baseUrl: '', adminUrl: '' }
-    const verdict = new Verdict(createExplainer({ contract, store, worlds, urls, log }), contract.settings)
     const kept = await store.has(DEFAULT_ACCOUNT)
     if (kept) worlds.checkDefaults()
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
@@ -198,18 +201,18 @@ async function composeServer(
       store,
       clock,
       worlds,
-      verdict,
+      exchanges,
       faultSets,
       urls: () => urls,
     })
-    inside.open?.({ contract, store, journal, worlds, verdict })
+    inside.open?.({ contract, store, journal, worlds, exchanges })
     const namesUs = createHostCheck(host, allowedOrigins(options, contract))
     const service = createPipeline({
       contract,
       store,
       clock,
       worlds,
-      verdict,
+      exchanges,
       seed,
       log,
       stopping: inside.hurries ? AbortSignal.abort() : stopping.signal,
@@ -243,7 +246,7 @@ async function composeServer(
     }
     const server = createHttpServer(
       dispatch,
-      createMalformedReply(contract, seed, log, createMalformedRecorder({ worlds, verdict, clock })),
+      createMalformedReply(contract, seed, log, createMalformedRecorder({ exchanges, clock })),
       {
         limit,
         // Who finds out what goes on, and ends it, must get in.
@@ -275,9 +278,8 @@ async function composeServer(
       ...openLibrary(control, {
         baseUrl: urls.baseUrl,
         apiKey,
-        journal,
+        exchanges,
         contract,
-        verdict,
         store,
         stopping: stopping.signal,
       }),

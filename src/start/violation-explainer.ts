@@ -1,10 +1,11 @@
-import { DEFAULT_ACCOUNT, type Worlds } from '../accounts/worlds.ts'
+import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
 import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
+import type { Journal } from '../journal/journal.ts'
 import { redactDeeply } from '../journal/redacted-log.ts'
 import type { Store } from '../store/store.ts'
 
@@ -12,13 +13,15 @@ import type { Store } from '../store/store.ts'
 export function createExplainer({
   contract,
   store,
-  worlds,
+  journal,
+  publicKeyOf,
   urls,
   log,
 }: {
   contract: ServiceContract
   store: Store
-  worlds: Worlds
+  journal: Journal
+  publicKeyOf(account: AccountState): string | undefined
   urls: ServerUrls
   log: Log
 }) {
@@ -27,10 +30,10 @@ export function createExplainer({
       const { explainEntry } = await import('../explain/explanation.ts')
       await new Promise((resolve) => setImmediate(resolve))
       const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
-      const redact = worlds.journal.redactorFor(entry)
-      return explainEntry(entry, corrected, contract, urls, redact, worlds.findPublicKey(corrected))
+      const redact = journal.redactorFor(entry)
+      return explainEntry(entry, corrected, contract, urls, redact, publicKeyOf(corrected))
     } catch (err) {
-      const shown = redactDeeply(err, worlds.journal.redactorFor(entry))
+      const shown = redactDeeply(err, journal.redactorFor(entry))
       log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')
       return undefined
     }

@@ -1,5 +1,18 @@
-/** Why a store did not do its work. The caller can avoid `taken`, `full`, `damaged` and `unknown-account`. */
-export type StoreProblem = 'taken' | 'full' | 'unknown-account' | 'closed' | 'locked' | 'damaged' | 'unusable'
+/**
+ * Why a store did not do its work. The caller can avoid `taken`, `full`, `damaged` and `unknown-account`. A store of other
+ * processes may be `unavailable` for a while: nothing was done then. Where it is `unknown`, nobody knows whether the work
+ * was done, or will be done yet.
+ */
+export type StoreProblem =
+  | 'taken'
+  | 'full'
+  | 'unknown-account'
+  | 'closed'
+  | 'locked'
+  | 'damaged'
+  | 'unusable'
+  | 'unavailable'
+  | 'unknown'
 
 /** The message is one sentence for the person who runs the service. */
 export class StoreError extends Error {

@@ -107,8 +107,8 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
       ended,
       lost,
       // All that came since the start, whatever the command has cleared, reset or deleted.
-      verdict: await reportVerdict(parts.verdict.whole),
-      coverage: reportCoverage(parts.worlds.histories.totals()),
+      verdict: await reportVerdict(await parts.exchanges.wholeVerdict()),
+      coverage: reportCoverage(await parts.exchanges.totals()),
       accounts: onlyJudges ? new Map() : await readAccounts(parts),
     }
   } finally {

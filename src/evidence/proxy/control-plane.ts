@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { LocalExchangeLog } from '../../accounts/exchange-log.ts'
 import { loadFixture } from '../../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../../accounts/worlds.ts'
 import { createAdmin } from '../../admin/admin.ts'
@@ -12,9 +13,9 @@ import type { ExplanationReport } from '../../explain/explanation.ts'
 import { systemClock } from '../../ground/clock.ts'
 import { TIMEOUTS } from '../../http/engine/http-server.ts'
 import type { Log } from '../../http/log.ts'
+import type { Entry } from '../../journal/entry.ts'
 import { Journal } from '../../journal/journal.ts'
 import { Secrets } from '../../journal/secrets.ts'
-import { Verdict } from '../../journal/verdict.ts'
 import { openMemoryStore } from '../../store/memory.ts'
 import { createEntryMaker, type EntryMaker } from './entries.ts'
 
@@ -52,23 +53,17 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const journal = new Journal({}, undefined, new Secrets(token === undefined ? [] : [token]))
   const store = openMemoryStore({ clock })
   const fixture = await loadFixture('empty')
+  const exchanges = new LocalExchangeLog({ contract, journal, explain })
   const worlds = new Worlds({
-    ...{ contract, store, clock, journal, log, budget: undefined },
+    ...{ contract, store, clock, exchanges, log, budget: undefined },
     defaults: { fixture, seed: undefined, now: undefined, frozen: undefined, plan: undefined, faults: [] },
     ...{ maxAccounts: 1, sandboxKeys: false, sandboxIdle: 0, randomKeys: true },
   })
   await worlds.create({ id: DEFAULT_ACCOUNT })
-  const verdict = new Verdict<ExplanationReport | undefined>(async (entry) => {
-    const { explainEntry } = await import('../../explain/explanation.ts')
-    const account = await store.read(DEFAULT_ACCOUNT)
-    const explained = explainEntry(entry, account, contract, urls, journal.redactorFor(entry), undefined)
-    // Nobody knows what another service would accept.
-    return { ...explained, correction: null }
-  }, contract.settings)
   const stopping = new AbortController()
   const admin = createAdmin({
     control: createControlLoader({
-      ...{ contract, instance, store, clock, worlds, verdict },
+      ...{ contract, instance, store, clock, worlds, exchanges },
       faultSets: [],
       urls: () => urls,
       observed: { offers: OFFERED, report },
@@ -84,11 +79,19 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   })
   return {
     divert: (client, bytes) => divertTo(server, client, bytes),
-    note: createEntryMaker({ contract, worlds, verdict }),
+    note: createEntryMaker({ contract, exchanges }),
     stop() {
       stopping.abort()
       server.closeAllConnections()
     },
+  }
+
+  async function explain(entry: Entry): Promise<ExplanationReport | undefined> {
+    const { explainEntry } = await import('../../explain/explanation.ts')
+    const account = await store.read(DEFAULT_ACCOUNT)
+    const explained = explainEntry(entry, account, contract, urls, journal.redactorFor(entry), undefined)
+    // Nobody knows what another service would accept.
+    return { ...explained, correction: null }
   }
 }
 

@@ -1,9 +1,9 @@
-import { DEFAULT_ACCOUNT, type Worlds } from '../../accounts/worlds.ts'
+import type { ExchangeLog } from '../../accounts/exchange-log.ts'
+import { DEFAULT_ACCOUNT } from '../../accounts/worlds.ts'
 import { conform } from '../../behaviour/conformity.ts'
 import type { ServiceContract } from '../../behaviour/operation.ts'
 import type { Operation } from '../../contract/api.ts'
 import type { Problem } from '../../domain/errors.ts'
-import type { ExplanationReport } from '../../explain/explanation.ts'
 import { reportViolation, type ViolationReport } from '../../ground/schema.ts'
 import { createBodyReader } from '../../http/body.ts'
 import type { Content } from '../../http/content.ts'
@@ -11,7 +11,6 @@ import { createRouter } from '../../http/router.ts'
 import { createQueryReader, type Query, splitTarget } from '../../http/target.ts'
 import { NO_KEY } from '../../journal/entry.ts'
 import type { NewEntry } from '../../journal/journal.ts'
-import type { Verdict } from '../../journal/verdict.ts'
 import type { Exchange, SeenBody, SeenResponse } from '../exchange.ts'
 import { parseJsonOrNothing } from './envelope.ts'
 import type { Sighting } from './sighting.ts'
@@ -32,16 +31,14 @@ interface Held {
 
 export function createEntryMaker({
   contract,
-  worlds,
-  verdict,
+  exchanges,
 }: {
   contract: ServiceContract
-  worlds: Worlds
-  verdict: Verdict<ExplanationReport | undefined>
+  exchanges: ExchangeLog<unknown>
 }): EntryMaker {
-  const { journal, histories } = worlds
+  const { journal } = exchanges
   const hold = createHolder(contract)
-  const history = worlds.historyOf(DEFAULT_ACCOUNT, 0)
+  const history = exchanges.historyOf(DEFAULT_ACCOUNT, 0)
 
   return function note({ exchange, recorded, redact, isOfService }, passed) {
     const { request, response } = exchange
@@ -80,8 +77,10 @@ export function createEntryMaker({
       after: undefined,
       failure: undefined,
     }
-    const kept = histories.record(entry, history, held.query as Record<string, string>, held.body)
-    verdict.note(kept, {
+    exchanges.take(entry, {
+      history,
+      query: held.query as Record<string, string>,
+      body: held.body,
       judged: held.isJudged,
       principal: undefined,
       started: passed.started,

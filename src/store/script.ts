@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+/** A program for the interpreter of Redis, which runs it as one atomic step. */
+export interface Script {
+  name: string
+  text: string
+  /** SHA-1 of the text, by which the server knows it. */
+  digest: string
+  /** Whether it changes nothing, so that it may run any number of times. The text says so in its first line. */
+  isReadOnly: boolean
+}
+
+/** A line that stands for another file of the same folder. */
+const INCLUDE = /^--include (\S+)\n/gm
+
+/**
+ * Reads a script of the package. `path` is below `src/`, also in the built program, which is as deep in the package as
+ * this file.
+ */
+export function readScript(path: string): Script {
+  const folder = new URL('../../src/', import.meta.url)
+  const file = new URL(path, folder)
+  const text = readFileSync(file, 'utf8').replace(INCLUDE, (_, name: string) =>
+    readFileSync(new URL(name, file), 'utf8'),
+  )
+  return {
+    name: path.slice(path.lastIndexOf('/') + 1, -'.lua'.length),
+    text,
+    digest: createHash('sha1').update(text).digest('hex'),
+    isReadOnly: /^#!lua .*\bno-writes\b/.test(text),
+  }
+}
