@@ -575,7 +575,9 @@ describe.skipIf(!HAS_TERMINALS).concurrent('run in a terminal', () => {
 
   it('ends a command at once that does not end by Ctrl-C, when it is pressed again', async () => {
     const sleep = sleeper()
-    const running = startInTerminal(`${run()} sh -c "trap 'echo ignored' INT; echo ready; while :; do ${sleep} & wait; done"`)
+    const running = startInTerminal(
+      `${run()} sh -c "trap 'echo ignored' INT; echo ready; while :; do ${sleep} & wait; done"`,
+    )
     await running.prints(/ready/)
     running.type(CTRL_C)
     await running.prints(/ignored/)
