@@ -128,7 +128,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
         deps.log.error({ method, path, err: error }, 'The control plane failed to answer.')
       }
       if (response.headersSent) response.destroy()
-      else if (isAway(error)) send(request, response, 503, { 'Content-Type': JSON_TYPE }, writeUnavailable(error.message))
+      else if (isAway(error))
+        send(request, response, 503, { 'Content-Type': JSON_TYPE }, writeUnavailable(error.message))
       else send(request, response, 500, { 'Content-Type': JSON_TYPE }, FAILED)
     }
   }
@@ -302,7 +303,11 @@ function sendWelcome(request: IncomingMessage, response: ServerResponse, { baseU
   sendAnswer(request, response, { status: 200, body: { success: true, data } })
 }
 
-function sendPage(request: IncomingMessage, response: ServerResponse, { type, text, status = 200, headers }: Page): void {
+function sendPage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { type, text, status = 200, headers }: Page,
+): void {
   send(request, response, status, { 'Content-Type': type, ...headers }, text)
 }
 

@@ -73,6 +73,12 @@ const ownStore = objectWith<Store>('Store', {
   count: true,
   recount: true,
   counters: true,
+  takeSnapshot: true,
+  snapshots: true,
+  readSnapshot: true,
+  snapshotKeys: true,
+  deleteSnapshot: true,
+  recall: true,
   listenOutdated: true,
   close: true,
 })

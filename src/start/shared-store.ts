@@ -232,7 +232,8 @@ const HINTS: readonly (readonly [failure: RegExp, hint: string])[] = [
   [/WRONGPASS|invalid password|AUTH/, 'check user and password in the URL'],
 ]
 /** What happens where one side speaks TLS and the other does not. Neither of them says so. */
-const MISUNDERSTOOD = /ECONNRESET|EPROTO|EPIPE|wrong version number|packet length|closed unexpectedly|hang up|has not answered/i
+const MISUNDERSTOOD =
+  /ECONNRESET|EPROTO|EPIPE|wrong version number|packet length|closed unexpectedly|hang up|has not answered/i
 
 /** The error with the name of the store, and with what helps. */
 function nameStore(error: unknown, shown: string, { kind, tls = false }: StoreAddress): unknown {

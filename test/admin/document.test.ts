@@ -19,7 +19,15 @@ const source = load(readFileSync(CONTROL_DOCUMENT, 'utf8')) as Json
 const contract = await loadContract()
 const operations = controlApi.operations.map((operation) => [operation.id, operation] as const)
 /** Operations that answer without the envelope, so that they have no handler. */
-const WITHOUT_HANDLER = ['getDashboard', 'getHealth', 'getReadiness', 'getDocument', 'getMetrics', 'streamAllEvents', 'streamEvents']
+const WITHOUT_HANDLER = [
+  'getDashboard',
+  'getHealth',
+  'getReadiness',
+  'getDocument',
+  'getMetrics',
+  'streamAllEvents',
+  'streamEvents',
+]
 
 function schema(name: string, pointer = ''): Json {
   const found = valueAt(source, `/components/schemas/${name}${pointer}`)
