@@ -25,7 +25,7 @@ const HOST = /^(?:\[[0-9a-f:.]{2,45}\]|[\w.-]{1,253})$/i
 /** Scheme, user and password, host, port, path, and the rest. The last `@` ends user and password, whatever they hold. */
 const URL_PARTS = /^([a-z][a-z0-9+.-]*):\/\/(?:(.*)@)?(\[[^\]]*\]|[^:/?#]*)(?::([^/?#]*))?(\/[^?#]*)?([?#].*)?$/is
 /** The same of a unix socket: user and password, path, and the rest. */
-const SOCKET_PARTS = /^unix:(?:\/\/(?:(.*)@)?)?(\/[^?#]*)?([?#].*)?$/is
+const SOCKET_PARTS = /^unix:(?:\/\/(?:(.*)@)?)?(\/(?!\/)[^?#]*)?([?#].*)?$/is
 
 /** Reads the URL of a store; or says what would be right. Nothing of the URL is repeated, because it may hold a password. */
 export function readStoreUrl(written: string): ReadUrl | { remedy: string } {
