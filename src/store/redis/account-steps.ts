@@ -25,6 +25,7 @@ export interface EnteredStep {
   sequence: number
   /** The version that the request has found. */
   version: number
+  token: string
   counted: PlannedCount
 }
 
@@ -157,7 +158,8 @@ export class AccountSteps {
     const counted = countPlanned(plan, before, timeOn(state.clock, time), draw)
     const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
     if (brought === GONE) return GONE
-    return { copy: brought, real: time, sequence: Number(sequence), version: Number(version), counted }
+    const found = { sequence: Number(sequence), version: Number(version), token: token as string }
+    return { copy: brought, real: time, ...found, counted }
   }
 
   /** Writes a new account, which nobody finds yet. */
