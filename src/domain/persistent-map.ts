@@ -59,6 +59,18 @@ export class PersistentMap<Key, Value> {
     return new PersistentMap(cells, cells.size)
   }
 
+  /** The map of these entries with their places, in the order of place; see `placed`. */
+  static ofPlaced<Key, Value>(entries: Iterable<readonly [Key, Value, place: number]>): PersistentMap<Key, Value> {
+    const cells = new Cells<Key, Value>()
+    let next = 0
+    for (const [key, value, place] of entries) {
+      if (place < next) throw new Error(`The place ${place} of ${key} is not after those before it`)
+      cells.set(key, { value, place })
+      next = place + 1
+    }
+    return new PersistentMap(cells, next)
+  }
+
   /** The same, with a pause after each few entries. */
   static *gather<Key, Value>(
     entries: Iterable<readonly [Key, Value]>,
@@ -90,6 +102,34 @@ export class PersistentMap<Key, Value> {
 
   *entries(): IterableIterator<[Key, Value]> {
     for (const [key, { value }] of this.#own()) yield [key, value]
+  }
+
+  /** Where the key is in the order of insertion. A copy on another machine needs it to keep that order. */
+  placeOf(key: Key): number | undefined {
+    return this.#own().get(key)?.place
+  }
+
+  /** A place after those of all entries. */
+  get nextPlace(): number {
+    return this.#next
+  }
+
+  /** The entries with their places. */
+  *placed(): IterableIterator<[key: Key, value: Value, place: number]> {
+    for (const [key, { value, place }] of this.#own()) yield [key, value, place]
+  }
+
+  /**
+   * A version with this entry at its place, as another copy of the map has it: the place that the key has here, or one
+   * after those of all other entries.
+   */
+  put(key: Key, value: Value, place: number): PersistentMap<Key, Value> {
+    const known = this.#own().get(key)
+    if (known?.place === place) return this.set(key, value)
+    const others = known === undefined ? this : this.delete(key)
+    const cells = others.#own()
+    cells.set(key, { value, place })
+    return others.#succeed(cells, key, undefined, Math.max(others.#next, place + 1))
   }
 
   /** A version with this entry: a known key keeps its place, a new key goes to the end. `undefined` is not a value. */

@@ -57,7 +57,7 @@ export function isScript([name = '']: readonly string[]): boolean {
 const NONE: Choice = () => false
 
 /** The same, which the caller ends. */
-export async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
+async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
   const links = new Set<Link>()
   let target = redis
   const state: State = { losesReply: NONE, losesCommand: NONE, delay: 0, isBlack: false, lost: 0, commands: new Map() }
