@@ -61,7 +61,7 @@ export interface Noted {
 /** How many request ids of each kind are kept. */
 export const SHOWN = 10
 /** Bodies of more bytes are not compared, because they would have to be kept. */
-const COMPARED = 4_096
+export const COMPARED = 4_096
 /** A retry that comes sooner after a failure is too early. In milliseconds. */
 const PATIENCE = 1_000
 

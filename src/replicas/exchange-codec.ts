@@ -18,8 +18,9 @@ import { StoreError, type StoreProblem } from '../store/store-error.ts'
  * write into it is without secrets. The account is not in it: that may end while the exchange is on its way.
  */
 interface StoredExchange {
-  /** Request id, time, duration, method, target and path; the path is absent where it is what the target begins with. */
-  r: [id: string, at: number, duration: number, method: string, target: string, path?: string]
+  r: [id: string, at: number, duration: number, method: string, target: string]
+  /** The path, where it is not what the target begins with. */
+  t?: string
   /** Names and values of the header fields. */
   h: readonly string[]
   b?: StoredBody
@@ -38,16 +39,20 @@ interface StoredExchange {
   rb?: StoredBody
   /** Where the response violates the contract. */
   rv?: Entry['violations']
-  i?: Entry['injection']
+  i?: Partial<NonNullable<Entry['injection']>> & Pick<NonNullable<Entry['injection']>, 'source' | 'rule'>
   /** Whether the response is that of an injection. */
   j?: 1
   e?: KeyEvidence
+  m?: Entry['moment']
   g?: DomainGroup
   f?: StoredFailure
 }
 
-/** A body: the text of all of it, or of its beginning with the bytes of the whole, or bytes in base64. */
-type StoredBody = string | [beginning: string, size: number] | [base64: string, size: number, kind: 'whole' | 'cut']
+/**
+ * A body, with the bytes of the whole: its text, the text of its beginning, or bytes in base64. Most are whole texts of as
+ * many bytes as they had.
+ */
+type StoredBody = string | [kind: 'text' | 'cut' | 'bytes', held: string, size: number]
 
 /** An error as a text; with the problem where the store has failed. */
 type StoredFailure = { text: string; message?: string; problem?: StoreProblem }
@@ -61,10 +66,8 @@ export function encodeExchange(entry: NewEntry, body: unknown, contract: Contrac
   const target = redactTarget(entry.target, redact)
   const path = redact(entry.path)
   const stored: StoredExchange = {
-    r: [
-      ...([entry.requestId, entry.at, entry.duration, redact(entry.method), target] as const),
-      ...(path === pathIn(target) ? [] : ([path] as const)),
-    ],
+    r: [entry.requestId, entry.at, entry.duration, redact(entry.method), target],
+    ...(path !== pathIn(target) && { t: path }),
     h: redactHeaders(entry.headers, redact),
     rh: redactHeaders(entry.responseHeaders, redact),
     ...(entry.body !== undefined && { b: encodeBody(entry.body, redact) }),
@@ -78,9 +81,10 @@ export function encodeExchange(entry: NewEntry, body: unknown, contract: Contrac
     ...(entry.decided !== undefined && { d: entry.decided }),
     ...(entry.responseBody !== undefined && { rb: encodeBody(entry.responseBody, redact) }),
     ...(violations.length > 0 && { rv: redactWithin(violations, redact) }),
-    ...(injection !== undefined && { i: redactWithin(injection, redact) }),
+    ...(injection !== undefined && { i: redactInjection(injection, redact) }),
     ...(entry.injected && { j: 1 }),
     ...(keyEvidence !== NO_KEY && { e: keyEvidence }),
+    ...(entry.moment !== undefined && { m: entry.moment }),
     ...(group !== undefined && { g: redactWithin(shortenGroup(group, body, contract), redact) }),
     ...(failure !== undefined && { f: redactWithin(describeFailure(failure), redact) }),
   }
@@ -94,7 +98,7 @@ export function decodeExchange(
   operations: ReadonlyMap<string, Operation>,
 ): Entry {
   const stored = JSON.parse(text) as StoredExchange
-  const [requestId, at, duration, method, target, path = pathIn(target)] = stored.r
+  const [requestId, at, duration, method, target] = stored.r
   return {
     ordinal,
     requestId,
@@ -104,7 +108,7 @@ export function decodeExchange(
     at,
     method,
     target,
-    path,
+    path: stored.t ?? pathIn(target),
     headers: stored.h,
     body: stored.b === undefined ? undefined : decodeBody(stored.b),
     operation: stored.o === undefined ? undefined : operations.get(stored.o),
@@ -123,6 +127,7 @@ export function decodeExchange(
     group: stored.g,
     before: undefined,
     after: undefined,
+    moment: account === undefined ? undefined : stored.m,
     duration,
     weight: 0,
     failure: stored.f && restoreFailure(stored.f),
@@ -173,6 +178,18 @@ function redactKey(name: string, value: string, redact: Redact): string {
   return `${redact(scheme)}${gap}${formed}`
 }
 
+function redactInjection(
+  { source, id, rule, effect }: NonNullable<Entry['injection']>,
+  redact: Redact,
+): NonNullable<StoredExchange['i']> {
+  return {
+    source,
+    rule: redactWithin(rule, redact),
+    ...(id !== undefined && { id }),
+    ...(effect !== undefined && { effect: redact(effect) }),
+  }
+}
+
 function redactProblem(problem: Problem<string>, redact: Redact): Problem<string> {
   const { code, reason, field, value, about } = problem
   const written = value === undefined ? undefined : writeJson(value)
@@ -201,15 +218,16 @@ function encodeBody(body: Content, redact: Redact): StoredBody {
   // The ellipsis tells that a secret may begin at the end.
   const shown = isCut(body) ? redact(`${text}…`).slice(0, -1) : redact(text)
   const isText = typeof held === 'string' || shown !== text || bytesOf({ held: text, size }).equals(held)
-  if (!isText) return [held.toString('base64'), size, isCut(body) ? 'cut' : 'whole']
-  if (isCut(body)) return [shown, size]
-  return Buffer.byteLength(shown) === size ? shown : [shown, size, 'whole']
+  if (!isText) return ['bytes', held.toString('base64'), size]
+  if (isCut(body)) return ['cut', shown, size]
+  return Buffer.byteLength(shown) === size ? shown : ['text', shown, size]
 }
 
 function decodeBody(stored: StoredBody): Content {
   if (typeof stored === 'string') return { held: stored, size: Buffer.byteLength(stored) }
-  const [beginning, size, kind] = stored
-  return kind === undefined ? cutTo(Buffer.from(beginning), size) : { held: beginning, size }
+  const [kind, held, size] = stored
+  if (kind === 'text') return { held, size }
+  return kind === 'bytes' ? { held: Buffer.from(held, 'base64'), size } : cutTo(Buffer.from(held), size)
 }
 
 /** Less than the whole, also where what stands for secrets is longer than they were. */
@@ -222,7 +240,9 @@ function shortenGroup(group: DomainGroup, body: unknown, contract: Contract): Do
   const { domains } = group
   if (domains.length <= MEMBERS) return group
   const removed = isObject(body) && Array.isArray(body['remove_domains']) ? body['remove_domains'] : []
-  const named = new Set(removed.map((name) => (typeof name === 'string' ? contract.canonicalHostname(name) : undefined)))
+  const named = new Set(
+    removed.map((name) => (typeof name === 'string' ? contract.canonicalHostname(name) : undefined)),
+  )
   return { ...group, domains: domains.filter((domain, index) => index === 0 || named.has(domain)) }
 }
 
