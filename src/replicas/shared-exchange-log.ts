@@ -282,8 +282,13 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   /** Another account may have got the id meanwhile, and what is known of it stays. */
   async #tellEnded(accountId: string): Promise<void> {
-    if ((await this.#readAccount(accountId)) === undefined)
-      for (const listener of this.#endListeners) listener(accountId)
+    try {
+      if ((await this.#options.readAccount(accountId)) !== undefined) return
+    } catch {
+      // To hide the secrets of an account that is gone does no harm.
+      return
+    }
+    for (const listener of this.#endListeners) listener(accountId)
   }
 
   #applyExchange({ fields }: TailRecord, entry: Entry, isNew: boolean): void {
