@@ -2,6 +2,7 @@ import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import type { LoadedFixture } from '../accounts/fixture.ts'
 import type { Contract } from '../contract/contract.ts'
 import type { Overlay } from '../contract/overlay.ts'
+import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Log } from '../http/log.ts'
@@ -19,6 +20,8 @@ export interface ExchangeParts {
   contract: Contract
   journal: Journal
   explain: Explain<ExplanationReport | undefined>
+  /** A key of the account that is no secret, if it has one. */
+  publicKeyOf(account: AccountState): string | undefined
 }
 
 /** Where the accounts of a server are, with everything else that depends on whether others have them, too. */

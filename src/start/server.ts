@@ -171,7 +171,7 @@ async function composeServer(
     const randomKeys = !isLoopback(host)
     const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })
     const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
-    const exchanges = await opened.openExchanges({ contract, journal, explain })
+    const exchanges = await opened.openExchanges({ contract, journal, explain, publicKeyOf })
     const worlds = new Worlds({
       contract,
       store,

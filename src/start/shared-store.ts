@@ -1,4 +1,3 @@
-import { type ExchangeLog, LocalExchangeLog } from '../accounts/exchange-log.ts'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import { DEFAULT_SEED } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
@@ -6,7 +5,7 @@ import { systemClock } from '../ground/clock.ts'
 import { digestOf } from '../ground/digest.ts'
 import { drawKey } from '../ground/secrets.ts'
 import { shareNobodyIds } from '../http/nobody-ids.ts'
-import { openMemoryStore } from '../store/memory.ts'
+import { openSharedExchangeLog, type SharedExchangeLog } from '../replicas/shared-exchange-log.ts'
 import { encodeAccount } from '../store/record.ts'
 import {
   type CommandOptions,
@@ -16,8 +15,9 @@ import {
   type StoreConnection,
 } from '../store/redis/connection.ts'
 import { FORMAT, type Joining, Membership, type Terms } from '../store/redis/membership.ts'
+import { openRedisStore } from '../store/redis/redis-store.ts'
 import { checkServer } from '../store/redis/server-check.ts'
-import { readScripts, type Script } from '../store/script.ts'
+import { readScriptsIn, type Script } from '../store/script.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { createKeptCheck } from './kept-accounts.ts'
@@ -27,7 +27,7 @@ import { type CompleteOptions, LIBRARY_OPTIONS } from './option-table.ts'
 import { readStoreUrl } from './store-url.ts'
 
 /** Where scripts are that run in the store, below `src/`. */
-const SCRIPTS = ['store/redis/scripts']
+const SCRIPTS = ['store/redis/scripts', 'replicas/scripts']
 /** Options that change what servers answer, or for how long they keep what others ask for. */
 const SHARED_OPTIONS = [
   ...(['fixture', 'seed', 'now', 'frozen', 'plan', 'faults', 'maxAccounts', 'sandboxIdle', 'journal'] as const),
@@ -56,12 +56,12 @@ async function openAt(
   address: StoreAddress,
   shown: string,
   options: CompleteOptions,
-  { contract, overlays, fixture, instance, log }: OpeningContext,
+  { contract, overlays, fixture, instance, log, memory }: OpeningContext,
 ): Promise<OpenedStore> {
   const { storePrefix: prefix, seed = DEFAULT_SEED } = options
   const connection = await openConnection(address, { name: `dmarc-understudy-${instance}`, now: systemClock() })
   try {
-    const scripts = SCRIPTS.flatMap(readScripts)
+    const scripts = SCRIPTS.flatMap(readScriptsIn)
     const server = await checkServer(connection, { prefix, scripts })
     for (const warning of server.warnings) log.warn({ store: shown }, warning)
     const terms: Terms = {
@@ -72,7 +72,8 @@ async function openAt(
     const membership = new Membership(connection, { prefix, instance, terms, drawId: drawKey })
     const guarded = new GuardedConnection(connection, membership)
     const clock = () => connection.clock.now()
-    const store = openMemoryStore({ clock })
+    const { settings } = contract
+    const store = openRedisStore({ connection: guarded, prefix, settings, copiesLimit: memory })
     const joining = await takePart(membership, terms, prefix, () =>
       findInvalid(store, createKeptCheck(contract, clock)),
     )
@@ -87,7 +88,7 @@ async function openAt(
       { store: shown, prefix, server: `${server.name} ${server.version}`, others: joining.others },
       'The store is shared.',
     )
-    let exchanges: ExchangeLog<ExplanationReport | undefined> | undefined
+    let exchanges: SharedExchangeLog<ExplanationReport | undefined> | undefined
     return {
       store,
       clock,
@@ -105,11 +106,14 @@ async function openAt(
         get servers() {
           return membership.members
         },
-        queued: 0,
+        get queued() {
+          return exchanges?.queued ?? 0
+        },
       },
       skipped: [],
       async openExchanges(parts: ExchangeParts) {
-        exchanges = new LocalExchangeLog(parts)
+        const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
+        exchanges = await openSharedExchangeLog({ connection: guarded, prefix, ...parts, readAccount })
         return exchanges
       },
       watch(restore) {
@@ -118,6 +122,7 @@ async function openAt(
           back: (after) => log.info({ store: shown, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
           async emptied() {
             log.warn({ store: shown }, 'The store was emptied or replaced: only the default account is there again.')
+            store.forgetCopies()
             await renew()
             await restore()
           },
@@ -125,6 +130,7 @@ async function openAt(
       },
       async close() {
         try {
+          await exchanges?.close()
           await store.close()
         } finally {
           await membership.leave()

@@ -33,7 +33,7 @@ export function readScript(path: string): Script {
 }
 
 /** All scripts of a folder of the package; `path` is below `src/`. */
-export function readScripts(path: string): Script[] {
+export function readScriptsIn(path: string): Script[] {
   const names = readdirSync(new URL(`../../src/${path}`, import.meta.url))
   return names.filter((name) => name.endsWith('.lua')).map((name) => readScript(`${path}/${name}`))
 }
