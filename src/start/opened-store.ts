@@ -9,7 +9,7 @@ import type { Log } from '../http/log.ts'
 import type { NobodyIds } from '../http/nobody-ids.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Explain } from '../journal/verdict.ts'
-import type { MemoryBudget } from '../store/memory-budget.ts'
+import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Readiness } from '../store/readiness.ts'
 import type { StoreTraffic } from '../store/redis/figures.ts'
 import type { Door } from '../store/redis/membership.ts'
@@ -29,8 +29,8 @@ export interface OpenedStore {
   readonly store: Store
   /** The clock that the clocks of all accounts follow. */
   readonly clock: Clock
-  /** The memory that accounts may take, where the server knows what they take. */
-  readonly budget: MemoryBudget | undefined
+  /** The memory that accounts, or copies of them, take and may take, where the server knows it. */
+  readonly budget: { readonly use: BudgetUse } | undefined
   readonly readiness: Readiness
   /** Names the requests that belong to no account. */
   readonly nextId: NobodyIds

@@ -92,7 +92,11 @@ async function openAt(
     return {
       store,
       clock,
-      budget: undefined,
+      budget: {
+        get use() {
+          return store.copies
+        },
+      },
       readiness: {
         kind: 'redis',
         get state() {

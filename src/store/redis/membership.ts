@@ -3,8 +3,9 @@ import { readScript } from '../script.ts'
 import { StoreError } from '../store-error.ts'
 import { type ConnectionState, DEADLINE, type StoreConnection } from './connection.ts'
 
-const JOIN = readScript('store/redis/scripts/join.lua')
-const BEAT = readScript('store/redis/scripts/beat.lua')
+// Both may run any number of times, so nobody has to know whether one without a reply was run.
+const JOIN = { ...readScript('store/redis/scripts/join.lua'), isReadOnly: true }
+const BEAT = { ...readScript('store/redis/scripts/beat.lua'), isReadOnly: true }
 
 /** The form of everything that is kept under a prefix. Another number says that this version cannot read it. */
 export const FORMAT = '1'
@@ -102,16 +103,10 @@ export class Membership implements Door {
   async join(replaceable = ''): Promise<Joining> {
     const { contract, overlays, options } = this.#terms
     const reply = await this.#connection
-      .run(
-        JOIN,
-        this.#keys,
-        [
-          ...[this.#instance, String(LEASE), FORMAT, contract],
-          ...[JSON.stringify(overlays), JSON.stringify(options), this.#drawId(), replaceable],
-        ],
-        // The second time, it finds what the first has done.
-        { repeatable: true },
-      )
+      .run(JOIN, this.#keys, [
+        ...[this.#instance, String(LEASE), FORMAT, contract],
+        ...[JSON.stringify(overlays), JSON.stringify(options), this.#drawId(), replaceable],
+      ])
       .catch((error: unknown) => {
         if (error instanceof Error && error.message.startsWith('WRONGTYPE'))
           throw new StoreError('unusable', `its key ${this.#keys[0]} is not of this program; use another prefix`)
@@ -198,7 +193,7 @@ export class Membership implements Door {
     try {
       const asked = elapsed()
       const args = [this.#instance, String(LEASE), this.#terms.contract, this.#born]
-      const reply = await this.#connection.run(BEAT, this.#keys, args, { repeatable: true })
+      const reply = await this.#connection.run(BEAT, this.#keys, args)
       const [now, contract, born, members] = reply as [number, string, string, number]
       this.members = members
       this.#connection.clock.learn(now, asked)
