@@ -81,9 +81,9 @@ export class Outbox {
     return this.#lost
   }
 
-  /** The bytes that wait. */
-  get bytes(): number {
-    return this.#bytes
+  /** How many items wait. */
+  get size(): number {
+    return this.#items.length
   }
 
   add(item: OutboxItem): void {

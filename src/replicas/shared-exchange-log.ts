@@ -123,6 +123,11 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return this.#tail.start()
   }
 
+  /** How many exchanges, and what they have shown, wait to be sent. */
+  get queued(): number {
+    return this.#outbox.size
+  }
+
   /** Sends what waits, and reads no more. The connection stays open. */
   async close(): Promise<void> {
     await this.#outbox.close()
