@@ -785,7 +785,14 @@ export function describeStore(
       })
     })
 
-    describeSnapshots(() => store)
+    describeSnapshots(() => store, {
+      get now() {
+        return time
+      },
+      set now(later: number) {
+        time = later
+      },
+    })
 
     const itSharesStates = sharesStates ? it : () => {}
 

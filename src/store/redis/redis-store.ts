@@ -31,8 +31,10 @@ import {
 } from './account-steps.ts'
 import type { StoreConnection } from './connection.ts'
 import { Copies, type Copy, momentVersion } from './copies.ts'
+import { recallAccount } from './recall.ts'
 import { Registry } from './registry.ts'
 import { readScripts } from './scripts.ts'
+import { RedisSnapshots } from './snapshots.ts'
 import { Updates } from './updates.ts'
 
 /** How many bytes of accounts a process keeps copies of, unless it is told another number. */
@@ -71,6 +73,8 @@ class Replica implements RedisStore {
   readonly #steps: AccountSteps
   readonly #copies: Copies
   readonly #updates: Updates
+  readonly #snapshots: RedisSnapshots
+  readonly #recall: (moment: Moment) => Promise<FormerAccount | undefined>
   /** By incarnation, the last of the counts that wait for each other. */
   readonly #counting = new Map<string, Promise<unknown>>()
   /** What is under way. */
@@ -84,6 +88,8 @@ class Replica implements RedisStore {
     this.#registry = new Registry(connection, scripts, { prefix, now })
     this.#steps = new AccountSteps(connection, scripts, this.#copies, { prefix, settings, now })
     const { steps, registry, copies } = { steps: this.#steps, registry: this.#registry, copies: this.#copies }
+    this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
+    this.#recall = (moment) => recallAccount(moment, connection, scripts, { prefix, settings })
     this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
   }
 
@@ -163,8 +169,7 @@ class Replica implements RedisStore {
 
   delete(accountId: string): Promise<void> {
     return this.#with(accountId, async (incarnation) => {
-      const existed = await this.#steps.kill(incarnation)
-      await this.#registry.release(incarnation)
+      const existed = await this.#finish(incarnation)
       return existed ? undefined : GONE
     })
   }
@@ -240,28 +245,37 @@ class Replica implements RedisStore {
     })
   }
 
-  takeSnapshot(_accountId: string, _request: SnapshotRequest): Promise<SnapshotOutcome> {
-    throw new Error('Not yet')
+  takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
+    return this.#with(accountId, async (incarnation) => {
+      const copy = this.#copies.get(incarnation) ?? (await this.#steps.load(incarnation))
+      if (copy === GONE) return GONE
+      const { isEvictable, isChanged } = copy
+      if (isEvictable && !isChanged && !(await this.#registry.mark(incarnation))) return GONE
+      const outcome = await this.#snapshots.take(incarnation, request)
+      const present = this.#copies.get(incarnation)
+      if (present?.isChanged === false) this.#copies.put({ ...present, isChanged: true })
+      return outcome
+    })
   }
 
-  snapshots(_accountId: string): Promise<SnapshotSummary[]> {
-    throw new Error('Not yet')
+  snapshots(accountId: string): Promise<SnapshotSummary[]> {
+    return this.#with(accountId, (incarnation) => this.#snapshots.list(incarnation))
   }
 
-  readSnapshot(_accountId: string, _name: string): Promise<(FormerAccount & { takenAt: number }) | undefined> {
-    throw new Error('Not yet')
+  readSnapshot(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined> {
+    return this.#with(accountId, (incarnation) => this.#snapshots.read(incarnation, name))
   }
 
-  snapshotKeys(_accountId: string): Promise<Set<string>> {
-    throw new Error('Not yet')
+  snapshotKeys(accountId: string): Promise<Set<string>> {
+    return this.#with(accountId, (incarnation) => this.#snapshots.keyHashes(incarnation))
   }
 
-  deleteSnapshot(_accountId: string, _name: string): Promise<boolean> {
-    throw new Error('Not yet')
+  deleteSnapshot(accountId: string, name: string): Promise<boolean> {
+    return this.#with(accountId, (incarnation) => this.#snapshots.delete(incarnation, name))
   }
 
-  recall(_moment: Moment): Promise<FormerAccount | undefined> {
-    throw new Error('Not yet')
+  recall(moment: Moment): Promise<FormerAccount | undefined> {
+    return this.#track(() => this.#recall(moment))
   }
 
   /** Nothing: the journal of replicas keeps no states. */
@@ -311,7 +325,7 @@ class Replica implements RedisStore {
     if (found === undefined) return undefined
     const copy = await this.#refresh(found.incarnation)
     if (copy !== GONE) return copy
-    await this.#sweep(found.incarnation)
+    await this.#finish(found.incarnation)
     return undefined
   }
 
@@ -345,15 +359,12 @@ class Replica implements RedisStore {
     throw tooManyOthers()
   }
 
-  /** Ends the deletion of an account, whoever has begun it. */
-  async #finish(doomed: string): Promise<void> {
-    await this.#steps.kill(doomed)
+  /** Ends the deletion of an account, whoever has begun it; whether it had data. */
+  async #finish(doomed: string): Promise<boolean> {
+    const { existed, snapshots } = await this.#steps.kill(doomed)
+    await this.#snapshots.sweep(doomed, snapshots)
     await this.#registry.release(doomed)
-  }
-
-  /** Takes an account from the list whose data is not there any more. */
-  async #sweep(incarnation: string): Promise<void> {
-    await this.#registry.release(incarnation)
+    return existed
   }
 
   /** Whoever closes the store waits for what is under way. */

@@ -31,7 +31,7 @@ export interface UpdatesDeps {
   copies: Copies
   settings: Pick<Settings, 'nameComparison'>
   /** Deletes the data of an account that somebody has begun to delete. */
-  finish(doomed: string): Promise<void>
+  finish(doomed: string): Promise<unknown>
 }
 
 /**
