@@ -106,7 +106,7 @@ describe('An exchange in the store', () => {
         const given = exchangeOf(chosen)
         expect(describeAs(pass(given))).toEqual(describeAs(given))
       }),
-      { numRuns: budget({ quick: 300, full: 5_000 }) },
+      { numRuns: budget({ quick: 3000, full: 5_000 }) },
     )
   })
 
@@ -116,7 +116,7 @@ describe('An exchange in the store', () => {
         const text = encode(exchangeOf({ ...chosen, account: 'default' }))
         for (const secret of [KEY, SECRET]) expect(text).not.toContain(secret)
       }),
-      { numRuns: budget({ quick: 300, full: 5_000 }) },
+      { numRuns: budget({ quick: 3000, full: 5_000 }) },
     )
   })
 
