@@ -2,7 +2,7 @@ import type { Settings } from '../../domain/settings.ts'
 import { joinParts } from '../parts.ts'
 import type { FormerAccount, SnapshotOutcome, SnapshotRequest, SnapshotSummary } from '../store.ts'
 import { GONE, type Gone, newOperation } from './account-steps.ts'
-import type { CommandOptions, Reply, StoreConnection } from './connection.ts'
+import { type CommandOptions, LARGE_DEADLINE, type Reply, type StoreConnection } from './connection.ts'
 import { readCounters, readTexts } from './counter-texts.ts'
 import { accountKeys, decodeId, encodeId, snapshotKey, snapshotKeys } from './keys.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
@@ -155,7 +155,8 @@ export class RedisSnapshots {
       ...[...accountKeys(prefix, incarnation), snapshotKey(prefix, incarnation)],
       ...copies.flatMap((operation) => snapshotKeys(prefix, incarnation, operation)),
     ]
-    return (await this.#connection.run(this.#scripts[script], keys, args, options)) as readonly Reply[]
+    const given = { deadline: LARGE_DEADLINE, ...options }
+    return (await this.#connection.run(this.#scripts[script], keys, args, given)) as readonly Reply[]
   }
 }
 
