@@ -49,16 +49,33 @@ export class RedisSnapshots {
     this.#options = options
   }
 
-  take(incarnation: string, { name, replace, limit }: SnapshotRequest): Promise<SnapshotOutcome | Gone> {
+  /** `mark` takes note that the account is going to be changed for the first time; `false` where it is gone. */
+  take(
+    incarnation: string,
+    { name, replace, limit }: SnapshotRequest,
+    mark: () => Promise<boolean>,
+  ): Promise<SnapshotOutcome | Gone> {
+    let isMarked = false
     return this.#insist<SnapshotOutcome | Gone>(async (replaced) => {
       // A new one each time: the server keeps in mind which commands it must not execute any more.
       const operation = newOperation()
-      const given = [encodeId(name), replace ? '1' : '0', `${limit}`, this.#options.now(), replaced]
+      const given = [
+        encodeId(name),
+        replace ? '1' : '0',
+        `${limit}`,
+        this.#options.now(),
+        replaced,
+        isMarked ? '1' : '0',
+      ]
       const args = (attempt: number) => [operation, `${attempt}`, ...given]
       const copies = [operation, ...(replaced === '' ? [] : [replaced])]
       const reply = await this.#run('take-snapshot', incarnation, copies, args(1), { repeat: args })
       const [outcome, told] = reply
       if (outcome === 'gone') return GONE
+      if (outcome === 'unmarked') {
+        isMarked = await mark()
+        return isMarked ? new OtherCopy(replaced) : GONE
+      }
       if (outcome === 'taken' || outcome === 'too-many') return { ok: false, reason: outcome }
       if (outcome !== 'ok') return new OtherCopy(told as string)
       return { ok: true, snapshot: summarize(name, readEntry(told as string)) }
