@@ -68,7 +68,6 @@ export async function startReplica(
   const connection = await openConnection({ kind: 'unix', path: server.socket }, { now: Date.now() })
   const clock = () => connection.clock.now()
   const store = openRedisStore({ connection, prefix, settings: contract.settings })
-  store.snapshotKeys = async () => new Set()
   const journal = new Journal(options.journal, undefined, new Secrets(['the-token-of-the-control-plane']))
   const urls = { baseUrl: '', adminUrl: '' }
   const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: true })
