@@ -7,10 +7,10 @@ import { type Received, sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
 
 const KEY = 'the-key-of-default'
-/** In milliseconds, how long an answer may take while the store is away. The last tenth is for a busy machine. */
-const PROMPT = 1_100
-/** In milliseconds, how long a server may take to notice that its store is there again. */
-const SOON = 3_000
+/** In milliseconds, how long an answer may take while the store is away: less than one, and more on a busy machine. */
+const PROMPT = 2_500
+/** In milliseconds, how long a server may take to notice that its store is there again, on a busy machine. */
+const SOON = 10_000
 
 interface Server extends Understudy {
   /** What was logged as a warning, an error, or about the store. */
