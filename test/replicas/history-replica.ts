@@ -87,11 +87,11 @@ export async function startReplica(
   else await worlds.noteKeys(DEFAULT_ACCOUNT, [API_KEY])
   const stopping = new AbortController()
   const readiness = ALWAYS_READY
-  const shared = { contract, store, clock, worlds, exchanges, log: SILENT, stopping: stopping.signal, readiness }
+  const shared = { contract, store, clock, worlds, exchanges, log: SILENT, stopping: stopping.signal }
   const service = createPipeline({
     ...shared,
     ...{
-      nextId: countNobodyIds(42, 'uuid'),
+      nextId: countNobodyIds(42, contract.requestIds),
       prefer: true,
       simulator: true,
       enforceQuotas: true,
@@ -101,8 +101,11 @@ export async function startReplica(
     namesUs: () => true,
   })
   const admin = createAdmin({
-    control: createControlLoader({ ...shared, instance: 'test', faultSets: [], urls: () => urls, traffic: undefined }),
-    ...{ token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal, readiness },
+    control: createControlLoader({
+      ...{ ...shared, readiness, traffic: undefined, instance: 'test', faultSets: [] },
+      urls: () => urls,
+    }),
+    ...{ readiness, token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal },
     urls: () => urls,
   })
   const http = createServer((request, response) =>
