@@ -11,7 +11,7 @@ export const DEADLINE = 800
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
-const CONNECTING = 1_000
+export const CONNECTING = 1_000
 
 /** Where the server listens, and as whom to log in. */
 export interface StoreAddress {

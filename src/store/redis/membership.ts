@@ -54,7 +54,7 @@ export interface Door {
 }
 
 /** In milliseconds, how long requests wait at most to learn whether the store is the one that it was. */
-const PATIENCE = 600
+export const PATIENCE = 600
 const DISPLACED = 'Servers with another contract have taken over the keys of this prefix; restart this one with theirs'
 
 /** One of the servers that use the keys of a prefix: it takes part, looks after the store, and leaves. */

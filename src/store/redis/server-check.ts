@@ -9,7 +9,7 @@ const RIGHTS = readScript('store/redis/scripts/rights.lua')
 /** The first version whose scripts may say what they need, and be asked what their user may do. */
 const OLDEST = 7
 /** In milliseconds, for how long the start waits for a server that is still loading its data. */
-const LOADING = 1_500
+export const LOADING = 1_500
 
 /** What serves the store. */
 export interface StoreServer {
