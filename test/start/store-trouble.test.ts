@@ -1,3 +1,5 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
@@ -5,6 +7,7 @@ import { askControl, type ControlResponse } from '../support/control-plane.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../support/redis-server.ts'
 import { type Received, sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const KEY = 'the-key-of-default'
 /** In milliseconds, how long an answer may take while the store is away: less than one, and more on a busy machine. */
@@ -229,7 +232,87 @@ describe.skipIf(!HAS_REDIS)('a server whose place others have taken', () => {
   })
 })
 
+describe.skipIf(!HAS_REDIS)('servers that share a store', () => {
+  async function startTwo(): Promise<[Server, Server]> {
+    const where = { store: (await sharedRedis()).url, storePrefix: freshPrefix() }
+    return [await start(where), await start(where)]
+  }
+
+  it('give requests of nobody the ids that a server alone gives, and none twice', async () => {
+    const servers = await startTwo()
+    const alone = await start({})
+    const ids = new Set<unknown>()
+    for (let each = 0; each < 20; each++) {
+      const [first, second] = [await servers[0].get('/domains', 'wrong'), await servers[1].get('/domains', 'wrong')]
+      expect(first.headers['x-request-id']).toBe((await alone.get('/domains', 'wrong')).headers['x-request-id'])
+      ids.add(first.headers['x-request-id']).add(second.headers['x-request-id'])
+    }
+    expect(ids.size).toBe(40)
+  })
+
+  it('count what each of them does with the store', async () => {
+    const [one, other] = await startTwo()
+    const trips = async () =>
+      Number(/^dmarc_understudy_store_round_trips_total (\d+)$/m.exec((await one.ask('/metrics')).text)?.[1])
+    const before = await trips()
+    await one.add('one.example')
+    expect(await trips()).toBeGreaterThan(before + 1)
+    await other.get()
+    const { text } = await other.ask('/metrics')
+    for (const [name, value] of [
+      ['store_connected', '1'],
+      ['store_servers', '2'],
+      ['store_retries_total', '0'],
+      ['store_conflicts_total', '0'],
+      ['store_unknowns_total', '0'],
+      ['store_unavailable_total', '0'],
+      ['store_reconnects_total', '0'],
+      ['exchanges_total', '2'],
+    ]) {
+      expect(text).toContain(`\ndmarc_understudy_${name} ${value}\n`)
+    }
+    const [, counted] = /^dmarc_understudy_store_reply_seconds_count (\d+)$/m.exec(text) ?? []
+    expect(text).toContain(`dmarc_understudy_store_reply_seconds_bucket{le="+Inf"} ${counted}\n`)
+    expect(text).toMatch(/^dmarc_understudy_memory_limit_bytes\{part="accounts"\} \d{7,}$/m)
+  })
+
+  it('forget a server that has left', async () => {
+    const [one, other] = await startTwo()
+    await other.stop()
+    await until(
+      () => one.ask('/metrics'),
+      ({ text }) => /^dmarc_understudy_store_servers 1$/m.test(text),
+    )
+  })
+
+  it('tell the others of everything before they stop', async () => {
+    const [one, other] = await startTwo()
+    await one.add('one.example')
+    await one.stop()
+    expect((await other.ask('/requests')).data.requests).toMatchObject([{ operation: 'addDomains', status: 200 }])
+  })
+})
+
 describe('a server that shares its accounts with nobody', () => {
+  it('says what it refuses, where it can read but not write', async () => {
+    const data = join(temporaryFolder(), 'accounts')
+    const server = await start({ data })
+    expect((await server.ask('/ready')).data).toMatchObject({ store: 'folder', limitation: null })
+    rmSync(data, { recursive: true })
+    expect((await server.add('one.example')).status).toBe(500)
+    const { status, data: ready } = await server.ask('/ready')
+    expect([status, ready]).toMatchObject([
+      200,
+      { limitation: expect.stringMatching(/^Changes are refused, because /) },
+    ])
+    mkdirSync(data)
+    await until(
+      () => server.add('one.example'),
+      (received) => received.status === 200,
+    )
+    expect((await server.ask('/ready')).data).toMatchObject({ limitation: null })
+  })
+
   it('is ready', async () => {
     const server = await start({})
     const { status, data } = await server.ask('/ready')
