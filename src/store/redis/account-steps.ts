@@ -131,13 +131,21 @@ export class AccountSteps {
     return brought === GONE ? GONE : false
   }
 
-  /** Lets a request enter; the copy that is up to date where it must be planned again. */
-  async enter(copy: Copy, plan: CountingPlan, longestWindow: number): Promise<EnteredStep | Copy | Gone> {
+  /**
+   * Lets a request enter; the copy that is up to date where it must be planned again. `expected` is the version that the
+   * changes which are on their way make of the copy. It is no news when their replies come first.
+   */
+  async enter(
+    copy: Copy,
+    plan: CountingPlan,
+    longestWindow: number,
+    expected: string,
+  ): Promise<EnteredStep | Copy | Gone> {
     const { state, incarnation } = copy
     const operation = newOperation()
     const planned = writePlan(plan, state)
     const args = (attempt: number) => [
-      ...[operation, `${attempt}`, `${copy.version}`, copy.token, copy.gate, this.#now()],
+      ...[operation, `${attempt}`, `${copy.version}`, copy.token, expected, copy.gate, this.#now()],
       ...('frozenAt' in state.clock ? ['1', `${state.clock.frozenAt}`] : ['0', `${state.clock.offset}`]),
       ...[plan.isCounted ? '1' : '0', `${longestWindow}`],
       ...planned,
@@ -300,8 +308,10 @@ export class AccountSteps {
   async #bring(asked: Copy, known: Copy['version'], { version, token, gate, changes }: Told): Promise<Copy | Gone> {
     const kept = this.#copies.get(asked.incarnation)
     const copy = kept !== undefined && kept.version >= asked.version ? kept : asked
-    if (copy.token === token || changes === 0) return copy
-    if (changes === 1 || copy.version < known || copy.version === Number(version)) return this.load(copy.incarnation)
+    if (copy.token === token) return copy
+    if (changes === 0 && copy.version >= Number(version)) return copy
+    if (changes === 0 || changes === 1 || copy.version < known || copy.version === Number(version))
+      return this.load(copy.incarnation)
     if (copy.version > Number(version)) return copy
     let { state } = copy
     for (const [id, fields] of changes as readonly (readonly [string, readonly string[]])[]) {
@@ -312,9 +322,13 @@ export class AccountSteps {
   }
 }
 
+/** What the operations of this process have in common, and how many there were. */
+const process = randomBytes(9).toString('base64url')
+let operations = 0
+
 /** An id that no other operation of any replica has. */
 export function newOperation(): string {
-  return randomBytes(9).toString('base64url')
+  return `${process}.${(++operations).toString(36)}`
 }
 
 /** The part of a plan that the script needs, see `enter.lua`. */
@@ -338,16 +352,14 @@ function writeNumber(number: number): string {
   return Number.isFinite(number) ? `${number}` : `${Math.sign(number) * Number.MAX_VALUE}`
 }
 
-/** The fields of a record of the log: `o`, the operation, and then each part with `+` after and `-` before the change. */
+/** The parts of a record of the log: each with `+` where it has a new value, and with `-` where it is gone. */
 function readRecord(fields: readonly string[]): PartChange[] {
-  const changes = new Map<string, string | undefined>()
-  for (let index = 2; index < fields.length; index += 2) {
+  const changes: PartChange[] = []
+  for (let index = 0; index < fields.length; index += 2) {
     const field = fields[index] as string
-    const name = field.slice(1)
-    if (field.startsWith('+')) changes.set(name, fields[index + 1])
-    else if (!changes.has(name)) changes.set(name, undefined)
+    changes.push([field.slice(1), field.startsWith('+') ? fields[index + 1] : undefined])
   }
-  return [...changes]
+  return changes
 }
 
 export function writeHits({ startedAt, used }: Hits): string {

@@ -7,7 +7,7 @@ import { explainReply } from './reply-problem.ts'
 import { StoreClock } from './store-clock.ts'
 
 /** In milliseconds, how long a command may take with everything that it waits for. */
-export const DEADLINE = 800
+const DEADLINE = 800
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
@@ -104,6 +104,8 @@ function clientOptions(address: StoreAddress, name: string): RedisClientOptions 
     ...(password !== undefined && { password }),
     ...(database !== undefined && { database }),
     disableOfflineQueue: true,
+    // Each command has a deadline of its own here.
+    commandOptions: { timeout: 0 },
     disableClientInfo: true,
     maintNotifications: 'disabled',
   } as unknown as RedisClientOptions

@@ -38,7 +38,7 @@ import { RedisSnapshots } from './snapshots.ts'
 import { Updates } from './updates.ts'
 
 /** How many bytes of accounts a process keeps copies of, unless it is told another number. */
-export const COPIES_LIMIT = 256 * 2 ** 20
+const COPIES_LIMIT = 256 * 2 ** 20
 /** How often a request is planned again because the account was changed meanwhile, and a count counted again. */
 const MAX_ATTEMPTS = 200
 
@@ -193,7 +193,8 @@ class Replica implements RedisStore {
         copy = found
       }
       const plan = makePlan(copy.state)
-      const entered = await this.#steps.enter(copy, plan, longestWindow)
+      const expected = this.#updates.expectedOf(copy.incarnation) ?? copy.token
+      const entered = await this.#steps.enter(copy, plan, longestWindow, expected)
       if (entered === GONE) copy = undefined
       else if ('state' in entered) copy = entered
       else {

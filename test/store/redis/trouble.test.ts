@@ -134,7 +134,7 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     const bucket = ['/dmarc', '1', '30', '30', '0', '3600000', '0', '1']
     const enterAs = (attempt: string) =>
       sound.connection.run(script('enter'), keys, [
-        ...['operation', attempt, '1', token, token, '', '0', '0', '1', '3600000'],
+        ...['operation', attempt, '1', token, token, token, '', '0', '0', '1', '3600000'],
         ...bucket,
       ])
     expect(await enterAs('2')).toMatchObject({ 0: 'ok', 5: '0' })
