@@ -171,14 +171,17 @@ export class AccountSteps {
   }
 
   /** Writes a new account, which nobody finds yet. */
-  async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<void> {
-    const args = [newOperation(), isEvictable ? '1' : '0', ...[...partsOf(state)].flat()]
+  async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<Copy> {
+    const operation = newOperation()
+    const args = [operation, isEvictable ? '1' : '0', ...[...partsOf(state)].flat()]
     await this.#run('create', incarnation, () => args, { repeatable: true })
+    return { incarnation, state, version: 1, token: operation, gate: operation, isEvictable, isChanged: false }
   }
 
   /** A new account that is registered stays. */
-  async settle(incarnation: string): Promise<void> {
-    await this.#run('settle', incarnation, () => [], { repeatable: true })
+  async settle(copy: Copy): Promise<void> {
+    await this.#run('settle', copy.incarnation, () => [], { repeatable: true })
+    if (this.#copies.get(copy.incarnation) === undefined) this.#keep(copy)
   }
 
   /** Makes `copy` of it if that succeeds. Otherwise the present copy is the answer, or that the account is gone. */
@@ -234,27 +237,27 @@ export class AccountSteps {
     }
   }
 
-  /** Sets counters, unless they have changed since they were read; whether that was done. */
+  /** Sets counters, unless they have changed since they were read; when that was done, if it was. */
   async recount(
     { copy, sequence }: CountersStep,
     requests: number,
     changes: readonly CounterChange[],
-  ): Promise<boolean | Gone> {
+  ): Promise<number | undefined | Gone> {
     const operation = newOperation()
     const args = (attempt: number) => [
       ...[operation, `${attempt}`, copy.token, sequence, `${requests}`, this.#now()],
       ...changes.flatMap(([name, before = '', after = '']) => [name, before, after]),
     ]
-    const [outcome] = await this.#run('recount', copy.incarnation, args, { repeat: args })
+    const [outcome, real] = await this.#run('recount', copy.incarnation, args, { repeat: args })
     if (outcome === 'gone') return this.#forget(copy.incarnation)
     if (outcome !== 'ok') {
       this.#connection.figures.conflicts++
-      return false
+      return undefined
     }
     // A later version may be known already.
     const present = this.#copies.get(copy.incarnation)
     if (present !== undefined && !present.isChanged) this.#copies.put({ ...present, isChanged: true })
-    return true
+    return Number(real)
   }
 
   async refund(incarnation: string, bucket: string, startedAt: number): Promise<Hits | undefined | Gone> {

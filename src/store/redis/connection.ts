@@ -7,7 +7,7 @@ import { explainReply } from './reply-problem.ts'
 import { StoreClock } from './store-clock.ts'
 
 /** In milliseconds, how long a command may take with everything that it waits for. */
-const DEADLINE = 800
+export const DEADLINE = 800
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */

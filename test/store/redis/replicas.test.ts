@@ -228,6 +228,33 @@ describe.skipIf(!HAS_REDIS)('on a cluster of one node', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('a store', () => {
+  it('takes an account from the list whose data is gone, as soon as somebody asks for it', async () => {
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix })
+    for (const id of ['a', 'b']) await store.create(exampleAccount(id, [`key of ${id}`]))
+    for (const name of (await connection.send(['KEYS', `${prefix}:*:meta`])) as string[]) {
+      await connection.send(['DEL', name])
+    }
+    expect(await look(store, 'key of a')).toBeUndefined()
+    await expect(store.read('b')).rejects.toMatchObject({ problem: 'unknown-account' })
+    expect(await store.list()).toEqual([])
+    await store.create(exampleAccount('a', ['key of b']))
+    expect((await look(store, 'key of b'))?.id).toBe('a')
+  })
+
+  it('keeps a new account whose creator ended before it could say that it is complete', async () => {
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix })
+    const other = await openReplica({ prefix })
+    await store.create(exampleAccount('acme', ['k1']))
+    const [meta] = (await connection.send(['KEYS', `${prefix}:*:meta`])) as [string]
+    // As it is between the two steps of a creation.
+    await connection.send(['HSET', meta, 'unborn', '1'])
+    await connection.send(['PEXPIRE', meta, '60000'])
+    expect((await look(other.store, 'k1'))?.id).toBe('acme')
+    expect(await connection.send(['PTTL', meta])).toBe(-1)
+  })
+
   it('leaves nothing behind on a server when its accounts are deleted', async () => {
     const prefix = freshPrefix()
     const { store, connection } = await openReplica({ prefix })

@@ -143,9 +143,9 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     expect((await sound.store.counters('acme')).quotas.get('/dmarc')?.used).toBe(1)
     const recountAs = (attempt: string, sequence: string) =>
       sound.connection.run(script('recount'), keys, ['other', attempt, token, sequence, '7', ''])
-    expect(await recountAs('2', '1')).toEqual(['ok'])
+    expect(await recountAs('2', '1')).toMatchObject({ 0: 'ok' })
     expect(await recountAs('1', '2')).toEqual(['late'])
-    expect(await recountAs('3', '2')).toEqual(['ok'])
+    expect(await recountAs('3', '2')).toMatchObject({ 0: 'ok' })
   })
 
   it('says that it does not know what became of a change when every reply is lost, and is right about what comes after', async () => {
