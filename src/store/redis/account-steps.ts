@@ -7,10 +7,18 @@ import type { Hits } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { beginChanceOfFault, chanceOfFault, fraction } from '../../ground/chance.ts'
 import { applyChanges, joinParts, type Part, type PartChange, partsOf } from '../parts.ts'
-import type { CommandOptions, Reply, StoreConnection } from './connection.ts'
+import { StoreError } from '../store-error.ts'
+import { type CommandOptions, DEADLINE, type Reply, type StoreConnection } from './connection.ts'
 import type { Copies, Copy } from './copies.ts'
 import { accountKeys, formerKeys, snapshotKey } from './keys.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
+
+/** How many parts of a new account are written at a time. */
+const WRITTEN = 5_000
+/** How often the reading of a large account begins again because others have changed too much of it meanwhile. */
+const LOADS = 5
+/** How many parts of an account may be changed in each further millisecond of the deadline. */
+const CHANGED_IN_TIME = 20
 
 /** An account that is not there any more. */
 export const GONE = Symbol('gone')
@@ -61,6 +69,9 @@ export interface CountersStep extends Counters {
 /** A counter with what was there, and what comes there. */
 export type CounterChange = readonly [name: string, before: string | undefined, after: string | undefined]
 
+/** A record of the log: its id, which begins with the version, and the parts that it has changed. */
+type LogRecord = readonly [id: string, fields: readonly string[]]
+
 /** Versions and changes, as several scripts tell them. */
 interface Told {
   version: Reply | undefined
@@ -94,23 +105,47 @@ export class AccountSteps {
 
   /** Reads the whole account. */
   async load(incarnation: string): Promise<Copy | Gone> {
-    const reply = await this.#run('load', incarnation, () => [])
-    const [outcome, version, token, gate, evictable, changed, fields] = reply
-    if (outcome !== 'ok') return this.#forget(incarnation)
-    const parts: Part[] = []
-    const texts = fields as readonly string[]
-    for (let index = 0; index < texts.length; index += 2) {
-      parts.push([texts[index] as string, texts[index + 1] as string])
+    for (let attempt = 0; attempt < LOADS; attempt++) {
+      const copy = await this.#loadOnce(incarnation)
+      if (copy !== undefined) return copy
     }
-    return this.#keep({
-      incarnation,
-      state: joinParts(parts, this.#settings),
-      version: Number(version),
-      token: token as string,
-      gate: gate as string,
-      isEvictable: evictable === '1',
-      isChanged: changed === '1',
-    })
+    throw new StoreError('unavailable', 'Others change the account faster than it can be read')
+  }
+
+  /** `undefined` where so much was changed meanwhile that the log does not tell it. */
+  async #loadOnce(incarnation: string): Promise<Copy | Gone | undefined> {
+    const parts = new Map<string, string>()
+    let cursor = '0'
+    let first: readonly string[] = ['', '']
+    for (;;) {
+      const args = [cursor, ...first]
+      const reply = await this.#run('load', incarnation, () => args)
+      const [outcome, version, token, gate, evictable, changed, next, fields, changes] = reply
+      if (outcome !== 'ok') return this.#forget(incarnation)
+      const texts = fields as readonly string[]
+      for (let index = 0; index < texts.length; index += 2)
+        parts.set(texts[index] as string, texts[index + 1] as string)
+      if (cursor === '0') first = [version as string, token as string]
+      cursor = next as string
+      if (cursor !== '0') continue
+      if (changes === 1) return undefined
+      // What was read after a change has it already, which makes no difference.
+      for (const [, record] of changes === 0 ? [] : (changes as readonly LogRecord[])) {
+        for (const [name, text] of readRecord(record)) {
+          if (text === undefined) parts.delete(name)
+          else parts.set(name, text)
+        }
+      }
+      return this.#keep({
+        incarnation,
+        state: joinParts(parts, this.#settings),
+        version: Number(version),
+        token: token as string,
+        gate: gate as string,
+        isEvictable: evictable === '1',
+        isChanged: changed === '1',
+      })
+    }
   }
 
   /** The account as it is now. */
@@ -173,8 +208,11 @@ export class AccountSteps {
   /** Writes a new account, which nobody finds yet. */
   async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<Copy> {
     const operation = newOperation()
-    const args = [operation, isEvictable ? '1' : '0', ...[...partsOf(state)].flat()]
-    await this.#run('create', incarnation, () => args, { repeatable: true })
+    const parts = [...partsOf(state)]
+    for (let from = 0; from < parts.length; from += WRITTEN) {
+      const args = [operation, isEvictable ? '1' : '0', ...parts.slice(from, from + WRITTEN).flat()]
+      await this.#run('create', incarnation, () => args, { repeatable: true })
+    }
     return { incarnation, state, version: 1, token: operation, gate: operation, isEvictable, isChanged: false }
   }
 
@@ -201,7 +239,8 @@ export class AccountSteps {
       ...[sets, deletions, removedKeys, removedRules, quotas, tallies].map(({ length }) => `${length}`),
       ...[sets.flat(), deletions, removedKeys, removedRules, quotas.flat(), tallies.flat()].flat(),
     ]
-    const reply = await this.#run('change', incarnation, args, { repeat: args })
+    const deadline = DEADLINE + Math.floor(changes.length / CHANGED_IN_TIME)
+    const reply = await this.#run('change', incarnation, args, { repeat: args, deadline })
     if (reply[0] === 'gone') return this.#forget(incarnation)
     if (reply[0] === 'conflict') {
       this.#connection.figures.conflicts++
@@ -317,7 +356,7 @@ export class AccountSteps {
       return this.load(copy.incarnation)
     if (copy.version > Number(version)) return copy
     let { state } = copy
-    for (const [id, fields] of changes as readonly (readonly [string, readonly string[]])[]) {
+    for (const [id, fields] of changes as readonly LogRecord[]) {
       if (Number.parseInt(id, 10) > copy.version) state = applyChanges(state, readRecord(fields), this.#settings)
     }
     const present = { ...copy, state, version: Number(version), token: token as string, gate: gate as string }

@@ -168,6 +168,31 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
     expect([...(await other.read('acme')).domains.keys()].at(-1)).toBe('last.example')
   })
 
+  it('read a large account in several steps, as it is at the last of them', async () => {
+    const prefix = freshPrefix()
+    const { store: one } = await openReplica({ prefix })
+    const names = Array.from({ length: 25_000 }, (_, index) => `d${index}.example`)
+    const state = exampleAccount('acme')
+    await one.create({
+      ...state,
+      domains: state.domains.with(names.map((name) => [name, { name, addedAt: 0, features: [] }])),
+    })
+    const others = await openReplicas(3, { prefix })
+    const reads = others.map(({ store }) => store.read('acme'))
+    const changes = Array.from({ length: 40 }, (_, index) =>
+      applyUpdate(one, 'acme', (present) => {
+        const domains = present.domains.delete(`d${index}.example`)
+        return accept({ ...present, domains: domains.set(`new-${index}`, { name: 'x', addedAt: 0, features: [] }) }, 0)
+      }),
+    )
+    for (const read of await Promise.all(reads)) expect(read.domains.size).toBe(names.length)
+    await Promise.all(changes)
+    const present = encodeAccount(await one.read('acme'))
+    for (const { store } of others) expect(encodeAccount(await store.read('acme'))).toEqual(present)
+    const latest = await openReplica({ prefix })
+    expect(encodeAccount(await latest.store.read('acme'))).toEqual(present)
+  })
+
   it('keep the log of changes below 1,000 records and a mebibyte', async () => {
     const prefix = freshPrefix()
     const { store, connection } = await openReplica({ prefix })
