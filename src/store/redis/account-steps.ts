@@ -1,22 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountState } from '../../domain/account.ts'
-import { timeOn } from '../../domain/clock.ts'
-import { type Counters, type CountingPlan, countPlanned, type PlannedCount } from '../../domain/counting.ts'
+import type { Counters, CountingPlan, PlannedCount } from '../../domain/counting.ts'
 import type { FaultTally } from '../../domain/faults.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
-import { beginChanceOfFault, chanceOfFault, fraction } from '../../ground/chance.ts'
-import { applyChanges, joinParts, type Part, type PartChange, partsOf } from '../parts.ts'
-import { StoreError } from '../store-error.ts'
+import { applyChanges, type Part, type PartChange, partsOf } from '../parts.ts'
+import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
 import { type CommandOptions, DEADLINE, type Reply, type StoreConnection } from './connection.ts'
 import type { Copies, Copy } from './copies.ts'
+import { readCounters, readTexts, writeHits, writeTally } from './counter-texts.ts'
 import { accountKeys, formerKeys, snapshotKey } from './keys.ts'
+import { readCount, writePlan } from './plan-texts.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
 
 /** How many parts of a new account are written at a time. */
 const WRITTEN = 5_000
-/** How often the reading of a large account begins again because others have changed too much of it meanwhile. */
-const LOADS = 5
 /** How many parts of an account may be changed in each further millisecond of the deadline. */
 const CHANGED_IN_TIME = 20
 
@@ -69,9 +67,6 @@ export interface CountersStep extends Counters {
 /** A counter with what was there, and what comes there. */
 export type CounterChange = readonly [name: string, before: string | undefined, after: string | undefined]
 
-/** A record of the log: its id, which begins with the version, and the parts that it has changed. */
-type LogRecord = readonly [id: string, fields: readonly string[]]
-
 /** Versions and changes, as several scripts tell them. */
 interface Told {
   version: Reply | undefined
@@ -105,47 +100,10 @@ export class AccountSteps {
 
   /** Reads the whole account. */
   async load(incarnation: string): Promise<Copy | Gone> {
-    for (let attempt = 0; attempt < LOADS; attempt++) {
-      const copy = await this.#loadOnce(incarnation)
-      if (copy !== undefined) return copy
-    }
-    throw new StoreError('unavailable', 'Others change the account faster than it can be read')
-  }
-
-  /** `undefined` where so much was changed meanwhile that the log does not tell it. */
-  async #loadOnce(incarnation: string): Promise<Copy | Gone | undefined> {
-    const parts = new Map<string, string>()
-    let cursor = '0'
-    let first: readonly string[] = ['', '']
-    for (;;) {
-      const args = [cursor, ...first]
-      const reply = await this.#run('load', incarnation, () => args)
-      const [outcome, version, token, gate, evictable, changed, next, fields, changes] = reply
-      if (outcome !== 'ok') return this.#forget(incarnation)
-      const texts = fields as readonly string[]
-      for (let index = 0; index < texts.length; index += 2)
-        parts.set(texts[index] as string, texts[index + 1] as string)
-      if (cursor === '0') first = [version as string, token as string]
-      cursor = next as string
-      if (cursor !== '0') continue
-      if (changes === 1) return undefined
-      // What was read after a change has it already, which makes no difference.
-      for (const [, record] of changes === 0 ? [] : (changes as readonly LogRecord[])) {
-        for (const [name, text] of readRecord(record)) {
-          if (text === undefined) parts.delete(name)
-          else parts.set(name, text)
-        }
-      }
-      return this.#keep({
-        incarnation,
-        state: joinParts(parts, this.#settings),
-        version: Number(version),
-        token: token as string,
-        gate: gate as string,
-        isEvictable: evictable === '1',
-        isChanged: changed === '1',
-      })
-    }
+    const { look } = this.#scripts
+    const deps = { connection: this.#connection, look, settings: this.#settings }
+    const copy = await readAccount(incarnation, accountKeys(this.#prefix, incarnation), deps)
+    return copy === undefined ? this.#forget(incarnation) : this.#keep(copy)
   }
 
   /** The account as it is now. */
@@ -189,16 +147,9 @@ export class AccountSteps {
     const [outcome, real, version, token, gate] = reply
     if (outcome === 'gone') return this.#forget(incarnation)
     if (outcome === 'stale') return this.#bring(copy, copy.version, { version, token, gate, changes: reply[5] })
-    const [, , , , , requests, sequence, former, tallies, changes] = reply
+    const [, , , , , requests, sequence, hits, tallies, changes] = reply
     const time = Number(real)
-    const before = {
-      requests: Number(requests),
-      quotas: { get: () => readHits(former) },
-      tallies: new Map(readTallies(plan, tallies as readonly Reply[])),
-    }
-    const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(state, rule, ordinal)[0])
-    // The script has counted so too.
-    const counted = countPlanned(plan, before, timeOn(state.clock, time), draw)
+    const counted = readCount(plan, state, time, { requests, hits, tallies })
     const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
     if (brought === GONE) return GONE
     const found = { sequence: Number(sequence), version: Number(version), token: token as string }
@@ -265,15 +216,8 @@ export class AccountSteps {
     if (outcome !== 'ok') return this.#forget(copy.incarnation)
     const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
     if (brought === GONE) return GONE
-    // Windows are in the order in which they began.
-    const windows = readPairs(quotas, readHits).sort(([, one], [, other]) => one.startedAt - other.startedAt)
-    return {
-      copy: brought,
-      quotas: new Map(windows),
-      tallies: new Map(readPairs(tallies, readTally)),
-      requests: Number(requests),
-      sequence: sequence as string,
-    }
+    const read = readCounters(readTexts(quotas), readTexts(tallies))
+    return { copy: brought, ...read, requests: Number(requests), sequence: sequence as string }
   }
 
   /** Sets counters, unless they have changed since they were read; when that was done, if it was. */
@@ -371,80 +315,4 @@ let operations = 0
 /** An id that no other operation of any replica has. */
 export function newOperation(): string {
   return `${process}.${(++operations).toString(36)}`
-}
-
-/** The part of a plan that the script needs, see `enter.lua`. */
-function writePlan({ charge, told, rules }: CountingPlan, account: AccountState): string[] {
-  const charged =
-    charge === undefined
-      ? [told ?? '', '0', '0', '0', '0', '1', '0', '0']
-      : [
-          ...[charge.bucket, '1', `${charge.limit}`, `${charge.graceLimit}`, writeNumber(charge.graceEnds)],
-          ...[`${charge.window * 1000}`, charge.start === 'aligned' ? '1' : '0', charge.enforced ? '1' : '0'],
-        ]
-  const asked = rules.flatMap(({ id, skip, times, probability, ends }) => [
-    ...[id, `${skip}`, writeNumber(times), `${probability}`, writeNumber(ends)],
-    ...(probability < 1 ? beginChanceOfFault(account, id) : [0, 0, 0, 0]).map((word) => `${word >>> 0}`),
-  ])
-  return [...charged, ...asked]
-}
-
-/** Lua reads the greatest number as infinite enough. */
-function writeNumber(number: number): string {
-  return Number.isFinite(number) ? `${number}` : `${Math.sign(number) * Number.MAX_VALUE}`
-}
-
-/** The parts of a record of the log: each with `+` where it has a new value, and with `-` where it is gone. */
-function readRecord(fields: readonly string[]): PartChange[] {
-  const changes: PartChange[] = []
-  for (let index = 0; index < fields.length; index += 2) {
-    const field = fields[index] as string
-    changes.push([field.slice(1), field.startsWith('+') ? fields[index + 1] : undefined])
-  }
-  return changes
-}
-
-export function writeHits({ startedAt, used }: Hits): string {
-  return `${startedAt}:${used}`
-}
-
-export function writeTally({ matched, hits }: FaultTally): string {
-  return `${matched}:${hits}`
-}
-
-function readHits(text: Reply | undefined): Hits | undefined {
-  const pair = readPair(text)
-  return pair && { startedAt: pair[0], used: pair[1] }
-}
-
-function readTally(text: Reply | undefined): FaultTally | undefined {
-  const pair = readPair(text)
-  return pair && { matched: pair[0], hits: pair[1] }
-}
-
-/** The tallies of the rules of a plan, in their order. Those behind one that acts are not there. */
-function* readTallies({ rules }: CountingPlan, texts: readonly Reply[]): Generator<[string, FaultTally]> {
-  for (const [index, { id }] of rules.entries()) {
-    const tally = readTally(texts[index])
-    if (tally !== undefined) yield [id, tally]
-  }
-}
-
-function readPair(text: Reply | undefined): [number, number] | undefined {
-  if (typeof text !== 'string' || text === '') return undefined
-  const colon = text.lastIndexOf(':')
-  return [Number(text.slice(0, colon)), Number(text.slice(colon + 1))]
-}
-
-function readPairs<Value>(
-  list: Reply | undefined,
-  read: (text: Reply | undefined) => Value | undefined,
-): [string, Value][] {
-  const pairs: [string, Value][] = []
-  const texts = list as readonly string[]
-  for (let index = 0; index < texts.length; index += 2) {
-    const value = read(texts[index + 1])
-    if (value !== undefined) pairs.push([texts[index] as string, value])
-  }
-  return pairs
 }

@@ -20,17 +20,10 @@ import type {
   Visitor,
 } from '../store.ts'
 import { StoreError } from '../store-error.ts'
-import {
-  AccountSteps,
-  type CounterChange,
-  type CountersStep,
-  GONE,
-  type Gone,
-  writeHits,
-  writeTally,
-} from './account-steps.ts'
+import { AccountSteps, type CounterChange, type CountersStep, GONE, type Gone } from './account-steps.ts'
 import type { StoreConnection } from './connection.ts'
 import { Copies, type Copy, momentVersion } from './copies.ts'
+import { writeHits, writeTally } from './counter-texts.ts'
 import { recallAccount } from './recall.ts'
 import { Registry } from './registry.ts'
 import { readScripts } from './scripts.ts'

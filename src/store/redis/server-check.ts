@@ -31,6 +31,7 @@ const SENT: readonly (readonly string[])[] = [
   ['evalsha', 'da39a3ee5e6b4b0d3255bfef95601890afd80709', '0'],
   ['info'],
   ['time'],
+  ['hscan', 'K', '0'],
   ['xread', 'COUNT', '1', 'STREAMS', 'K', '0'],
 ]
 /** The arguments of commands that have not one key as their first argument. */

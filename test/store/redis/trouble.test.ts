@@ -130,7 +130,7 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     const { sound, prefix } = await openTroubled()
     const { incarnation = 0 } = (await look(sound.store, 'k1')) ?? {}
     const keys = accountKeys(prefix, `${incarnation}`)
-    const [, , token = ''] = (await sound.connection.run(script('load'), keys, ['0', '', ''])) as string[]
+    const token = `${await sound.connection.send(['HGET', keys[0] ?? '', 'token'])}`
     const bucket = ['/dmarc', '1', '30', '30', '0', '3600000', '0', '1']
     const enterAs = (attempt: string) =>
       sound.connection.run(script('enter'), keys, [
