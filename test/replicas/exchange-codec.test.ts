@@ -168,6 +168,13 @@ describe('An exchange in the store', () => {
     expect(pass(entry({ failure: new Error(`Not ${SECRET}`) })).failure).toContain('Not [redacted]')
   })
 
+  it('has the body that many problems are about once', () => {
+    const value = { a: 'x'.repeat(5_000) }
+    const given = entry({ problems: Array.from({ length: 100 }, () => ({ code: 'unknown_field', value })) })
+    expect(encode(given).length).toBeLessThan(10_000)
+    expect(pass(given).problems).toEqual(given.problems)
+  })
+
   it('has a value that is nested too deeply to be written as it is shown', () => {
     let value: unknown = 1
     for (let depth = 0; depth < 20_000; depth++) value = [value]

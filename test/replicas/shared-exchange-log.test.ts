@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Circumstances } from '../../src/accounts/exchange-log.ts'
 import { elapsed } from '../../src/ground/clock.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { entry } from '../support/entry.ts'
 import { freshPrefix, HAS_REDIS, type RedisServer, sharedRedis, startRedis } from '../support/redis-server.ts'
 import { API_KEY } from '../support/service.ts'
@@ -380,6 +381,36 @@ describe.skipIf(!HAS_REDIS)('While the store is away', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('The store', () => {
+  it('does a batch once, also when it comes again because its reply was lost', async () => {
+    const [one, other] = await startReplicas()
+    const { run } = one.connection
+    let isLost = false
+    one.connection.run = async (...args) => {
+      const reply = await run.apply(one.connection, args)
+      if (args[0].name !== 'record' || isLost) return reply
+      isLost = true
+      throw new StoreError('unknown', 'The reply was lost')
+    }
+    await one.send('POST', '/domains', { nonsense: 1 })
+    await until(async () => (await idsOf(other)).length > 0)
+    await one.send('GET', '/domains')
+    expect(isLost).toBe(true)
+    await one.exchanges.caughtUp()
+    expect((await other.ask('GET', '/verdict')).data).toMatchObject({ requests: 2, violations: { count: 1 } })
+    expect(await idsOf(other)).toHaveLength(2)
+  })
+
+  it('has exchanges that cannot be read, and the others come all the same', async () => {
+    const server = await sharedRedis()
+    const prefix = freshPrefix()
+    const [one, other] = await startReplicas({ prefix })
+    await one.send('GET', '/domains')
+    await one.exchanges.caughtUp()
+    await server.command('XADD', `${prefix}:{all}:exchanges`, '1-7', 'e', 'not JSON', 'a', '')
+    await other.send('GET', '/domains')
+    expect(await idsOf(one)).toHaveLength(2)
+  })
+
   it('has no key that is in use, wherever a client has put it', async () => {
     const server: RedisServer = await startRedis()
     const [one, other] = await startReplicas({ server, prefix: 'p' })
