@@ -4,6 +4,7 @@ import { elapsed } from '../../src/ground/clock.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { entry } from '../support/entry.ts'
 import { freshPrefix, HAS_REDIS, type RedisServer, sharedRedis, startRedis } from '../support/redis-server.ts'
+import { sendRequest } from '../support/request.ts'
 import { API_KEY } from '../support/service.ts'
 import { dumpStore, type Replica, startReplica, startReplicas } from './history-replica.ts'
 
@@ -99,7 +100,7 @@ describe.skipIf(!HAS_REDIS)('The exchanges of several replicas', () => {
           resolve(elapsed())
         })
       })
-      await one.send('GET', '/domains')
+      await sendRequest('GET', `${one.baseUrl}/domains`, undefined, { authorization: `Bearer ${API_KEY}` })
       const answered = elapsed()
       times.push((await arrived) - answered)
     }
@@ -169,7 +170,7 @@ describe.skipIf(!HAS_REDIS)('The exchanges of several replicas', () => {
     for (let number = 8; number < 12; number++) {
       takeNobodys(other, `n${number}`, { responseBody: { held: 'x'.repeat(9_000), size: 9_000 } })
     }
-    await one.exchanges.caughtUp()
+    await other.exchanges.caughtUp()
     const ids = await idsOf(one)
     expect(await idsOf(other)).toEqual(ids)
     expect(await idsOf(one, '/accounts/default')).toHaveLength(1)
@@ -340,6 +341,7 @@ describe.skipIf(!HAS_REDIS)('While the store is away', () => {
     takeNobodys(one, 'b')
     takeNobodys(other, 'c')
     expect(await events.take(3)).toEqual(['1', '2', '3'])
+    await until(() => one.journal.size() === 3)
     expect(await idsOf(other)).toEqual(await idsOf(one))
   })
 
