@@ -314,4 +314,20 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     await one.create(exampleAccount('acme', ['k1']))
     expect(await one.recall(moment)).toBeUndefined()
   })
+
+  it('is recalled for the price of what has changed since, and not of the account', async () => {
+    const {
+      stores: [one, other],
+    } = await openTwo()
+    await one.create(exampleAccount('acme', ['k1']))
+    await updating(addDomains(5_000))([one, other], [])
+    const found = await enter(other)
+    for (let index = 0; index < 10; index++) await applyUpdate(one, 'acme', watch(`${index}.example`))
+    await other.recall(found.moment)
+    const server = await sharedRedis()
+    const sent = async () => Number((await server.info('stats'))['total_net_output_bytes'])
+    const before = await sent()
+    await expectRecalled(other, found)
+    expect((await sent()) - before).toBeLessThan(10_000)
+  })
 })
