@@ -1,0 +1,118 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
+import { askControl } from './control-plane.ts'
+import { spawnProgram } from './program-process.ts'
+import { type RunningProgram, ready } from './running-program.ts'
+import { API_KEY } from './service.ts'
+
+/** One of several servers that are one service. */
+export interface Replica {
+  /** `undefined` while it does not run. */
+  baseUrl: string | undefined
+  /** SIGKILL. */
+  kill(): Promise<void>
+  /** SIGSTOP and SIGCONT. */
+  pause(): void
+  resume(): void
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** What it has written to its standard error. */
+  stderr(): string
+}
+
+/** Where replicas keep their accounts; each can have a way of its own to the same Redis. */
+export interface ReplicaOptions {
+  store: string
+  prefix: string
+}
+
+/** Starts the built program as a process of its own. */
+export async function startReplicaProcess({ store, prefix }: ReplicaOptions): Promise<Replica> {
+  const args = [
+    'serve',
+    '--port',
+    '0',
+    '--store',
+    store,
+    '--store-prefix',
+    prefix,
+    '--fixture',
+    'empty',
+    '--api-key',
+    API_KEY,
+  ]
+  let running: RunningProgram | undefined
+  const replica: Replica = {
+    baseUrl: undefined,
+    async start() {
+      running = spawnProgram([...args, '--log-level', 'warn'])
+      replica.baseUrl = (await ready(running)).baseUrl
+    },
+    async kill() {
+      replica.baseUrl = undefined
+      running?.stop('SIGKILL')
+      await running?.ended
+    },
+    pause: () => running?.stop('SIGSTOP'),
+    resume: () => running?.stop('SIGCONT'),
+    async stop() {
+      replica.baseUrl = undefined
+      running?.stop('SIGCONT')
+      running?.stop()
+      await Promise.race([running?.ended, pause(5000, undefined, { ref: false })])
+      running?.stop('SIGKILL')
+      await running?.ended
+    },
+    stderr: () => running?.stderr() ?? '',
+  }
+  await replica.start()
+  return replica
+}
+
+/** Starts the sources in this process, which takes a tenth of the time. */
+export async function startReplicaInProcess({ store, prefix }: ReplicaOptions): Promise<Replica> {
+  let understudy: Understudy | undefined
+  const impossible = () => {
+    throw new Error('Only a process can be killed or stopped.')
+  }
+  const replica: Replica = {
+    baseUrl: undefined,
+    async start() {
+      understudy = await startUnderstudy({ store, storePrefix: prefix, fixture: 'empty', apiKey: API_KEY })
+      replica.baseUrl = understudy.baseUrl
+    },
+    kill: impossible,
+    pause: impossible,
+    resume: impossible,
+    async stop() {
+      replica.baseUrl = undefined
+      await understudy?.stop()
+    },
+    stderr: () => '',
+  }
+  await replica.start()
+  return replica
+}
+
+/** Creates an empty account with a key that is in its grace period, so that it may be asked ten times as often. */
+export async function createAccountWithNewKey(
+  baseUrl: string,
+  body: object = {},
+): Promise<{ id: string; key: string }> {
+  const created = await askControl({ baseUrl }, 'POST', '/accounts', body)
+  const { id } = created.data.account
+  const { data } = await askControl({ baseUrl }, 'POST', `/accounts/${id}/keys`, {})
+  return { id, key: data.api_key }
+}
+
+/** Waits until a replica says that it is ready. */
+export async function untilReady(replica: Replica): Promise<void> {
+  for (let waited = 0; ; waited += 20) {
+    const { baseUrl } = replica
+    const answer =
+      baseUrl === undefined ? undefined : await askControl({ baseUrl }, 'GET', '/ready').catch(() => undefined)
+    if (answer?.status === 200) return
+    if (waited > 15_000) throw new Error(`A replica is not ready after 15 s: ${answer?.text} ${replica.stderr()}`)
+    await pause(20)
+  }
+}
