@@ -46,7 +46,7 @@ export class Histories {
     const { operation, status, code, injected, allowance, at } = entry
     if (history?.ended === true) {
       // A later account of this id must not have the request in its journal.
-      const orphan = { account: undefined, key: undefined, before: undefined, after: undefined }
+      const orphan = { account: undefined, key: undefined, before: undefined, moment: undefined, after: undefined }
       return this.#journal.record({ ...entry, ...orphan })
     }
     const recorded = this.#journal.record(entry, history?.outdated)

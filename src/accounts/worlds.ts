@@ -1,5 +1,5 @@
 import type { Contract } from '../contract/contract.ts'
-import { type AccountState, keepAccount, replicateAccount } from '../domain/account.ts'
+import { type AccountState, replicateAccount } from '../domain/account.ts'
 import { clockAt, timeOn } from '../domain/clock.ts'
 import type { ApiKey } from '../domain/keys.ts'
 import type { Clock } from '../ground/clock.ts'
@@ -10,7 +10,7 @@ import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Past } from '../journal/past.ts'
 import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
-import type { Counters, Store } from '../store/store.ts'
+import type { Counters, FormerAccount, Replacement, SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
 import type { ExchangeLog } from './exchange-log.ts'
@@ -28,7 +28,7 @@ export interface WorldsDeps {
   store: Store
   clock: Clock
   exchanges: ExchangeLog<unknown>
-  /** Counts what snapshots hold; absent for a store that does not share memory by it. */
+  /** Counts what accounts hold; absent for a store that does not share memory by it. */
   budget: MemoryBudget | undefined
   defaults: WorldDefaults
   /** How many accounts there may be. */
@@ -48,16 +48,8 @@ export interface CreatedAccount {
   apiKey: string
 }
 
-/** A named copy of everything that an account is. */
-export interface Snapshot {
-  name: string
-  /** What the account's clock showed, in milliseconds. */
-  takenAt: number
-  state: AccountState
-  counters: Counters
-  /** As `History.outdated` was. */
-  outdated: number
-}
+/** What a request found in its account. The incarnation is known where the store has told it. */
+type Found = Omit<FormerAccount, 'incarnation'> & Partial<Pick<FormerAccount, 'incarnation'>>
 
 /** What may be chosen for a new account. */
 type ChosenAccount = Omit<AccountParameters, 'real' | 'id'> & {
@@ -74,14 +66,12 @@ const SAME_EVENT = 60_000
 const NO_COUNTERS: Counters = { quotas: new Map(), tallies: new Map() }
 
 /**
- * Creates, resets, copies and deletes accounts. Which accounts there are, and what
- * they hold, only the store knows. Snapshots belong to this process, see `Store`.
+ * Creates, resets, copies and deletes accounts. Which accounts there are, and what they hold, only the store knows.
  */
 export class Worlds {
   readonly journal: Journal
   readonly #exchanges: ExchangeLog<unknown>
   readonly #deps: WorldsDeps
-  readonly #snapshots = new Map<string, Map<string, Snapshot>>()
   /** When an account was last refused for lack of room. */
   #lastFull = Number.NEGATIVE_INFINITY
 
@@ -186,38 +176,22 @@ export class Worlds {
     await this.#exchanges.end(accountId)
   }
 
-  snapshots(accountId: string): Snapshot[] {
-    return [...(this.#snapshots.get(accountId)?.values() ?? [])]
-  }
-
-  async takeSnapshot(accountId: string, name: string): Promise<Snapshot> {
-    const { store } = this.#deps
-    const state = await store.read(accountId)
-    const counters = await store.counters(accountId)
-    this.#deps.budget?.shareOf(accountId)?.addSnapshot(name)
-    keepAccount(state)
-    // Somebody wants to come back to this account, so it counts as changed.
-    await store.count(accountId, () => {})
-    const outdated = this.#exchanges.outdated(accountId)
-    const snapshot = { name, takenAt: this.now(state), state, counters, outdated }
-    const all = this.#snapshots.get(accountId) ?? new Map<string, Snapshot>()
-    // A snapshot that replaces another one is the newest, so it goes to the end.
-    all.delete(name)
-    this.#snapshots.set(accountId, all.set(name, snapshot))
-    return snapshot
+  /** Keeps a copy of everything that an account is. @throws StoreError `full` */
+  takeSnapshot(accountId: string, request: Omit<SnapshotRequest, 'real'>): Promise<SnapshotOutcome> {
+    const { store, clock } = this.#deps
+    return store.takeSnapshot(accountId, { ...request, real: clock() })
   }
 
   /** The account as it was, including its clock, which may go back; `undefined` when there is no such snapshot. */
   async restore(accountId: string, name: string): Promise<AccountState | undefined> {
-    const snapshot = this.#snapshots.get(accountId)?.get(name)
-    if (snapshot === undefined) return undefined
-    const { store, clock } = this.#deps
-    const setting = clockAt(snapshot.takenAt, clock(), 'frozenAt' in snapshot.state.clock)
-    const state = { ...snapshot.state, clock: setting }
-    const outdatedSince = this.#outdatedSince(accountId, snapshot.outdated)
-    await store.replace(accountId, state, { ...snapshot.counters, snapshot: name, outdatedSince })
-    await this.noteKeys(accountId)
-    return state
+    const snapshot = await this.#deps.store.readSnapshot(accountId, name)
+    return snapshot && this.#bringBack(accountId, snapshot, snapshot.takenAt, { snapshot: name })
+  }
+
+  /** The account as it was just before a request of it; `undefined` when that is not kept. */
+  async recall({ before, moment }: Entry): Promise<Found | undefined> {
+    if (before !== undefined) return runInTurns(copyPast(before))
+    return moment && this.#deps.store.recall(moment)
   }
 
   /**
@@ -226,27 +200,34 @@ export class Worlds {
    */
   async rewind(entry: Entry): Promise<AccountState | undefined> {
     const { account: accountId, before, at } = entry
-    if (accountId === undefined || before === undefined) return undefined
-    const { state, counters } = await runInTurns(copyPast(before))
+    const found = await this.recall(entry)
     // Whoever has reset or deleted the account in the meantime has cleared its journal.
-    if (!this.journal.has(entry)) return undefined
+    if (accountId === undefined || found === undefined || !this.journal.has(entry)) return undefined
+    const source = before && { outdatedSince: this.#outdatedSince(accountId, before.mark) }
+    return this.#bringBack(accountId, found, at, source)
+  }
+
+  /** Puts an account as it was in the place of what it is. Its clock shows again what it showed then. */
+  async #bringBack(
+    accountId: string,
+    { incarnation, state, counters }: Found,
+    at: number,
+    source: Pick<Replacement, 'snapshot' | 'outdatedSince'> = {},
+  ): Promise<AccountState> {
     const { store, clock } = this.#deps
-    const rewound = { ...state, clock: clockAt(at, clock(), 'frozenAt' in state.clock) }
-    const outdatedSince = this.#outdatedSince(accountId, before.mark)
-    await store.replace(accountId, rewound, { ...counters, outdatedSince })
+    const present = { ...state, clock: clockAt(at, clock(), 'frozenAt' in state.clock) }
+    await store.replace(accountId, present, {
+      ...counters,
+      ...source,
+      ...(incarnation !== undefined && { incarnation }),
+    })
     await this.noteKeys(accountId)
-    return rewound
+    return present
   }
 
   /** How many bytes an account has left behind in older states since its history had this figure. */
   #outdatedSince(accountId: string, mark: number): number {
     return Math.max(0, this.#exchanges.outdated(accountId) - mark)
-  }
-
-  deleteSnapshot(accountId: string, name: string): boolean {
-    const isDeleted = this.#snapshots.get(accountId)?.delete(name) ?? false
-    if (isDeleted) this.#deps.budget?.shareOf(accountId)?.deleteSnapshot(name)
-    return isDeleted
   }
 
   async #add(
@@ -290,23 +271,30 @@ export class Worlds {
    */
   async noteKeys(accountId: string, given: readonly string[] = []): Promise<void> {
     const { store } = this.#deps
+    const reading = Promise.all([store.snapshotKeys(accountId), store.read(accountId)])
     // The account may be deleted meanwhile, and its secrets with it.
-    const state = await store.read(accountId).catch(() => undefined)
-    if (state !== undefined) this.#updateSecrets(state, given)
+    const read = await reading.catch(() => undefined)
+    if (read === undefined) return
+    const [kept, { keys, origin }] = read
+    const recoverable = () => {
+      const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
+      const others = [origin.key, ...original, ...this.#pastKeys(accountId)]
+      return [...kept, ...others.flatMap(({ hash }) => hash ?? [])]
+    }
+    this.journal.secrets.update(accountId, { held: keys.map(({ hash }) => hash), recoverable }, given)
   }
 
   /** Takes note of a key of the account that a request carries: of an account that was kept, only hashes are known. */
-  meetKey(account: AccountState, { secret, hash }: { secret: string; hash: string }): void {
-    if (!this.journal.secrets.knows(account.id, hash)) this.#updateSecrets(account, [secret])
-  }
-
-  #updateSecrets({ id, keys, origin }: AccountState, given: readonly string[]): void {
-    const recoverable = () => {
-      const original = typeof origin.fixture === 'string' ? [] : (origin.fixture.keys ?? [])
-      const kept = this.snapshots(id).flatMap(({ state }) => state.keys)
-      return [origin.key, ...original, ...kept, ...this.#pastKeys(id)].flatMap(({ hash }) => hash ?? [])
-    }
-    this.journal.secrets.update(id, { held: keys.map(({ hash }) => hash), recoverable }, given)
+  meetKey({ id, keys }: AccountState, { secret, hash }: { secret: string; hash: string }): void {
+    const { secrets } = this.journal
+    if (secrets.knows(id, hash)) return
+    const hasOthers = secrets.meet(
+      id,
+      keys.map((key) => key.hash),
+      secret,
+    )
+    // Perhaps another process has taken their keys away.
+    if (hasOthers) void this.noteKeys(id)
   }
 
   /** The keys that a rewind may bring back. Most requests find the same list as the one before, or one key more. */
@@ -322,7 +310,6 @@ export class Worlds {
 
   /** Forgets everything about an account that is deleted. */
   #forget(accountId: string): void {
-    this.#snapshots.delete(accountId)
     this.journal.secrets.forget(accountId)
   }
 }

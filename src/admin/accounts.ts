@@ -8,7 +8,7 @@ import { isObject } from '../ground/json.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountHandler, type ControlCall, done, type Handler, listed } from './handler.ts'
-import { reports, selectPage } from './paging.ts'
+import { selectPage } from './paging.ts'
 import { invalid, unknownName } from './refusals.ts'
 import type { AccountReport } from './reports.ts'
 
@@ -16,10 +16,9 @@ export const listAccounts: Handler = async (call) => {
   const ids = await call.store.list()
   const page = await selectPage(call, { items: ids, count: ids.length, idOf: (id) => id })
   if (!page.ok) return page
-  const read = await Promise.allSettled(page.items.map((id) => call.store.read(id)))
+  const made = await Promise.allSettled(page.items.map(async (id) => reportAccount(call, await call.store.read(id))))
   // An account may have been deleted since the list was made.
-  const accounts = read.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-  const items = reports(accounts, (account) => reportAccount(call, account))
+  const items = made.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   return listed('accounts', items, { count: ids.length, next: page.next })
 }
 
@@ -34,11 +33,13 @@ export const createAccount: Handler = async (call) => {
   // A sandbox is the same whether its key opens it or its id creates it.
   const chosenKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
   const created = await call.worlds.create({ id, plan, seed, now, frozen, apiKey: chosenKey, fixture: loaded })
-  return done({ account: reportAccount(call, created.account), api_key: created.apiKey })
+  return done({ account: await reportAccount(call, created.account), api_key: created.apiKey })
 }
 
-export const getAccount: AccountHandler = (call) =>
-  done({ account: reportAccount(call, call.account), api_key: call.worlds.findPublicKey(call.account) ?? null })
+export const getAccount: AccountHandler = async (call) => {
+  const account = await reportAccount(call, call.account)
+  return done({ account, api_key: call.worlds.findPublicKey(call.account) ?? null })
+}
 
 export const updateAccount: AccountHandler = async (call) => {
   const plan = String(call.body['plan'])
@@ -47,7 +48,7 @@ export const updateAccount: AccountHandler = async (call) => {
   const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) =>
     accept({ ...state, plan }, undefined),
   )
-  return decision.ok ? done({ account: reportAccount(call, decision.state) }) : decision
+  return decision.ok ? done({ account: await reportAccount(call, decision.state) }) : decision
 }
 
 export const deleteAccount: AccountHandler = async ({ account, worlds }) => {
@@ -68,10 +69,10 @@ export const resetAccount: AccountHandler = async (call) => {
   const refusal = refuseLateInstant(now)
   if (refusal) return refusal
   const account = await call.worlds.reset(call.account.id, { fixture: loaded, seed, now, frozen })
-  return done({ account: reportAccount(call, account) })
+  return done({ account: await reportAccount(call, account) })
 }
 
-export function reportAccount({ worlds }: ControlCall, account: AccountState): AccountReport {
+export async function reportAccount({ store, worlds }: ControlCall, account: AccountState): Promise<AccountReport> {
   const { id, plan, seed, origin, createdAt, clock, domains, groups, keys, faults } = account
   return {
     id,
@@ -85,7 +86,7 @@ export function reportAccount({ worlds }: ControlCall, account: AccountState): A
     groups: groups.size,
     keys: keys.length,
     faults: faults.length,
-    snapshots: worlds.snapshots(id).length,
+    snapshots: (await store.snapshots(id)).length,
   }
 }
 

@@ -2,7 +2,7 @@ import { type AccountParameters, accountCreation } from '../accounts/creation.ts
 import { fixtureExport } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
-import { type AccountState, replicateAccount } from '../domain/account.ts'
+import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { accept, type Decision, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
@@ -10,7 +10,6 @@ import type { ApiKey } from '../domain/keys.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { runInTurns } from '../ground/work.ts'
 import type { Entry } from '../journal/entry.ts'
-import type { Past } from '../journal/past.ts'
 import { reportAccount } from './accounts.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, done } from './handler.ts'
@@ -20,30 +19,30 @@ export const exportState: AccountHandler = async (call) => {
   const { query, account, now, contract } = call
   const { refresh } = contract.settings
   if (query['before'] === undefined) return done(await runInTurns(fixtureExport(account, now, refresh)))
-  const found = await findPast(call, query['before'])
+  const found = await findEntry(call, query['before'])
   if (!found.ok) return found
-  const past = await runInTurns(replicateAccount(found.before.account))
-  return done(await runInTurns(fixtureExport(past, found.entry.at, refresh)))
+  const past = await call.worlds.recall(found.entry)
+  if (past === undefined) return notKept(query['before'])
+  return done(await runInTurns(fixtureExport(past.state, found.entry.at, refresh)))
 }
 
 export const rewindAccount: AccountHandler = async (call) => {
   const id = String(call.body['request_id'])
-  const found = await findPast(call, id)
+  const found = await findEntry(call, id)
   if (!found.ok) return found
   const account = await call.worlds.rewind(found.entry)
-  return account === undefined ? notKept(id) : done({ account: reportAccount(call, account) })
+  return account === undefined ? notKept(id) : done({ account: await reportAccount(call, account) })
 }
 
-/** The newest request of the account with this id, and what it found; or why there is no way back to it. */
-async function findPast(
+/** The newest request of the account with this id; or why there is no way back to it. */
+async function findEntry(
   { account, exchanges }: AccountCall,
   id: string,
-): Promise<{ ok: true; entry: Entry; before: Past } | AdminRefusal> {
+): Promise<{ ok: true; entry: Entry } | AdminRefusal> {
   await exchanges.caughtUp()
   const { journal } = exchanges
   const entry = journal.find(id, account.id)
-  if (entry?.before !== undefined) return { ok: true, entry, before: entry.before }
-  if (entry !== undefined) return notKept(id)
+  if (entry !== undefined) return { ok: true, entry }
   const elsewhere = journal.find(id)
   if (elsewhere === undefined) return notFound('request', id)
   const { account: holder } = elsewhere
@@ -65,7 +64,7 @@ export const importState: AccountHandler = async (call) => {
   const decision = await call.store.update(call.account.id, (account) => replaceState(call, fixture, imported, account))
   if (!decision.ok) return decision
   await call.worlds.noteKeys(call.account.id, secretsOf(fixture))
-  return done({ account: reportAccount(call, decision.state) })
+  return done({ account: await reportAccount(call, decision.state) })
 }
 
 /** What the fixture does not say is as it is in the account. */

@@ -7,6 +7,12 @@ export type Words = readonly [number, number, number, number]
 
 /** Four 32-bit words from a text. Each letter changes all of them (after cyrb128, public domain). */
 export function wordsOf(text: string): Words {
+  const [a, b, c, d] = absorb(text)
+  return [scramble(a ^ c), scramble(b ^ d ^ a), scramble(c ^ b), scramble(d)]
+}
+
+/** The words of a text to which more letters can come. Only `wordsOf` makes them look random. */
+function absorb(text: string): Words {
   let [a, b, c, d] = [1779033703, 3144134277, 1013904242, 2773480762]
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
@@ -15,7 +21,7 @@ export function wordsOf(text: string): Words {
     c = d ^ Math.imul(c ^ unit, 951274213)
     d = a ^ Math.imul(d ^ unit, 2716044179)
   }
-  return [scramble(a ^ c), scramble(b ^ d ^ a), scramble(c ^ b), scramble(d)]
+  return [a, b, c, d]
 }
 
 /** A permutation of the 32-bit words that makes neighbours look unrelated (the finalizer of MurmurHash3). */
@@ -38,4 +44,9 @@ export function fraction(word: number): number {
  */
 export function chanceOfFault(account: { seed: number; id: string }, rule: string, ordinal: number): Words {
   return wordsOf(`${account.seed} ${account.id} ${rule} ${ordinal}`)
+}
+
+/** What of the chance of a fault rule does not depend on the ordinal, for whoever goes on with that elsewhere. */
+export function beginChanceOfFault(account: { seed: number; id: string }, rule: string): Words {
+  return absorb(`${account.seed} ${account.id} ${rule} `)
 }

@@ -7,6 +7,7 @@ import { isInGrace } from '../domain/keys.ts'
 import type { Allowance } from '../domain/quotas.ts'
 import type { ViolationReport } from '../ground/schema.ts'
 import type { Content } from '../http/content.ts'
+import type { Moment } from '../store/store.ts'
 import type { Past } from './past.ts'
 
 /** What made the response other than that of the service. */
@@ -67,6 +68,8 @@ export interface Entry {
   group: DomainGroup | undefined
   /** What it found in its account; absent where it has none, and where that is no longer kept. */
   before: Past | undefined
+  /** Names what it found, where the store keeps that. */
+  moment: Moment | undefined
   /** The account as the store keeps it because of the request; absent where it changed nothing or that is not kept. */
   after: AccountState | undefined
   /** In milliseconds of real time. */

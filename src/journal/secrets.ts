@@ -69,6 +69,16 @@ export class Secrets {
     else this.#accounts.delete(accountId)
   }
 
+  /**
+   * Hides a secret of a key that an account has, and forgets nothing. Returns whether it has secrets that are not hidden,
+   * which `update` may forget.
+   */
+  meet(accountId: string, held: Iterable<string>, secret: string): boolean {
+    this.update(accountId, { held, recoverable: () => this.#accounts.get(accountId)?.known.keys() ?? [] }, [secret])
+    const account = this.#accounts.get(accountId)
+    return account !== undefined && account.hidden.size < account.known.size
+  }
+
   /** Whether the secret of this hash was given. */
   knows(accountId: string, hash: string): boolean {
     return this.#accounts.get(accountId)?.known.has(hash) === true

@@ -23,7 +23,7 @@ import { memoize } from '../ground/memo.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { hasKeyForm } from '../journal/key-shapes.ts'
 import type { Past } from '../journal/past.ts'
-import type { Admission, Store } from '../store/store.ts'
+import type { Admission, Moment, Store } from '../store/store.ts'
 import type { Admitted, Routed } from './stages.ts'
 
 export interface GateDeps {
@@ -55,10 +55,12 @@ export interface GateResult {
   history: History | undefined
   /** What the request found in its account. */
   before: Past | undefined
+  /** What names that in the store, where the store can recall it. */
+  moment: Moment | undefined
 }
 
 /** The result of a request whose key belongs to no account. */
-const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined }
+const NO_ACCOUNT: GateResult = { decision: UNKNOWN_KEY, history: undefined, before: undefined, moment: undefined }
 
 export interface Gate {
   /** Decides whether a request is admitted, and counts it. `meetsFaults`: whether fault rules may act on it. */
@@ -126,14 +128,15 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
       clock,
       longestWindow,
       plan: (account) => planAdmission(request, account, terms),
-      conclude({ account, incarnation, real, plan, counted, before }) {
+      conclude({ account, incarnation, real, plan, counted, before, moment }) {
         if (presented.isPlain) worlds.meetKey(account, presented)
         const now = timeOn(account.clock, real)
         const decision = concludeAdmission(request, account, plan, counted, now, terms)
         if (decision === UNKNOWN_KEY) return admitNobody(routed)
         const { bucket, formerHits: hits } = decision
         const history = worlds.historyOf(account.id, incarnation)
-        return { decision, history, before: before && { account, bucket, hits, ...before, mark: history.outdated } }
+        const past = before && { account, bucket, hits, ...before, mark: history.outdated }
+        return { decision, history, before: past, moment }
       },
     }
   }

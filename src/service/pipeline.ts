@@ -173,7 +173,7 @@ export function createPipeline(
   /** What the gate's decision makes of the request. A request that the gate refuses meets no fault. */
   function enter(
     routed: Routed,
-    { decision, history, before }: GateResult,
+    { decision, history, before, moment }: GateResult,
     refusal: Refusal<string> | undefined,
     preferred: Injection | undefined,
   ): Admitted | Refused {
@@ -192,6 +192,7 @@ export function createPipeline(
       disabled,
       history,
       before,
+      moment,
       allowance,
       bucket,
       hits,
@@ -280,15 +281,22 @@ export function createPipeline(
       return answer(conforming, decide(request, account, contract, now), account)
     }
     let present = account
-    const decided = store.update(account.id, (state) => {
+    let presentVersion: string | undefined
+    const decided = store.update(account.id, (state, version) => {
       present = state
+      presentVersion = version
       return decide(request, state, contract, now)
     })
-    return whenReady(decided, (decision) => answer(conforming, decision, present))
+    return whenReady(decided, (decision) => answer(conforming, decision, present, presentVersion))
   }
 
-  /** `present` is the state on which was decided. */
-  function answer(conforming: Conforming, decision: Decision<AccountState, Answer>, present: AccountState): Outcome {
+  /** `present` is the state on which was decided, and `version` its version where the store tells it. */
+  function answer(
+    conforming: Conforming,
+    decision: Decision<AccountState, Answer>,
+    present: AccountState,
+    version?: string,
+  ): Outcome {
     const { admitted } = conforming
     const outcome = decision.ok
       ? outcomeOf(admitted, conforming, replyTo(admitted, decision.value))
@@ -297,6 +305,9 @@ export function createPipeline(
     if (decision.ok && decision.state !== present) outcome.after = decision.state
     if (outcome.before !== undefined && outcome.before.account !== present) {
       outcome.before = { ...outcome.before, account: present }
+    }
+    if (outcome.moment !== undefined && version !== undefined && version !== outcome.moment.version) {
+      outcome.moment = { ...outcome.moment, version }
     }
     return outcome
   }

@@ -75,7 +75,8 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
 
   /** Nothing in it keeps the request or the response in memory. */
   function entryOf(outcome: Outcome, responseHeaders: Headers, duration: number): NewEntry {
-    const { gated, conforming, reply, problems, violatesContract, failure, before, after, allowance, decided } = outcome
+    const { gated, conforming, reply, problems, violatesContract, failure, before, moment, after, allowance, decided } =
+      outcome
     const { requestId, operation, principal, disabled, routed } = gated
     const { request, path } = routed
     const known = principal ?? disabled
@@ -106,6 +107,7 @@ export function createRecorder({ contract, exchanges, clock, log }: RecorderDeps
       keyEvidence: keyEvidenceOf(known, gracePeriod),
       group: conforming?.group,
       before,
+      moment,
       after,
       failure,
     }
@@ -145,6 +147,7 @@ export function createMalformedRecorder({
       keyEvidence: NO_KEY,
       group: undefined,
       before: undefined,
+      moment: undefined,
       after: undefined,
       failure: undefined,
     }

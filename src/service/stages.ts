@@ -14,6 +14,7 @@ import type { Reply } from '../http/reply.ts'
 import type { Query } from '../http/target.ts'
 import type { Decided } from '../journal/entry.ts'
 import type { Past } from '../journal/past.ts'
+import type { Moment } from '../store/store.ts'
 
 // What each stage of a request returns and the next one takes. Nobody changes a value that a stage has returned. All
 // values of a stage have all of its fields, because an engine is fast with objects of one shape.
@@ -47,8 +48,9 @@ interface Gated {
   disabled: Principal | undefined
   /** Where it is recorded, if its key belongs to an account. */
   history: History | undefined
-  /** What it found there. */
+  /** What it found there, and what names it in the store. */
   before: Past | undefined
+  moment: Moment | undefined
   allowance: Allowance | undefined
   /** The bucket that it was charged to, and what was used there then. */
   bucket: string | undefined
@@ -102,8 +104,9 @@ export interface Outcome {
   violatesContract: boolean
   /** What failed inside. */
   failure: unknown
-  /** What the request found in its account, and the account as it has made it. */
+  /** What the request found in its account, what names it in the store, and the account as the request has made it. */
   before: Past | undefined
+  moment: Moment | undefined
   after: AccountState | undefined
   allowance: Allowance | undefined
   injection: Injection | undefined
@@ -130,7 +133,7 @@ export function outcomeOf(
   problems: readonly Problem<string>[] = NO_PROBLEMS,
   violatesContract = false,
 ): Outcome {
-  const { before, allowance, injection, effect } = gated
+  const { before, moment, allowance, injection, effect } = gated
   return {
     gated,
     conforming,
@@ -139,6 +142,7 @@ export function outcomeOf(
     violatesContract,
     failure: undefined,
     before,
+    moment,
     after: undefined,
     allowance,
     injection,

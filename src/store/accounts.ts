@@ -9,7 +9,19 @@ import { chanceOfFault, fraction } from '../ground/chance.ts'
 import { type Clock, elapsed, systemClock } from '../ground/clock.ts'
 import { EvictionQueue } from './eviction-queue.ts'
 import type { MemoryBudget } from './memory-budget.ts'
-import type { Admission, Capacity, Counters, OutdatedListener, Replacement, Store, Visitor } from './store.ts'
+import type {
+  Admission,
+  Capacity,
+  Counters,
+  FormerAccount,
+  OutdatedListener,
+  Replacement,
+  SnapshotOutcome,
+  SnapshotRequest,
+  SnapshotSummary,
+  Store,
+  Visitor,
+} from './store.ts'
 import { StoreError } from './store-error.ts'
 import { type AccountData, type AccountDatabase, StoredAccount } from './stored-account.ts'
 import { weighAccount, weighChange, weighCounts, weighReplaced } from './weight.ts'
@@ -168,7 +180,7 @@ export class Accounts implements Store {
     if (decision.state !== account.state) {
       const weighed = weighChange(account.state, decision.state)
       account.share?.change(decision.state, weighed)
-      this.#onOutdated(accountId, weighed.outdated)
+      this.#noteOutdated(account, weighed.outdated)
       this.#noteChange(account)
     }
     if (hasNewKeys) this.#claimKeys(account, decision.state)
@@ -178,14 +190,18 @@ export class Accounts implements Store {
 
   async replace(accountId: string, state: AccountState, counters: Replacement): Promise<void> {
     const account = this.#find(accountId)
+    const { incarnation = account.incarnation, snapshot = '' } = counters
+    if (incarnation !== account.incarnation) throw unknownAccount(accountId)
     this.#refuseTakenKeys(state)
     const former = account.share?.ofState ?? weighAccount(account.state)
     account.share?.replace(state, counters.snapshot)
     this.#claimKeys(account, state)
     const data = account.mutableData
     const present = account.share?.ofState ?? weighAccount(state)
-    const outdated = weighReplaced(former, present, counters.outdatedSince)
-    this.#onOutdated(accountId, outdated + weighCounts(data.quotas.size + data.tallies.size))
+    const source = account.snapshots.find(snapshot)
+    const since = source === undefined ? counters.outdatedSince : account.outdated - source.outdated
+    const outdated = weighReplaced(former, present, since)
+    this.#noteOutdated(account, outdated + weighCounts(data.quotas.size + data.tallies.size))
     const { quotas, tallies } = countersFor(counters, [state])
     data.quotas = PersistentMap.of(quotas)
     data.tallies = PersistentMap.of(tallies)
@@ -205,14 +221,13 @@ export class Accounts implements Store {
     this.#noteChange(account)
     const { quotas } = account.data
     const value = this.#visit(account, visit)
-    this.#onOutdated(accountId, weighCounts(account.data.quotas.changesSince(quotas)?.length ?? quotas.size))
+    this.#noteOutdated(account, weighCounts(account.data.quotas.changesSince(quotas)?.length ?? quotas.size))
     await account.write()
     return value
   }
 
   async counters(accountId: string): Promise<Counters> {
-    const { quotas, tallies } = this.#find(accountId).data
-    return { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
+    return copyCounters(this.#find(accountId))
   }
 
   enter<Plan extends CountingPlan, Value extends object>(
@@ -233,9 +248,9 @@ export class Accounts implements Store {
     const plan = makePlan(account)
     const counted = countPlanned(plan, data, now, (rule, ordinal) => fraction(chanceOfFault(account, rule, ordinal)[0]))
     if (plan.isCounted) countRequest(data, counted, account.faults, now, longestWindow)
-    this.#noteForgotten(accountId, quotas.size - data.quotas.size)
+    this.#noteForgotten(entered, quotas.size - data.quotas.size)
     const before = { quotas, tallies, requests }
-    return conclude({ account, incarnation: entered.incarnation, real, plan, counted, before })
+    return conclude({ account, incarnation: entered.incarnation, real, plan, counted, before, moment: undefined })
   }
 
   refund(accountId: string, bucket: string, startedAt: number): Hits | undefined {
@@ -248,6 +263,41 @@ export class Accounts implements Store {
     const account = this.#find(accountId)
     this.#noteChange(account)
     return this.#visit(account, visit)
+  }
+
+  async takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
+    const account = this.#find(accountId)
+    const outcome = account.snapshots.take(request, () => {
+      const { state, outdated } = account
+      return { state, counters: copyCounters(account), outdated }
+    })
+    if (outcome.ok) {
+      this.#noteChange(account)
+      account.touch()
+    }
+    return outcome
+  }
+
+  async snapshots(accountId: string): Promise<SnapshotSummary[]> {
+    return this.#find(accountId).snapshots.list()
+  }
+
+  async readSnapshot(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined> {
+    const { snapshots, incarnation } = this.#find(accountId)
+    const found = snapshots.find(name)
+    return found && { incarnation, state: found.state, counters: found.counters, takenAt: found.takenAt }
+  }
+
+  async snapshotKeys(accountId: string): Promise<Set<string>> {
+    return this.#find(accountId).snapshots.keyHashes()
+  }
+
+  async deleteSnapshot(accountId: string, name: string): Promise<boolean> {
+    return this.#find(accountId).snapshots.delete(name)
+  }
+
+  async recall(): Promise<undefined> {
+    return undefined
   }
 
   listenOutdated(listener: OutdatedListener): void {
@@ -291,7 +341,7 @@ export class Accounts implements Store {
   #find(accountId: string): StoredAccount {
     this.#refuseWhenClosed()
     const account = this.#accounts.get(accountId)
-    if (account === undefined) throw new StoreError('unknown-account', `There is no account "${accountId}"`)
+    if (account === undefined) throw unknownAccount(accountId)
     return account
   }
 
@@ -303,13 +353,18 @@ export class Accounts implements Store {
     const data = account.mutableData
     const { quotas } = data
     const value = visit(data.state, data, account.incarnation)
-    this.#noteForgotten(data.state.id, quotas.size - data.quotas.size)
+    this.#noteForgotten(account, quotas.size - data.quotas.size)
     return value
   }
 
   /** The one count that a request changes is part of the weight of its entry in the journal. */
-  #noteForgotten(accountId: string, counts: number): void {
-    if (counts > 0) this.#onOutdated(accountId, weighCounts(counts))
+  #noteForgotten(account: StoredAccount, counts: number): void {
+    if (counts > 0) this.#noteOutdated(account, weighCounts(counts))
+  }
+
+  #noteOutdated(account: StoredAccount, bytes: number): void {
+    account.outdated += bytes
+    this.#onOutdated(account.state.id, bytes)
   }
 
   #isTaken(accountId: string): boolean {
@@ -339,7 +394,7 @@ export class Accounts implements Store {
       persisted,
       incarnation: ++this.#incarnations,
       onWritten: (written) => this.#settle(written),
-      onForgotten: (counts) => this.#onOutdated(id, weighCounts(counts)),
+      onForgotten: (forgetful, counts) => this.#noteOutdated(forgetful, weighCounts(counts)),
       share:
         persisted === undefined
           ? this.#budget?.open(data.state, isSandbox, freed)
@@ -427,6 +482,14 @@ export class Accounts implements Store {
       this.#holders.delete(hash)
     }
   }
+}
+
+function unknownAccount(accountId: string): StoreError {
+  return new StoreError('unknown-account', `There is no account "${accountId}"`)
+}
+
+function copyCounters({ data: { quotas, tallies } }: StoredAccount): Counters {
+  return { quotas: new Map(quotas.entries()), tallies: new Map(tallies.entries()) }
 }
 
 /** The deletion of an account that is under way. */

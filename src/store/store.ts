@@ -30,8 +30,10 @@ export type OutdatedListener = (accountId: string, bytes: number) => void
 export interface Replacement extends Counters {
   /** How many requests the account has received; without it, that count continues. */
   requests?: number
-  /** The snapshot that the state comes from and shares its parts with, if it does. */
+  /** The snapshot that the state comes from and perhaps shares its parts with, if it does. */
   snapshot?: string
+  /** The incarnation that is meant, see `Visitor`. Another account of the same id is not replaced. */
+  incarnation?: number
   /**
    * Where the state is a copy of an older one and shares its parts: how many bytes have become outdated since that.
    */
@@ -45,6 +47,47 @@ export interface Replacement extends Counters {
  * not survive the end of the processes that use the store, because their requests end with them.
  */
 export type Visitor<Value> = (account: AccountState, counting: Counting, incarnation: number) => Value
+
+/** What is wanted of a new snapshot. */
+export interface SnapshotRequest {
+  name: string
+  /** The time of day, in milliseconds, from which the account's clock says when the snapshot is taken. */
+  real: number
+  /** Whether it may take the place of a snapshot of the same name. */
+  replace: boolean
+  /** How many snapshots the account may have, this one included. */
+  limit: number
+}
+
+/** What is known of a snapshot without reading it. */
+export interface SnapshotSummary {
+  name: string
+  /** What the account's clock showed, in milliseconds. */
+  takenAt: number
+  /** How many domains and groups the account had. */
+  domains: number
+  groups: number
+}
+
+/** The snapshot that was taken, or why there is none: its name is taken, or the account has as many as it may have. */
+export type SnapshotOutcome = { ok: true; snapshot: SnapshotSummary } | { ok: false; reason: 'taken' | 'too-many' }
+
+/** An account as it was, which `replace` can bring back. */
+export interface FormerAccount {
+  incarnation: number
+  state: AccountState
+  counters: Counters
+}
+
+/**
+ * Names what a request has found in its account: a version of the state, and how far the counters were by then. Only the
+ * store that has given it understands it.
+ */
+export interface Moment {
+  readonly incarnation: number
+  readonly version: string
+  readonly sequence: number
+}
 
 /**
  * A request that enters an account. What it counts is planned from the state of the account alone. So the store can count
@@ -75,6 +118,8 @@ interface Entered<Plan> {
   counted: PlannedCount
   /** The counters before, where the store has them in memory. */
   before: Readonly<Counting> | undefined
+  /** Names what the request has found, where the store can recall it. */
+  moment: Moment | undefined
 }
 
 /**
@@ -85,8 +130,7 @@ interface Entered<Plan> {
  * `full`, `damaged`, `closed`, or a store that is lost. Reads and refusals may see a state that is accepted but not
  * stored yet. One suite of tests, `test/store/conformance.ts`, runs against every implementation.
  *
- * Journal, coverage and snapshots are not part of the store: each process has its own. A store of many processes will
- * share them too, each under the incarnation of its account.
+ * Journal and coverage are not part of the store.
  */
 export interface Store {
   /**
@@ -123,15 +167,19 @@ export interface Store {
   read(accountId: string): Promise<AccountState>
   /**
    * Stores the state that `decide` accepts and answers once it is stored, which may be at once; a refusal changes
-   * nothing. `decide` must be pure, because it runs again when another process was faster. Rejects with `taken`, and
+   * nothing. `decide` must be pure, because it runs again when another process was faster. It is told the version of the
+   * state, as in a `Moment`, where the store gives moments. Rejects with `taken`, and
    * changes nothing, when the state has a key of another account. When the state cannot be stored, this update rejects,
    * and so does every update that was built on that state; the account is then as it was before.
    */
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
-    decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+    decide: (state: AccountState, version?: string) => Decision<AccountState, Value, Code>,
   ): Awaitable<Decision<AccountState, Value, Code>>
-  /** Replaces state and counters of the account. */
+  /**
+   * Replaces state and counters of the account. Rejects with `unknown-account` where the account of this id is another one
+   * than is meant.
+   */
   replace(accountId: string, state: AccountState, counters: Replacement): Promise<void>
   /** Answers once the account and its keys are deleted for good. */
   delete(accountId: string): Promise<void>
@@ -166,6 +214,25 @@ export interface Store {
    * stored, and is not stored with that state.
    */
   counters(accountId: string): Promise<Counters>
+  /**
+   * Keeps a copy of state and counters under a name. The account counts as changed, see `create`: somebody wants to come
+   * back to it. A snapshot ends with its account. Nothing depends on how large the account is.
+   */
+  takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome>
+  /** The snapshots of an account in the order in which they were taken. */
+  snapshots(accountId: string): Promise<SnapshotSummary[]>
+  /** `undefined` where the account has no snapshot of this name. */
+  readSnapshot(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined>
+  /** The hashes of all keys that some snapshot of the account could bring back. */
+  snapshotKeys(accountId: string): Promise<Set<string>>
+  /** Whether there was a snapshot of this name. */
+  deleteSnapshot(accountId: string, name: string): Promise<boolean>
+  /**
+   * The account as it was at a moment, in maps of its own; `undefined` where that is no longer kept, or the account has
+   * ended. A store that gives no moments keeps nothing for this, because its users can keep states and counters
+   * themselves.
+   */
+  recall(moment: Moment): Promise<FormerAccount | undefined>
   /** There is one listener, who hears of every account. */
   listenOutdated(listener: OutdatedListener): void
   /**

@@ -5,6 +5,7 @@ import { type Counting, countersFor } from '../domain/counting.ts'
 import type { PersistentMap } from '../domain/persistent-map.ts'
 import type { Awaitable } from '../ground/awaitable.ts'
 import type { Share } from './memory-budget.ts'
+import { Snapshots } from './snapshots.ts'
 
 /** What decides when an account that may be evicted makes room. */
 export interface Use {
@@ -37,7 +38,7 @@ export interface StoredAccountOptions {
   /** Called after each write, failed or not, before those who wait for the write continue. */
   onWritten(account: StoredAccount): void
   /** Called when so many counts of keys and fault rules that the account has given up are forgotten. */
-  onForgotten(counts: number): void
+  onForgotten(account: StoredAccount, counts: number): void
 }
 
 /**
@@ -50,6 +51,9 @@ export class StoredAccount {
   newer: StoredAccount | undefined
   readonly incarnation: number
   readonly share: Share | undefined
+  readonly snapshots: Snapshots
+  /** How many bytes its older states and counters hold, or held, which it no longer holds itself. */
+  outdated = 0
   /** The hashes of the keys that belong to this account, including those of a state that is not written yet. */
   readonly keyHashes = new Set<string>()
   readonly #database: AccountDatabase
@@ -78,6 +82,7 @@ export class StoredAccount {
     this.#onForgotten = onForgotten
     this.incarnation = incarnation
     this.share = share
+    this.snapshots = new Snapshots(share)
   }
 
   /** The latest state that was accepted; perhaps it is not written yet. */
@@ -100,8 +105,13 @@ export class StoredAccount {
 
   /** The data, which the caller may change in place; the next write includes the change. */
   get mutableData(): AccountData {
-    this.#dirty = true
+    this.touch()
     return this.#database.data
+  }
+
+  /** Something was changed in place, and the next write includes it. */
+  touch(): void {
+    this.#dirty = true
   }
 
   /** Resolves once `state` is written. Rejects when it, or a state that it was built on, could not be written. */
@@ -173,7 +183,7 @@ export class StoredAccount {
     const { data } = this.#database
     const { quotas, tallies } = countersFor(data, [written, data.state])
     const forgotten = data.quotas.size - quotas.length + data.tallies.size - tallies.length
-    if (forgotten > 0) this.#onForgotten(forgotten)
+    if (forgotten > 0) this.#onForgotten(this, forgotten)
     if (quotas.length < data.quotas.size) data.quotas = onlyThose(data.quotas, quotas)
     if (tallies.length < data.tallies.size) data.tallies = onlyThose(data.tallies, tallies)
   }

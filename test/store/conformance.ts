@@ -9,6 +9,7 @@ import type { Store, Visitor } from '../../src/store/store.ts'
 import type { StoreError } from '../../src/store/store-error.ts'
 import { enter, hit, look, nextRequest, trigger } from './counting.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from './example-account.ts'
+import { describeSnapshots } from './snapshot-conformance.ts'
 
 export interface OpenStore {
   store: Store
@@ -212,6 +213,9 @@ export function describeStore(
         await store.counters('a')
         await store.has('a')
         await store.accountOf('key of a')
+        await store.snapshots('a')
+        await store.snapshotKeys('a')
+        await store.readSnapshot('a', 's')
         await applyUpdate(store, 'a', (state) => accept(state, undefined))
         await applyUpdate(store, 'a', () => refuse({ code: 'not_found' }))
         expect(await store.create(exampleAccount('d'), { limit })).toBe('a')
@@ -222,6 +226,7 @@ export function describeStore(
         replace: async () => store.replace('a', exampleAccount('a', ['key of a']), await store.counters('a')),
         count: () => nextRequest(store, 'a'),
         recount: () => store.recount('a', () => ({})),
+        takeSnapshot: () => store.takeSnapshot('a', { name: 's', real: 0, replace: false, limit: 1 }),
       }
 
       it.each(Object.keys(changes))('evicts no account that `%s` has changed before it was idle', async (change) => {
@@ -774,6 +779,8 @@ export function describeStore(
       })
     })
 
+    describeSnapshots(() => store)
+
     it('tells how much of each account only older states and counters still hold', async () => {
       const outdated = new Map<string, number>()
       store.listenOutdated((id, bytes) => outdated.set(id, (outdated.get(id) ?? 0) + bytes))
@@ -803,6 +810,9 @@ export function describeStore(
       await store.replace('acme', state, counters)
       told()
       await store.replace('acme', state, { ...counters, outdatedSince: 0 })
+      expect(told()).toBeLessThan(whole)
+      await store.takeSnapshot('acme', { name: 's', real: 0, replace: false, limit: 1 })
+      await store.replace('acme', state, { ...counters, snapshot: 's' })
       expect(told()).toBeLessThan(whole)
       await store.recount('acme', (_, counting) => {
         for (let index = 0; index < 50; index++)

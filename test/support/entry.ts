@@ -31,6 +31,7 @@ export function entry(chosen: Partial<NewEntry>): NewEntry {
     keyEvidence: NO_KEY,
     group: undefined,
     before: undefined,
+    moment: undefined,
     after: undefined,
     duration: 0,
     failure: undefined,

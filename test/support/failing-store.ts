@@ -20,6 +20,12 @@ export function overMemory(replace: (memory: Store) => Partial<Store>): Store {
     refund: (...given) => memory.refund(...given),
     recount: (accountId, visit) => memory.recount(accountId, visit),
     count: (accountId, visit) => memory.count(accountId, visit),
+    takeSnapshot: (...given) => memory.takeSnapshot(...given),
+    snapshots: (accountId) => memory.snapshots(accountId),
+    readSnapshot: (...given) => memory.readSnapshot(...given),
+    snapshotKeys: (accountId) => memory.snapshotKeys(accountId),
+    deleteSnapshot: (...given) => memory.deleteSnapshot(...given),
+    recall: (moment) => memory.recall(moment),
     listenOutdated: (listener) => memory.listenOutdated(listener),
     close: () => memory.close(),
   }

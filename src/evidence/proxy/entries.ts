@@ -74,6 +74,7 @@ export function createEntryMaker({
       keyEvidence: NO_KEY,
       group: undefined,
       before: undefined,
+      moment: undefined,
       after: undefined,
       failure: undefined,
     }

@@ -84,7 +84,7 @@ export class RecordedStore implements Store {
     const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
     const counted = countPlanned(plan, counting, now, draw)
     if (plan.isCounted) countRequest(counting, counted, account.faults, now, longestWindow)
-    return conclude({ account, incarnation: 1, real, plan, counted, before })
+    return conclude({ account, incarnation: 1, real, plan, counted, before, moment: undefined })
   }
 
   refund(accountId: string, bucket: string, startedAt: number): Hits | undefined {
@@ -170,6 +170,30 @@ export class RecordedStore implements Store {
 
   async counters(): Promise<Counters> {
     throw unchangeable()
+  }
+
+  async takeSnapshot(): Promise<never> {
+    throw unchangeable()
+  }
+
+  async snapshots(): Promise<[]> {
+    return []
+  }
+
+  async readSnapshot(): Promise<undefined> {
+    return undefined
+  }
+
+  async snapshotKeys(): Promise<Set<string>> {
+    return new Set()
+  }
+
+  async deleteSnapshot(): Promise<boolean> {
+    return false
+  }
+
+  async recall(): Promise<undefined> {
+    return undefined
   }
 
   listenOutdated(): void {}

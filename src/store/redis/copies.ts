@@ -1,0 +1,106 @@
+import type { AccountState } from '../../domain/account.ts'
+import { weighAccount, weighChange } from '../weight.ts'
+
+/** An account as it was at one version. */
+export interface Copy {
+  /** See `Visitor`; as text, as it stands in the names of keys. */
+  incarnation: string
+  state: AccountState
+  version: number
+  /** The operation that made the version. Unlike a number, it tells versions of a store apart that lost some of them. */
+  token: string
+  /** The last operation that changed what requests plan by. */
+  gate: string
+  isEvictable: boolean
+  /** Whether somebody has changed it since its creation. */
+  isChanged: boolean
+}
+
+interface Kept {
+  copy: Copy
+  /** In bytes. */
+  weight: number
+}
+
+/**
+ * The accounts that this process knows, with the ids and keys by which they were found. The store decides whether a copy
+ * is up to date, and whether its account is still there. When they are too large, those that were used longest ago go.
+ */
+export class Copies {
+  readonly #limit: number
+  readonly #copies = new Map<string, Kept>()
+  /** By incarnation. */
+  readonly #byId = new Map<string, string>()
+  readonly #byKey = new Map<string, string>()
+  #weight = 0
+
+  /** `limit` in bytes. One account is kept at least. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** In bytes, approximately. */
+  get use(): { limit: number; used: number } {
+    return { limit: this.#limit, used: this.#weight }
+  }
+
+  get(incarnation: string): Copy | undefined {
+    const kept = this.#copies.get(incarnation)
+    if (kept === undefined) return undefined
+    // The last one of a `Map` is the one that was used last.
+    this.#copies.delete(incarnation)
+    this.#copies.set(incarnation, kept)
+    return kept.copy
+  }
+
+  /** The incarnation of the account that had the id when it was last seen. */
+  withId(id: string): string | undefined {
+    return this.#byId.get(id)
+  }
+
+  withKey(hash: string): string | undefined {
+    return this.#byKey.get(hash)
+  }
+
+  put(copy: Copy): void {
+    const { incarnation, state } = copy
+    const former = this.#copies.get(incarnation)
+    const weight =
+      former === undefined
+        ? weighAccount(state)
+        : former.weight + (former.copy.state === state ? 0 : weighChange(former.copy.state, state).growth)
+    this.#weight += weight - (former?.weight ?? 0)
+    this.#copies.delete(incarnation)
+    this.#copies.set(incarnation, { copy, weight })
+    if (former?.copy.state.keys !== state.keys) {
+      for (const { hash } of former?.copy.state.keys ?? []) this.#unlink(this.#byKey, hash, incarnation)
+      for (const { hash } of state.keys) this.#byKey.set(hash, incarnation)
+    }
+    this.#byId.set(state.id, incarnation)
+    for (const oldest of this.#copies.keys()) {
+      if (this.#weight <= this.#limit || oldest === incarnation) break
+      this.forget(oldest)
+    }
+  }
+
+  forget(incarnation: string): void {
+    const kept = this.#copies.get(incarnation)
+    if (kept === undefined) return
+    this.#copies.delete(incarnation)
+    this.#weight -= kept.weight
+    const { id, keys } = kept.copy.state
+    this.#unlink(this.#byId, id, incarnation)
+    for (const { hash } of keys) this.#unlink(this.#byKey, hash, incarnation)
+  }
+
+  clear(): void {
+    this.#copies.clear()
+    this.#byId.clear()
+    this.#byKey.clear()
+    this.#weight = 0
+  }
+
+  #unlink(index: Map<string, string>, name: string, incarnation: string): void {
+    if (index.get(name) === incarnation) index.delete(name)
+  }
+}

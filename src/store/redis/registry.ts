@@ -1,0 +1,167 @@
+import type { AccountState } from '../../domain/account.ts'
+import type { Capacity } from '../store.ts'
+import { StoreError } from '../store-error.ts'
+import type { Reply, StoreConnection } from './connection.ts'
+import { decodeId, encodeId, registryKeys } from './keys.ts'
+import type { readScripts, ScriptName } from './scripts.ts'
+
+/** In milliseconds, how long uses of accounts are gathered before they are told together. */
+const GATHERING = 100
+/** How many ids are read at a time. Lua can hand on so many arguments. */
+const PAGE = 5_000
+
+/** An account as the list of all accounts knows it. */
+export interface Found {
+  incarnation: string
+  id: string
+}
+
+/** What has become of a registration. */
+export interface Registered {
+  /** The account that makes room, whose data is to be deleted. */
+  evicted: Found | undefined
+  /** Other accounts whose data is still to be deleted, because whoever began that has ended. */
+  doomed: readonly string[]
+}
+
+/** Ids, keys and capacity: what all replicas agree on beside the accounts themselves. */
+export class Registry {
+  readonly #connection: StoreConnection
+  readonly #scripts: ReturnType<typeof readScripts>
+  readonly #keys: readonly string[]
+  readonly #now: () => string
+  /** When which accounts were used, in the order of the uses. */
+  #uses = new Map<string, number>()
+  #telling: NodeJS.Timeout | undefined
+
+  /** `now` gives the time for scripts: an empty text where they ask the server. */
+  constructor(
+    connection: StoreConnection,
+    scripts: ReturnType<typeof readScripts>,
+    { prefix, now }: { prefix: string; now: () => string },
+  ) {
+    this.#connection = connection
+    this.#scripts = scripts
+    this.#keys = registryKeys(prefix)
+    this.#now = now
+  }
+
+  async find(by: 'id' | 'key', name: string): Promise<Found | undefined> {
+    const reply = (await this.#run('find', [by, by === 'id' ? encodeId(name) : name])) as readonly string[]
+    const [incarnation, id] = reply
+    return incarnation === undefined || id === undefined ? undefined : { incarnation, id: decodeId(id) }
+  }
+
+  /**
+   * Makes the account known. `finish` deletes the data of one that is being deleted and still has the id or a key.
+   * @throws StoreError `taken`, `full`
+   */
+  async register(
+    { id, keys }: AccountState,
+    incarnation: string,
+    { limit, evictable, idle }: Capacity,
+    finish: (doomed: string) => Promise<void>,
+  ): Promise<Registered> {
+    const finite = (number: number | undefined) => (number === undefined || !Number.isFinite(number) ? '' : `${number}`)
+    const options = [finite(limit), evictable === true ? '1' : '0', finite(idle), this.#now()]
+    const args = [encodeId(id), incarnation, ...options, ...keys.map(({ hash }) => hash)]
+    await this.flush()
+    for (;;) {
+      const reply = (await this.#run('register', args)) as readonly Reply[]
+      const [outcome, one, other, rest] = reply
+      if (outcome === 'dying') await finish(one as string)
+      else if (outcome === 'taken') throw new StoreError('taken', `There is an account "${id}" already`)
+      else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
+      else if (outcome === 'full') {
+        throw new StoreError('full', `There are ${one} accounts, which is as many as there may be`)
+      } else {
+        const evicted = one === null ? undefined : { incarnation: one as string, id: decodeId(other as string) }
+        return { evicted, doomed: rest as readonly string[] }
+      }
+    }
+  }
+
+  /** Forgets an account whose data is gone. */
+  async release(incarnation: string): Promise<void> {
+    this.#uses.delete(incarnation)
+    await this.#run('release', [incarnation])
+  }
+
+  /**
+   * Claims keys for an account, of which those that it is to get are named by `keys`. `false` where the account is gone.
+   * @throws StoreError `taken`
+   */
+  async claim(
+    incarnation: string,
+    stamp: string,
+    keys: AccountState['keys'],
+    finish: (doomed: string) => Promise<void>,
+  ): Promise<boolean> {
+    for (;;) {
+      const args = [incarnation, stamp, ...keys.map(({ hash }) => hash)]
+      const [outcome, one, other] = (await this.#run('claim', args)) as readonly Reply[]
+      if (outcome === 'dying') await finish(one as string)
+      else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
+      else return outcome === 'ok'
+    }
+  }
+
+  /** Lets go of keys, except those that another change has claimed since. */
+  async disclaim(incarnation: string, stamp: string, hashes: readonly string[]): Promise<void> {
+    if (hashes.length > 0) await this.#run('disclaim', [incarnation, stamp, ...hashes])
+  }
+
+  /** Takes note that an account that may be evicted was used at a time of the store. It is told soon. */
+  noteUse(incarnation: string, time: number): void {
+    this.#uses.delete(incarnation)
+    this.#uses.set(incarnation, time)
+    if (this.#telling !== undefined) return
+    this.#telling = setTimeout(() => void this.flush().catch(() => {}), GATHERING)
+    this.#telling.unref()
+  }
+
+  /** Tells all uses. What comes next on the same connection finds them told. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#telling)
+    this.#telling = undefined
+    if (this.#uses.size === 0) return
+    const args = [...this.#uses].flatMap(([incarnation, time]) => [incarnation, `${time}`])
+    this.#uses = new Map()
+    // Without them, another account perhaps makes room. Nobody waits for that.
+    await this.#run('use', args).catch(() => {})
+  }
+
+  /** An account that may be evicted is going to be changed. `false` where it is gone. */
+  async mark(incarnation: string): Promise<boolean> {
+    await this.flush()
+    return (await this.#run('mark', [incarnation, this.#now()])) === 1
+  }
+
+  async hasRoom({ limit, idle }: Capacity): Promise<boolean> {
+    const finite = (number: number | undefined) => (number === undefined || !Number.isFinite(number) ? '' : `${number}`)
+    return (await this.#run('room', [finite(limit), finite(idle), this.#now()])) === 1
+  }
+
+  async newId(): Promise<string> {
+    return (await this.#run('new-id', [])) as string
+  }
+
+  async list(): Promise<string[]> {
+    const ids: string[] = []
+    for (let from = 0; ; from += PAGE) {
+      const page = (await this.#run('list', [`${from}`, `${from + PAGE - 1}`])) as readonly (string | null)[]
+      // An account that is deleted meanwhile has no id.
+      for (const id of page) if (id !== null) ids.push(decodeId(id))
+      if (page.length < PAGE) return ids
+    }
+  }
+
+  #run(name: ScriptName, args: readonly string[]): Promise<Reply> {
+    // All of them may run twice: what is done already stays as it is.
+    return this.#connection.run(this.#scripts[name], this.#keys, args, { repeatable: true })
+  }
+}
+
+function heldKey(keys: AccountState['keys'], index: number, holder: string): StoreError {
+  return new StoreError('taken', `The key "${keys[index]?.id}" belongs to the account "${decodeId(holder)}" already`)
+}

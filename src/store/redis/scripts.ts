@@ -1,0 +1,14 @@
+import { readScript, type Script } from '../script.ts'
+
+const NAMES = [
+  ...['enter', 'look', 'load', 'create', 'settle', 'change', 'counters', 'recount', 'refund', 'kill'],
+  ...['register', 'release', 'find', 'claim', 'disclaim', 'use', 'mark', 'room', 'new-id', 'list'],
+] as const
+
+export type ScriptName = (typeof NAMES)[number]
+
+/** Reads the scripts of the store, which only a store on Redis needs. */
+export function readScripts(): Readonly<Record<ScriptName, Script>> {
+  const entries = NAMES.map((name) => [name, readScript(`store/redis/scripts/${name}.lua`)] as const)
+  return Object.fromEntries(entries) as Record<ScriptName, Script>
+}

@@ -1,0 +1,115 @@
+#!lua
+-- Changes an account if nobody else has changed it since the version from which the change was decided. Optionally, its
+-- counters are replaced in the same step.
+--include step.lua
+local operation, attempt, version, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local is_gate, is_replaced, requests, given_time = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+-- The lengths of the lists that follow each other: fields with values, fields that go, key hashes that go, rules that go,
+-- new quotas with values, new tallies with values.
+local sets, deletions, hashes, rules, quotas, tallies = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11]),
+  tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+
+local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'unborn', 'bytes', 'real')
+if not meta[1] then return { 'gone' } end
+local real = read_time(given_time, meta[8])
+if attempt ~= '1' then
+  local record = find_record(LOG, operation)
+  if record then
+    return { 'ok', show(real), string.match(record[1], '^%d+'), meta[1], meta[2], meta[3], changes_since(version, token, meta[2]) }
+  end
+end
+-- An attempt that comes late finds another token too, because the one after it was done.
+if meta[2] ~= token then return { 'conflict', meta[1], meta[2], meta[3], changes_since(version, token, meta[2]) } end
+if meta[6] then settle() end
+
+local record, bytes, at = { 'o', operation }, 0, 14
+local function log(sign, field, text)
+  if not text then return end
+  record[#record + 1] = sign .. field
+  record[#record + 1] = text
+  bytes = bytes + #field + #text
+end
+for _ = 1, sets do
+  local field, text = ARGV[at + 1], ARGV[at + 2]
+  log('-', field, redis.call('HGET', PARTS, field))
+  log('+', field, text)
+  redis.call('HSET', PARTS, field, text)
+  at = at + 2
+end
+for _ = 1, deletions do
+  log('-', ARGV[at + 1], redis.call('HGET', PARTS, ARGV[at + 1]))
+  redis.call('HDEL', PARTS, ARGV[at + 1])
+  at = at + 1
+end
+
+local undo = { 'o', operation, 'r', show(real), 'n', meta[4] }
+local function forget(key, sign, field, text)
+  if not text then return end
+  undo[#undo + 1] = sign .. field
+  undo[#undo + 1] = text
+  redis.call('HDEL', key, field)
+end
+if hashes > 0 then
+  local buckets = redis.call('HGETALL', QUOTAS)
+  for index = 1, hashes do
+    local prefix = ARGV[at + index] .. ' '
+    for each = 1, #buckets, 2 do
+      if string.sub(buckets[each], 1, #prefix) == prefix then forget(QUOTAS, 'q', buckets[each], buckets[each + 1]) end
+    end
+  end
+end
+at = at + hashes
+for index = 1, rules do forget(TALLIES, 't', ARGV[at + index], redis.call('HGET', TALLIES, ARGV[at + index])) end
+at = at + rules
+if is_replaced == '1' then
+  for sign, key in pairs({ q = QUOTAS, t = TALLIES }) do
+    local all = redis.call('HGETALL', key)
+    for index = 1, #all, 2 do
+      undo[#undo + 1] = sign .. all[index]
+      undo[#undo + 1] = all[index + 1]
+    end
+    redis.call('DEL', key)
+  end
+  for key, size in pairs({ [QUOTAS] = quotas, [TALLIES] = tallies }) do
+    local from = key == QUOTAS and at or at + 2 * quotas
+    for index = from + 1, from + 2 * size, 2 do
+      redis.call('HSET', key, ARGV[index], ARGV[index + 1])
+      local sign = key == QUOTAS and 'q' or 't'
+      -- Where a record names a field twice, the first is what was there.
+      undo[#undo + 1] = sign .. ARGV[index]
+      undo[#undo + 1] = ''
+    end
+  end
+  if requests ~= '' then redis.call('HSET', META, 'requests', requests) end
+end
+if #undo > 6 or is_replaced == '1' then
+  local sequence = show(tonumber(meta[5]) + 1)
+  redis.call('HSET', META, 'sequence', sequence)
+  -- What is too much for one record makes all older moments unknown.
+  if #undo <= 4000 then
+    redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, sequence .. '-0', unpack(undo))
+  else
+    redis.call('DEL', UNDO)
+  end
+end
+
+local next_version = show(tonumber(meta[1]) + 1)
+if bytes > BYTES / 4 or #record > 4000 then record, bytes = { 'o', operation, '!', '' }, 0 end
+redis.call('XADD', LOG, 'MAXLEN', '=', RECORDS, next_version .. '-0', unpack(record))
+local total = tonumber(meta[7] or 0) + bytes
+-- When the records are too long, the older half of them goes. A quarter of the bytes is more than one record has.
+while total > BYTES do
+  local length = redis.call('XLEN', LOG)
+  redis.call('XTRIM', LOG, 'MAXLEN', '=', math.max(1, math.floor(length / 2)))
+  total = 0
+  for _, kept in ipairs(redis.call('XRANGE', LOG, '-', '+')) do
+    for index = 3, #kept[2] do total = total + #kept[2][index] end
+  end
+end
+redis.call('HSET', META, 'version', next_version, 'token', operation, 'changed', '1', 'bytes', total, 'real', show(real))
+local gate = meta[3]
+if is_gate == '1' then
+  gate = operation
+  redis.call('HSET', META, 'gate', gate)
+end
+return { 'ok', show(real), next_version, next_version, operation, gate, 0 }

@@ -1,0 +1,12 @@
+#!lua
+-- Writes the data of a new account, which nobody finds before it is registered. If its creator dies, it vanishes.
+--include step.lua
+local operation, evictable = ARGV[1], ARGV[2]
+-- The same command again, because its reply was lost.
+if redis.call('EXISTS', META) == 1 then return { redis.call('HGET', META, 'token') == operation and 'ok' or 'taken' } end
+redis.call('HSET', META, 'version', '1', 'token', operation, 'gate', operation, 'requests', '0', 'sequence', '0',
+  'evictable', evictable, 'changed', '0', 'unborn', '1')
+for index = 3, #ARGV, 2 do redis.call('HSET', PARTS, ARGV[index], ARGV[index + 1]) end
+redis.call('XADD', LOG, '1-0', 'o', operation)
+for index = 1, 3 do redis.call('PEXPIRE', KEYS[index], LATE) end
+return { 'ok' }

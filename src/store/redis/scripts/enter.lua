@@ -1,0 +1,128 @@
+#!lua flags=allow-oom
+-- Lets a request enter an account: counts it as it is planned, and tells what was changed since the copy of the account
+-- from which it was planned. Requests go on being answered when the memory is full, because they add next to nothing.
+-- The JavaScript in domain/counting.ts counts the same; it tells what the request has counted from what was there before.
+--include step.lua
+--include chance.lua
+local operation, attempt, version, token, gate, given_time = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local frozen, clock, counted, longest = ARGV[7], tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
+local bucket, charged, limit, grace_limit, grace_ends = ARGV[11], ARGV[12], tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
+local window, aligned, enforced, is_told = tonumber(ARGV[16]), ARGV[17], ARGV[18], ARGV[19]
+local FIRST_RULE, RULE_SIZE = 20, 9
+
+local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'real', 'unborn', 'prune')
+if not meta[1] then return { 'gone' } end
+if meta[7] then settle() end
+local real = read_time(given_time, meta[6])
+local requests, sequence = tonumber(meta[4]), tonumber(meta[5])
+
+-- `tallies` are those of the planned rules before, in their order.
+local function answer(at, before, sequence_before, hits, tallies)
+  return { 'ok', show(at), meta[1], meta[2], meta[3], show(before), show(sequence_before), hits, tallies,
+    changes_since(version, token, meta[2]) }
+end
+
+-- A charge or a rule that was changed meanwhile must be planned again.
+if meta[3] ~= gate then
+  return { 'stale', show(real), meta[1], meta[2], meta[3], changes_since(version, token, meta[2]) }
+end
+
+local function read_hits(text)
+  if not text then return nil, nil end
+  local colon = string.find(text, ':', 1, true)
+  return tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
+end
+
+if counted == '0' then
+  local hits = is_told == '1' and redis.call('HGET', QUOTAS, bucket) or false
+  return answer(real, requests, sequence, hits, {})
+end
+
+if is_late(operation, attempt) then return { 'late' } end
+if attempt ~= '1' then
+  local record = find_record(UNDO, operation)
+  if record then
+    -- It was done already: the answer is that which was lost.
+    local fields, found = record[2], {}
+    for index = 1, #fields, 2 do found[fields[index]] = fields[index + 1] end
+    local function former(name)
+      local text = found[name]
+      if text == nil or text == '' then return false end
+      return text
+    end
+    local tallies = {}
+    for index = FIRST_RULE, #ARGV, RULE_SIZE do
+      tallies[#tallies + 1] = former('t' .. ARGV[index])
+    end
+    local hits = former('h')
+    if charged == '1' then hits = former('q' .. bucket) end
+    return answer(tonumber(found['r']), tonumber(found['n']), tonumber(string.match(record[1], '^%d+')) - 1, hits, tallies)
+  end
+end
+
+local now = real + clock
+if frozen == '1' then now = clock end
+local undo = { 'o', operation, 'r', show(real), 'n', show(requests) }
+local function note(name, text)
+  undo[#undo + 1] = name
+  undo[#undo + 1] = text or ''
+end
+
+local former, allowed = false, true
+if bucket ~= '' then former = redis.call('HGET', QUOTAS, bucket) end
+if charged == '1' then
+  local started, used = read_hits(former)
+  if not started or now < started or now >= started + window then
+    used = 0
+    started = now
+    if aligned == '1' then started = math.floor(now / window) * window end
+  end
+  if now < grace_ends then limit = grace_limit end
+  allowed = used < limit or enforced == '0'
+  if allowed then used = used + 1 end
+  note('q' .. bucket, former)
+  redis.call('HSET', QUOTAS, bucket, show(started) .. ':' .. show(used))
+  if used == 1 then
+    -- Windows that are over are forgotten when another one begins. Where there are many, that is done each time when
+    -- they have become twice as many, so that a request costs the same however many there are.
+    local size = redis.call('HLEN', QUOTAS)
+    if size > 1 and (size <= 64 or size >= tonumber(meta[8] or 0)) then
+      local all = redis.call('HGETALL', QUOTAS)
+      for index = 1, #all, 2 do
+        local begun = read_hits(all[index + 1])
+        if all[index] ~= bucket and (begun <= now - longest or begun > now) then
+          note('q' .. all[index], all[index + 1])
+          redis.call('HDEL', QUOTAS, all[index])
+          size = size - 1
+        end
+      end
+      if size > 32 then redis.call('HSET', META, 'prune', 2 * size) end
+    end
+  end
+elseif bucket ~= '' then
+  note('h', former)
+end
+
+local tallies = {}
+if allowed then
+  for index = FIRST_RULE, #ARGV, RULE_SIZE do
+    local id = ARGV[index]
+    local tally = redis.call('HGET', TALLIES, id)
+    tallies[#tallies + 1] = tally
+    note('t' .. id, tally)
+    local matched, hits = 0, 0
+    if tally then matched, hits = read_hits(tally) end
+    if hits < tonumber(ARGV[index + 2]) and now < tonumber(ARGV[index + 4]) then
+      matched = matched + 1
+      local acts = matched > tonumber(ARGV[index + 1])
+      local probability = tonumber(ARGV[index + 3])
+      if acts and probability < 1 then acts = draw(index + 5, matched) < probability end
+      if acts then hits = hits + 1 end
+      redis.call('HSET', TALLIES, id, show(matched) .. ':' .. show(hits))
+      if acts then break end
+    end
+  end
+end
+redis.call('HSET', META, 'requests', show(requests + 1), 'sequence', show(sequence + 1), 'real', show(real))
+redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, show(sequence + 1) .. '-0', unpack(undo))
+return answer(real, requests, sequence, former, tallies)

@@ -1,0 +1,7 @@
+#!lua
+-- An id that no account has and that was never given before.
+--include registry.lua
+while true do
+  local id = 'account-' .. redis.call('HINCRBY', NUMBERS, 'ids', 1)
+  if redis.call('HEXISTS', ACCOUNTS, id) == 0 and redis.call('HEXISTS', DYING, id) == 0 then return id end
+end

@@ -1,0 +1,32 @@
+#!lua
+-- Sets counters if they, and the account, are as whoever decided about them has seen them.
+--include step.lua
+local operation, attempt, token, sequence, requests, given_time = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local meta = redis.call('HMGET', META, 'version', 'token', 'sequence', 'requests', 'real', 'unborn')
+if not meta[1] then return { 'gone' } end
+if is_late(operation, attempt) then return { 'late' } end
+if attempt ~= '1' and find_record(UNDO, operation) then return { 'ok' } end
+-- The sequence counts everything that changes counters.
+if meta[2] ~= token or meta[3] ~= sequence then return { 'conflict' } end
+if meta[6] then settle() end
+local undo = { 'o', operation, 'r', show(read_time(given_time, meta[5])), 'n', meta[4] }
+-- Triples: `q` or `t` with the name, what was there, what comes there; nothing is an empty text.
+for index = 7, #ARGV, 3 do
+  local key = string.sub(ARGV[index], 1, 1) == 'q' and QUOTAS or TALLIES
+  local name = string.sub(ARGV[index], 2)
+  if ARGV[index + 2] == '' then
+    redis.call('HDEL', key, name)
+  else
+    redis.call('HSET', key, name, ARGV[index + 2])
+  end
+  undo[#undo + 1] = ARGV[index]
+  undo[#undo + 1] = ARGV[index + 1]
+end
+local next_sequence = show(tonumber(sequence) + 1)
+redis.call('HSET', META, 'requests', requests, 'sequence', next_sequence, 'changed', '1')
+if #undo <= 4000 then
+  redis.call('XADD', UNDO, 'MAXLEN', '=', RECORDS, next_sequence .. '-0', unpack(undo))
+else
+  redis.call('DEL', UNDO)
+end
+return { 'ok' }
