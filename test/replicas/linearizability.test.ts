@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { budget, IS_FULL_BUDGET } from '../support/budget.ts'
+import { budget } from '../support/budget.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import type { Exchange } from '../support/linearizability/history.ts'
 import { isKnown } from '../support/linearizability/history.ts'

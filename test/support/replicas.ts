@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
 import { askControl } from './control-plane.ts'
 import { spawnProgram } from './program-process.ts'
+import { freshPrefix, sharedRedis } from './redis-server.ts'
 import { type RunningProgram, ready } from './running-program.ts'
 import { API_KEY } from './service.ts'
 
@@ -115,4 +118,22 @@ export async function untilReady(replica: Replica): Promise<void> {
     if (waited > 15_000) throw new Error(`A replica is not ready after 15 s: ${answer?.text} ${replica.stderr()}`)
     await pause(20)
   }
+}
+
+/** Replicas in this process that share what they keep on the Redis of all tests. They end with the test. */
+export async function startFleet(count: number, options: ServerOptions = {}): Promise<readonly Understudy[]> {
+  const { url } = await sharedRedis()
+  const shared = { store: url, storePrefix: freshPrefix(), fixture: 'empty', apiKey: API_KEY, ...options }
+  const replicas = await Promise.all(Array.from({ length: count }, () => startUnderstudy(shared)))
+  onTestFinished(async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()))
+  })
+  return replicas
+}
+
+/** One server in memory in the place of all replicas: what holds for them must hold for it. */
+export async function startAlone(count: number, options: ServerOptions = {}): Promise<readonly Understudy[]> {
+  const server = await startUnderstudy({ fixture: 'empty', apiKey: API_KEY, ...options })
+  onTestFinished(() => server.stop())
+  return Array.from({ length: count }, () => server)
 }
