@@ -8,7 +8,11 @@ const ISOLATED = 'test/**/*.isolated.test.ts'
 /** Measure time, so they run one after the other when nothing else runs any more. */
 const ALONE = 'test/**/*.alone.test.ts'
 
-const COMMON = { testTimeout: 30_000 }
+/**
+ * For how long a test waits, for what usually comes in a moment. Only what never comes takes so long: CI may run where four
+ * others want the same processor.
+ */
+const COMMON = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } }
 
 function project(
   name: string,

@@ -9,6 +9,7 @@ import { refreshDay } from '../../src/domain/dmarc.ts'
 import type { Fixture, FixtureDomain } from '../../src/domain/fixture.ts'
 import { dmarcRecords } from '../../src/figures/figures.ts'
 import { POLICY_SHARES } from '../../src/figures/profiles.ts'
+import { processorTime } from '../support/processor-time.ts'
 
 const NOW = '2026-01-15T09:00:00Z'
 const BIRTH = { id: 'generated', real: Date.parse(NOW) }
@@ -110,9 +111,9 @@ describe('what is invented', () => {
 
 it('makes 10,000 domains in less than 3 s and says how far it is', async () => {
   const seen: number[] = []
-  const started = performance.now()
+  const started = processorTime()
   await generateFixture({ domains: 10_000, groups: 100, seed: 1, story: 'isp', onProgress: (made) => seen.push(made) })
-  expect(performance.now() - started).toBeLessThan(3000)
+  expect(processorTime() - started).toBeLessThan(3000)
   expect(seen.at(-1)).toBe(10_000)
   expect(seen).toEqual(seen.toSorted((one, other) => one - other))
 })

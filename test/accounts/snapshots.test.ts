@@ -24,33 +24,38 @@ describe('the snapshots of an account', () => {
       ['first', '2026-01-15T09:31:00Z'],
     ])
   })
-  it.each(['memory', 'a folder'])('share what they have in common: many of a large account in %s', async (place) => {
-    const domains = Array.from({ length: 20_000 }, (_, index) => ({ name: `d${index}.example`, added_at: 'P1D' }))
-    const folder = place === 'memory' ? undefined : temporaryFolder()
-    const store =
-      folder === undefined ? openMemoryStore() : await openFolderStore(folder, { nameComparison: 'unicode' })
-    const service = await startService({ store })
-    const imported = await askControl(service, 'PUT', '/accounts/default/state', { domains })
-    expect(imported.status).toBe(200)
-    async function takeSnapshots(first: number): Promise<void> {
-      for (let index = first; index < first + 8; index++) {
-        expect((await askControl(service, 'POST', SNAPSHOTS, { name: `s${index}` })).status).toBe(201)
-        const path = `/accounts/default/domains/d${index}.example/features`
-        expect((await askControl(service, 'PUT', path, { features: ['mta-sts'] })).status).toBe(200)
+  // What other tests have left may grow just meanwhile. Then it is measured again.
+  it.each(['memory', 'a folder'])(
+    'share what they have in common: many of a large account in %s',
+    { retry: 2 },
+    async (place) => {
+      const domains = Array.from({ length: 20_000 }, (_, index) => ({ name: `d${index}.example`, added_at: 'P1D' }))
+      const folder = place === 'memory' ? undefined : temporaryFolder()
+      const store =
+        folder === undefined ? openMemoryStore() : await openFolderStore(folder, { nameComparison: 'unicode' })
+      const service = await startService({ store })
+      const imported = await askControl(service, 'PUT', '/accounts/default/state', { domains })
+      expect(imported.status).toBe(200)
+      async function takeSnapshots(first: number): Promise<void> {
+        for (let index = first; index < first + 8; index++) {
+          expect((await askControl(service, 'POST', SNAPSHOTS, { name: `s${index}` })).status).toBe(201)
+          const path = `/accounts/default/domains/d${index}.example/features`
+          expect((await askControl(service, 'PUT', path, { features: ['mta-sts'] })).status).toBe(200)
+        }
       }
-    }
-    await takeSnapshots(0)
-    const before = heapInUse()
-    await takeSnapshots(8)
-    // A copy of the account takes 3 MB of the heap, and its text in a file another 2 MB.
-    expect(heapInUse() - before).toBeLessThan(3)
-    const restored = await askControl(service, 'POST', `${SNAPSHOTS}/s3/restore`, {})
-    expect(restored.status).toBe(200)
-    const { data } = await askControl(service, 'GET', '/accounts/default/state')
-    const used = data.domains.flatMap(({ name, features = [] }: { name: string; features?: string[] }) => {
-      return features.length > 0 ? [name] : []
-    })
-    expect(used).toEqual(['d0.example', 'd1.example', 'd2.example'])
-    expect(data.domains).toHaveLength(20_000)
-  })
+      await takeSnapshots(0)
+      const before = heapInUse()
+      await takeSnapshots(8)
+      // A copy of the account takes 3 MB of the heap, and its text in a file another 2 MB.
+      expect(heapInUse() - before).toBeLessThan(3)
+      const restored = await askControl(service, 'POST', `${SNAPSHOTS}/s3/restore`, {})
+      expect(restored.status).toBe(200)
+      const { data } = await askControl(service, 'GET', '/accounts/default/state')
+      const used = data.domains.flatMap(({ name, features = [] }: { name: string; features?: string[] }) => {
+        return features.length > 0 ? [name] : []
+      })
+      expect(used).toEqual(['d0.example', 'd1.example', 'd2.example'])
+      expect(data.domains).toHaveLength(20_000)
+    },
+  )
 })

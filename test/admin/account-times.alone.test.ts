@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest'
 import { startControlPlane } from '../support/control-plane.ts'
+import { processorTime } from '../support/processor-time.ts'
 
-/** The median time of a deed in milliseconds. */
+/** The median of what a deed costs, in milliseconds. */
 async function median(times: number, deed: (index: number) => Promise<unknown>): Promise<number> {
   const measured: number[] = []
   for (let index = 0; index < times; index++) {
-    const started = performance.now()
+    const started = processorTime()
     await deed(index)
-    measured.push(performance.now() - started)
+    measured.push(processorTime() - started)
   }
   return measured.toSorted((one, other) => one - other)[times >> 1] ?? Number.POSITIVE_INFINITY
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readLimits } from '../../src/admin/document.ts'
 import { addFault, askControl, controlApi, faultsOf } from '../support/control-plane.ts'
+import { processorTime } from '../support/processor-time.ts'
 import { startService } from '../support/service.ts'
 
 const { faultsPerAccount, answerLimit } = readLimits(controlApi)
@@ -318,9 +319,9 @@ describe('The rules of an account', () => {
     expect([refusal.status, refusal.error.code, refusal.error.message]).toEqual([409, 'too_many', message])
     expect((await askControl(service, 'POST', '/accounts/default/fault-sets/flaky')).status).toBe(409)
     expect(await faultsOf(service)).toHaveLength(faultsPerAccount)
-    const began = performance.now()
+    const began = processorTime()
     for (let request = 0; request < 50; request++) expect((await service.get('/domains')).status).toBe(200)
-    expect(performance.now() - began).toBeLessThan(5000)
+    expect(processorTime() - began).toBeLessThan(5000)
     expect(new Set((await faultsOf(service)).map(({ matched }) => matched))).toEqual(new Set([50]))
     await askControl(service, 'DELETE', '/accounts/default/faults/fault_1')
     expect((await addFault(service, rule)).id).toBe(`fault_${faultsPerAccount + 1}`)

@@ -130,15 +130,16 @@ describe('a long answer', () => {
   it('lets others have their turn while it is made', async () => {
     let turns = 0
     function* parts() {
-      const began = performance.now()
-      while (performance.now() - began < 100) yield ''
+      // Only an answer that gives nobody a turn goes on until this time is over.
+      const end = performance.now() + 10_000
+      while (turns < 3 && performance.now() < end) yield ''
     }
     const counting = setInterval(() => turns++, 1)
     onTestFinished(() => clearInterval(counting))
     const { url } = await serve(parts())
     const response = await ask(url)
     response.resume()
-    expect(turns).toBeGreaterThan(3)
+    expect(turns).toBeGreaterThanOrEqual(3)
   })
 })
 

@@ -181,7 +181,7 @@ describe('explore', () => {
     const sleep = sleeper()
     const [, duration = ''] = sleep.split(' ')
     const script = join(folder, 'client.sh')
-    const read = 'curl -fs -m 1 -H "Authorization: Bearer $UNDERSTUDY_API_KEY" "$UNDERSTUDY_BASE_URL/domains"'
+    const read = 'curl -fs -m 3 -H "Authorization: Bearer $UNDERSTUDY_API_KEY" "$UNDERSTUDY_BASE_URL/domains"'
     // Without faults it ends at once.
     writeFileSync(script, `${read} >/dev/null || ${sleep}\n`)
     const running = startProcess(['explore', '--fixture', 'empty', '--', 'sh', script])

@@ -5,17 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
 import { budget } from '../support/budget.ts'
 import { makeProject } from '../support/client-project.ts'
+import { eventually } from '../support/processes.ts'
 import { it } from '../support/program.ts'
 import { PROGRAM } from '../support/program-process.ts'
 import { environmentWith } from '../support/running-program.ts'
-
-/** Waits until a condition holds; the processes of a test tell nobody what they do. */
-async function eventually(what: string, holds: () => boolean): Promise<void> {
-  for (let waited = 0; !holds(); waited += 50) {
-    if (waited > 15_000) throw new Error(`It did not happen within 15 s: ${what}`)
-    await pause(50)
-  }
-}
 
 function isAlive(pid: number): boolean {
   try {
@@ -68,7 +61,6 @@ describe.concurrent('with --exit-with-parent, the server ends', () => {
 
   it.for(SIGNALS.slice(0, budget({ quick: 1, full: SIGNALS.length })))(
     'with npx that gets a %s',
-    { timeout: 30_000 },
     async (signal, { folder, onTestFinished }) => {
       makeProject(folder)
       const { child, pid } = await startParent(folder, 'npx', [
@@ -82,18 +74,14 @@ describe.concurrent('with --exit-with-parent, the server ends', () => {
     },
   )
 
-  it.for(CALLERS)(
-    'with the script in %s that called npx',
-    { timeout: 30_000 },
-    async (shell, { folder, onTestFinished }) => {
-      makeProject(folder)
-      const line = `npx dmarc-understudy ${SERVE} --exit-with-parent & sleep 60; true`
-      const { child, pid } = await startParent(folder, shell, ['-c', line])
-      onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')))
-      child.kill('SIGKILL')
-      await eventually('the server has ended', () => !isAlive(pid))
-    },
-  )
+  it.for(CALLERS)('with the script in %s that called npx', async (shell, { folder, onTestFinished }) => {
+    makeProject(folder)
+    const line = `npx dmarc-understudy ${SERVE} --exit-with-parent & sleep 60; true`
+    const { child, pid } = await startParent(folder, shell, ['-c', line])
+    onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')))
+    child.kill('SIGKILL')
+    await eventually('the server has ended', () => !isAlive(pid))
+  })
 })
 
 describe('without --exit-with-parent', () => {

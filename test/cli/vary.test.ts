@@ -124,7 +124,7 @@ describe('vary', () => {
     writeFileSync(pids, '')
     const command = shellClient(`send GET /domains; echo $$ >> '${pids}'; exec sleep 60`)
     const running = start(['vary', '--', ...command], { folder })
-    await expect.poll(() => readFileSync(pids, 'utf8'), { timeout: 20_000 }).toMatch(/^\d+\n$/)
+    await expect.poll(() => readFileSync(pids, 'utf8')).toMatch(/^\d+\n$/)
     running.stop('SIGINT')
     const { code, stderr } = await running.ended
     expect({ code, said: stderr.split('\n').at(-2) }).toEqual({

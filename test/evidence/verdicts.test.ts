@@ -5,6 +5,7 @@ import type { Assignment, Observation } from '../../src/evidence/observation.ts'
 import type { AssumptionVerdict } from '../../src/evidence/verdict.ts'
 import { decideVerdicts, leastOf } from '../../src/evidence/verdicts.ts'
 import { budget } from '../support/budget.ts'
+import { processorTime } from '../support/processor-time.ts'
 
 const SEED = 14_017
 
@@ -184,9 +185,9 @@ describe('decideVerdicts', () => {
       for (let more = 0; more < 6; more++) add(scope.map((variable) => random.below(2 + (variable % 4))))
       return see(`${number}`, ...allows.values())
     })
-    const start = performance.now()
+    const start = processorTime()
     const verdicts = decideVerdicts(observations, choices)
-    expect(performance.now() - start).toBeLessThan(3000)
+    expect(processorTime() - start).toBeLessThan(3000)
     expect(verdicts.map(({ alternative = 0 }) => alternative)).toEqual(truth)
     // One liar among them contradicts no more than what it speaks of.
     const lie = see('lie', { x3: (truth[3] ?? 0) === 0 ? 1 : 0 })

@@ -3,6 +3,7 @@ import { readPreference } from '../../src/faults/preference.ts'
 import { ACCEPTED, contract, operationOf, send } from '../service/refusals.ts'
 import { ACCOUNT, stateOf, withKey } from '../support/account.ts'
 import { addFault, askControl, faultsOf, journalOf } from '../support/control-plane.ts'
+import { processorTime } from '../support/processor-time.ts'
 import { NO_QUOTA, quotaOf } from '../support/quota-headers.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, CLOSE, type Header, headerOf, JSON_BODY, readResponses, requestBytes } from '../support/wire.ts'
@@ -40,10 +41,10 @@ describe('The header Prefer', () => {
   })
 
   it('is read in time that grows with its length alone', () => {
-    const began = performance.now()
+    const began = processorTime()
     readPreference(`${'"'.repeat(8000)}${' '.repeat(8000)}=${','.repeat(100)}`)
     readPreference('a="\\'.repeat(4000))
-    expect(performance.now() - began).toBeLessThan(500)
+    expect(processorTime() - began).toBeLessThan(500)
   })
 })
 

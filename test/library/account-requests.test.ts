@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AccountWithKey, ServerOptions, Understudy } from '../../src/index.ts'
+import { holdTime } from '../support/held-time.ts'
 import { send, start } from './stand-in.ts'
 
 let understudy: Understudy
@@ -16,6 +17,7 @@ const add = (domain: string) => ask('POST', '/domains', { domains: [domain] })
 
 describe('waiting for a request', () => {
   it('ends with the first one that matches, as lists have it', async () => {
+    holdTime()
     const waiting = account.requests.waitFor({ operation: 'addDomains', body: { domains: ['two.example'] } })
     await ask('GET', '/domains')
     await add('one.example')
@@ -35,6 +37,7 @@ describe('waiting for a request', () => {
 
   it('needs no journal for a request to come', async () => {
     await restart({ journal: 0 })
+    holdTime()
     const waiting = account.requests.waitFor({ operation: 'addDomains' })
     await add('one.example')
     expect(await waiting).toMatchObject({ operation: 'addDomains' })
@@ -46,12 +49,14 @@ describe('waiting for a request', () => {
   })
 
   it('gives up after the timeout and says in a few lines what came instead', async () => {
-    const waiting = account.requests.waitFor(
-      { operation: 'addDomains', body: { domains: ['b.example'] } },
-      { timeout: 300 },
-    )
+    holdTime()
+    const refusal = account.requests
+      .waitFor({ operation: 'addDomains', body: { domains: ['b.example'] } }, { timeout: 300 })
+      .catch((thrown: unknown) => thrown)
     const { headers } = await add('a.example')
-    const error = await waiting.catch((thrown: unknown) => thrown)
+    await expect.poll(() => vi.getTimerCount()).toBe(1)
+    await vi.advanceTimersByTimeAsync(300)
+    const error = await refusal
     expect(error).toMatchObject({ name: 'ControlError', code: 'timeout', problems: [] })
     expect((error as Error).message.split('\n')).toEqual([
       'No request matched {"operation":"addDomains","body":{"domains":["b.example"]}} within 300 ms. One request came meanwhile.',

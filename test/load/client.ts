@@ -21,7 +21,7 @@ export class Client {
   }
 
   /** Sends one request and resolves to its answer. A stream of events counts as answered with its header. */
-  async ask(bytes: Buffer, { headOnly = false, deadline = 10_000 } = {}): Promise<Ending> {
+  async ask(bytes: Buffer, { headOnly = false, deadline = 30_000 } = {}): Promise<Ending> {
     const fresh = this.#socket === undefined || this.#socket.destroyed
     const socket = fresh ? this.#open() : (this.#socket as Socket)
     const ending = await this.#await(socket, bytes, headOnly, deadline)
@@ -72,7 +72,7 @@ export class Client {
  * Sends bytes on a connection of their own, says that there are no more, and resolves to whatever comes back; to `hung`
  * when the server does not close the connection in time.
  */
-export function sendBytes(port: number, bytes: Buffer, deadline = 10_000): Promise<string | 'hung'> {
+export function sendBytes(port: number, bytes: Buffer, deadline = 30_000): Promise<string | 'hung'> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     const socket = connect(port, '127.0.0.1')

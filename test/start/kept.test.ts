@@ -6,6 +6,7 @@ import { type ServerOptions, startUnderstudy } from '../../src/index.ts'
 import type { AccountRecord } from '../../src/store/record.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { startControlPlane } from '../support/control-plane.ts'
+import { processorTime } from '../support/processor-time.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 type Writable<Type> = { -readonly [Field in keyof Type]: Writable<Type[Field]> }
@@ -185,9 +186,9 @@ it('takes in a kept account of 10,000 domains about as fast as without a look at
   const data = temporaryFolder()
   const domains = Array.from({ length: 10_000 }, (_, index) => `d${index}.example`)
   await (await startUnderstudy({ fixture: { domains }, data })).stop()
-  const started = performance.now()
+  const started = processorTime()
   await (await startUnderstudy({ data })).stop()
-  const milliseconds = performance.now() - started
+  const milliseconds = processorTime() - started
   console.info(`Start with a kept account of 10,000 domains: ${milliseconds.toFixed(0)} ms`)
   expect(milliseconds).toBeLessThan(2000)
 })

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { OptionError, startUnderstudy } from '../../src/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -26,7 +26,7 @@ it('A server that nobody stops otherwise is stopped by the signal alone', async 
   const controller = new AbortController()
   const { baseUrl } = await startUnderstudy({ fixture: 'empty', signal: controller.signal })
   controller.abort()
-  await vi.waitUntil(async () => !(await answers(baseUrl)))
+  await expect.poll(() => answers(baseUrl)).toBe(false)
 })
 
 it('A start whose signal is aborted rejects with the reason of the signal, and leaves nothing open', async () => {

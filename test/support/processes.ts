@@ -16,7 +16,7 @@ export function findProcesses(text: string): number[] {
 /** Waits until a condition holds; the processes of a test tell nobody what they do. */
 export async function eventually(what: string, holds: () => boolean): Promise<void> {
   for (let waited = 0; !holds(); waited += 20) {
-    if (waited > 15_000) throw new Error(`It did not happen within 15 s: ${what}`)
+    if (waited > 30_000) throw new Error(`It did not happen within 30 s: ${what}`)
     await pause(20)
   }
 }

@@ -111,6 +111,7 @@ describe('A recording', () => {
       const child = spawn(process.execPath, [recorder, path], { stdio: ['ignore', 'pipe', 'inherit'] })
       onTestFinished(() => void child.kill('SIGKILL'))
       await once(child.stdout, 'data')
+      if (kill === 0) await expect.poll(() => statSync(path).size).toBeGreaterThan(10_000)
       await wait(Math.random() * 120)
       child.kill('SIGKILL')
       await once(child, 'exit')

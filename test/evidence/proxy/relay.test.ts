@@ -168,7 +168,7 @@ describe('A relay', () => {
       length += chunk.length
     })
     client.resume()
-    await expect.poll(() => relay.exchanges().length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => relay.exchanges().length, { timeout: 50_000 }).toBe(1)
     await expect.poll(() => length).toBeGreaterThan(size)
     expect(relay.exchanges()).toMatchObject([
       { response: { body: { size, missing: 'The body is longer than 16 MiB.' } } },
@@ -178,7 +178,7 @@ describe('A relay', () => {
 
   it('closes a connection on which nothing is sent for too long', async () => {
     const { url } = await startService()
-    const relay = await startRelay(url, { idle: 50 })
+    const relay = await startRelay(url, { idle: 300 })
     const client = await open(relay)
     client.write(REQUEST)
     await closing(client)
@@ -196,7 +196,7 @@ describe('A relay', () => {
   it('finds out that the service is the relay itself', async () => {
     const port = await freePort()
     const relay = await startRelay(`http://localhost:${port}`, { port })
-    await relay.relay.probe(1_000)
+    await relay.relay.probe(30_000)
     expect(relay.relay.isLoop).toBe(true)
     const client = await open(relay)
     client.write(REQUEST)

@@ -47,7 +47,7 @@ it('A connection that is closed makes room for another', async () => {
   const service = await startService({ maxConnections: 1 })
   const [only] = await occupy(service, 1)
   await only?.destroy()
-  await vi.waitFor(() => occupy(service, 1))
+  await vi.waitFor(() => occupy(service, 1), { timeout: 30_000 })
 })
 
 it('A surplus connection that says nothing keeps its place for a second at most, and there are few such places', async () => {
@@ -68,7 +68,7 @@ it('The log has a line when the first is refused, and one when there is room aga
   const connections = await occupy(service, 2)
   for (let count = 0; count < 3; count++) await ask(service, requestBytes(READ))
   for (const connection of connections) await connection.destroy()
-  await vi.waitUntil(() => said.length === 2)
+  await expect.poll(() => said).toHaveLength(2)
   expect(said).toEqual([
     'There are as many connections as there may be; others are refused.',
     [{ refused: 3 }, 'There is room for connections again.'],

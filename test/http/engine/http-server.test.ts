@@ -15,7 +15,7 @@ it('All requests that have arrived are received before one is handled, and handl
     answer(response)
   })
   socket.write(`${GET}${POST}abcdef${GET}`)
-  await vi.waitUntil(() => responses.length === 3 && responses.every(({ writableEnded }) => writableEnded))
+  await expect.poll(() => responses.filter(({ writableEnded }) => writableEnded)).toHaveLength(3)
   expect(seen).toEqual(['GET  ended false', 'POST abcdef ended false', 'GET  ended false'])
 })
 

@@ -194,13 +194,14 @@ it('What has passed on a connection is known, and what its client has not read',
   })
   client.pause()
   client.write(GET)
-  const connection = await vi.waitUntil(() => sockets[0])
-  await vi.waitUntil(() => unsentOn(connection) > 0)
+  await expect.poll(() => sockets).toHaveLength(1)
+  const connection = sockets[0] as Socket
+  await expect.poll(() => unsentOn(connection)).toBeGreaterThan(0)
   expect(seen).toEqual([GET.length, 0])
   expect(unsentOn(connection)).toBeLessThan(body.length)
   expect(passedOn(connection) + unsentOn(connection)).toBeGreaterThan(body.length)
   client.resume()
-  await vi.waitUntil(() => unsentOn(connection) === 0)
+  await expect.poll(() => unsentOn(connection)).toBe(0)
   expect(passedOn(connection)).toBeGreaterThan(body.length)
   client.destroy()
   await new Promise((resolve) => connection.once('close', resolve))
@@ -221,9 +222,10 @@ it('A paused connection is not read, and a write of nothing tells that its clien
   connection.pause()
   expect(isReading(connection)).toBe(false)
   client.resetAndDestroy()
-  await vi.waitUntil(() => {
+  const isGone = () => {
     connection.write('')
     return connection.destroyed
-  })
+  }
+  await expect.poll(isGone).toBe(true)
   expect(isReading(connection)).toBe(false)
 })

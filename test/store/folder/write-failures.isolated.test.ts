@@ -180,7 +180,7 @@ describe('a folder that is deleted under the service', () => {
     expect(readFileSync(join(folder, '.lock'), 'utf8')).toContain(`${process.pid}`)
     // The others are written without anybody asking for them: the next end may be a kill.
     const names = ['default', ...SANDBOXES].map((id) => `account-${id}.json`)
-    await vi.waitFor(() => expect(readdirSync(folder).toSorted()).toEqual(['.lock', ...names].toSorted()))
+    await expect.poll(() => readdirSync(folder).toSorted()).toEqual(['.lock', ...names].toSorted())
     await service.stop()
     expect(service.logged.slice(1)).toEqual([BACK])
     expect(await domainsIn(folder)).toEqual([['kept.example', 'back.example'], ['kept.example'], ['kept.example']])

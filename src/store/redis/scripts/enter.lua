@@ -7,8 +7,8 @@
 local operation, attempt, version, token, gate, given_time = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local frozen, clock, counted, longest = ARGV[7], tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
 local bucket, charged, limit, grace_limit, grace_ends = ARGV[11], ARGV[12], tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
-local window, aligned, enforced, is_told = tonumber(ARGV[16]), ARGV[17], ARGV[18], ARGV[19]
-local FIRST_RULE, RULE_SIZE = 20, 9
+local window, aligned, enforced = tonumber(ARGV[16]), ARGV[17], ARGV[18]
+local FIRST_RULE, RULE_SIZE = 19, 9
 
 local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'real', 'unborn', 'prune')
 if not meta[1] then return { 'gone' } end
@@ -33,10 +33,7 @@ local function read_hits(text)
   return tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
 end
 
-if counted == '0' then
-  local hits = is_told == '1' and redis.call('HGET', QUOTAS, bucket) or false
-  return answer(real, requests, sequence, hits, {})
-end
+if counted == '0' then return answer(real, requests, sequence, false, {}) end
 
 if is_late(operation, attempt) then return { 'late' } end
 if attempt ~= '1' then

@@ -1,0 +1,388 @@
+import { randomBytes } from 'node:crypto'
+import type { AccountState } from '../../domain/account.ts'
+import { timeOn } from '../../domain/clock.ts'
+import { type Counters, type CountingPlan, countPlanned, type PlannedCount } from '../../domain/counting.ts'
+import type { FaultTally } from '../../domain/faults.ts'
+import type { Hits } from '../../domain/quotas.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { beginChanceOfFault, chanceOfFault, fraction } from '../../ground/chance.ts'
+import { applyChanges, joinParts, type Part, type PartChange, partsOf } from '../parts.ts'
+import type { CommandOptions, Reply, StoreConnection } from './connection.ts'
+import type { Copies, Copy } from './copies.ts'
+import { accountKeys } from './keys.ts'
+import type { readScripts, ScriptName } from './scripts.ts'
+
+/** An account that is not there any more. */
+export const GONE = Symbol('gone')
+export type Gone = typeof GONE
+
+/** A request that has entered an account. */
+export interface EnteredStep {
+  copy: Copy
+  /** The time of the store. */
+  real: number
+  /** How many changes of the counters came before. */
+  sequence: number
+  /** The version that the request has found. */
+  version: number
+  counted: PlannedCount
+}
+
+/** A change of an account. */
+export interface Step {
+  operation: string
+  /** The version that it was decided on. */
+  base: Pick<Copy, 'version' | 'token'>
+  changes: readonly PartChange[]
+  /** Whether it changes what requests plan by. */
+  changesPlans: boolean
+  /** The hashes of the keys, and the ids of the fault rules, that it takes away. */
+  removedKeys: readonly string[]
+  removedRules: readonly string[]
+  /** The counters that take the place of the present ones, if they do. */
+  counters?: ReplacingCounters | undefined
+}
+
+interface ReplacingCounters {
+  quotas: readonly (readonly [string, Hits])[]
+  tallies: readonly (readonly [string, FaultTally])[]
+  requests: number | undefined
+}
+
+/** The counters of an account, and the account as it was then. */
+export interface CountersStep extends Counters {
+  copy: Copy
+  requests: number
+  /** Changes with each change of the counters. */
+  sequence: string
+}
+
+/** A counter with what was there, and what comes there. */
+export type CounterChange = readonly [name: string, before: string | undefined, after: string | undefined]
+
+/** Versions and changes, as several scripts tell them. */
+interface Told {
+  version: Reply | undefined
+  token: Reply | undefined
+  gate: Reply | undefined
+  changes: Reply | undefined
+}
+
+/** The scripts that run on the data of one account. Copies are brought up to date with what the scripts tell. */
+export class AccountSteps {
+  readonly #connection: StoreConnection
+  readonly #scripts: ReturnType<typeof readScripts>
+  readonly #copies: Copies
+  readonly #settings: Pick<Settings, 'nameComparison'>
+  readonly #prefix: string
+  readonly #now: () => string
+
+  constructor(
+    connection: StoreConnection,
+    scripts: ReturnType<typeof readScripts>,
+    copies: Copies,
+    { prefix, settings, now }: { prefix: string; settings: Pick<Settings, 'nameComparison'>; now: () => string },
+  ) {
+    this.#connection = connection
+    this.#scripts = scripts
+    this.#copies = copies
+    this.#prefix = prefix
+    this.#settings = settings
+    this.#now = now
+  }
+
+  /** Reads the whole account. */
+  async load(incarnation: string): Promise<Copy | Gone> {
+    const reply = await this.#run('load', incarnation, () => [])
+    const [outcome, version, token, gate, evictable, changed, fields] = reply
+    if (outcome !== 'ok') return this.#forget(incarnation)
+    const parts: Part[] = []
+    const texts = fields as readonly string[]
+    for (let index = 0; index < texts.length; index += 2) {
+      parts.push([texts[index] as string, texts[index + 1] as string])
+    }
+    return this.#keep({
+      incarnation,
+      state: joinParts(parts, this.#settings),
+      version: Number(version),
+      token: token as string,
+      gate: gate as string,
+      isEvictable: evictable === '1',
+      isChanged: changed === '1',
+    })
+  }
+
+  /** The account as it is now. */
+  async look(copy: Copy): Promise<Copy | Gone> {
+    const reply = await this.#run('look', copy.incarnation, () => [`${copy.version}`, copy.token])
+    const [outcome, version, token, gate, changes] = reply
+    if (outcome !== 'ok') return this.#forget(copy.incarnation)
+    return this.#bring(copy, copy.version, { version, token, gate, changes })
+  }
+
+  /** Whether the copy is up to date. If it is not, the present copy is brought up to date. */
+  async confirm(copy: Copy): Promise<boolean | Gone> {
+    const reply = await this.#run('look', copy.incarnation, () => [`${copy.version}`, copy.token])
+    const [outcome, version, token, gate, changes] = reply
+    if (outcome !== 'ok') return this.#forget(copy.incarnation)
+    if (token === copy.token) return true
+    const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
+    return brought === GONE ? GONE : false
+  }
+
+  /** Lets a request enter; the copy that is up to date where it must be planned again. */
+  async enter(copy: Copy, plan: CountingPlan, longestWindow: number): Promise<EnteredStep | Copy | Gone> {
+    const { state, incarnation } = copy
+    const operation = newOperation()
+    const planned = writePlan(plan, state)
+    const args = (attempt: number) => [
+      ...[operation, `${attempt}`, `${copy.version}`, copy.token, copy.gate, this.#now()],
+      ...('frozenAt' in state.clock ? ['1', `${state.clock.frozenAt}`] : ['0', `${state.clock.offset}`]),
+      ...[plan.isCounted ? '1' : '0', `${longestWindow}`],
+      ...planned,
+    ]
+    const reply = await this.#run('enter', incarnation, args, { repeat: args })
+    const [outcome, real, version, token, gate] = reply
+    if (outcome === 'gone') return this.#forget(incarnation)
+    if (outcome === 'stale') return this.#bring(copy, copy.version, { version, token, gate, changes: reply[5] })
+    const [, , , , , requests, sequence, former, tallies, changes] = reply
+    const time = Number(real)
+    const before = {
+      requests: Number(requests),
+      quotas: { get: () => readHits(former) },
+      tallies: new Map(readTallies(plan, tallies as readonly Reply[])),
+    }
+    const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(state, rule, ordinal)[0])
+    // The script has counted so too.
+    const counted = countPlanned(plan, before, timeOn(state.clock, time), draw)
+    const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
+    if (brought === GONE) return GONE
+    return { copy: brought, real: time, sequence: Number(sequence), version: Number(version), counted }
+  }
+
+  /** Writes a new account, which nobody finds yet. */
+  async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<void> {
+    const args = [newOperation(), isEvictable ? '1' : '0', ...[...partsOf(state)].flat()]
+    await this.#run('create', incarnation, () => args, { repeatable: true })
+  }
+
+  /** A new account that is registered stays. */
+  async settle(incarnation: string): Promise<void> {
+    await this.#run('settle', incarnation, () => [], { repeatable: true })
+  }
+
+  /** Makes `copy` of it if that succeeds. Otherwise the present copy is the answer, or that the account is gone. */
+  async change(
+    { incarnation, isEvictable }: Copy,
+    state: AccountState,
+    step: Step,
+  ): Promise<{ done: Copy; real: number } | { conflict: Copy } | Gone> {
+    const { operation, base, changes, changesPlans, removedKeys, removedRules, counters } = step
+    const sets = changes.filter((each): each is Part => each[1] !== undefined)
+    const deletions = changes.flatMap(([name, value]) => (value === undefined ? [name] : []))
+    const quotas = (counters?.quotas ?? []).map(([name, hits]) => [name, writeHits(hits)])
+    const tallies = (counters?.tallies ?? []).map(([id, tally]) => [id, writeTally(tally)])
+    const args = (attempt: number) => [
+      ...[operation, `${attempt}`, `${base.version}`, base.token],
+      ...[changesPlans ? '1' : '0', counters === undefined ? '0' : '1', `${counters?.requests ?? ''}`, this.#now()],
+      ...[sets, deletions, removedKeys, removedRules, quotas, tallies].map(({ length }) => `${length}`),
+      ...[sets.flat(), deletions, removedKeys, removedRules, quotas.flat(), tallies.flat()].flat(),
+    ]
+    const reply = await this.#run('change', incarnation, args, { repeat: args })
+    if (reply[0] === 'gone') return this.#forget(incarnation)
+    if (reply[0] === 'conflict') {
+      this.#connection.figures.conflicts++
+      const [, version, token, gate, told] = reply
+      const copy = this.#copies.get(incarnation)
+      const present = await (copy === undefined
+        ? this.load(incarnation)
+        : this.#bring(copy, base.version, { version, token, gate, changes: told }))
+      return present === GONE ? GONE : { conflict: present }
+    }
+    const [, real, made, version, token, gate, told] = reply
+    // Where others were faster than a repeated command, the gate may be theirs. They are told then.
+    const copy = { incarnation, state, version: Number(made), token: operation, gate: gate as string }
+    const done = this.#keep({ ...copy, isEvictable, isChanged: true })
+    if (token !== operation) await this.#bring(done, base.version, { version, token, gate, changes: told })
+    return { done, real: Number(real) }
+  }
+
+  async counters(copy: Copy): Promise<CountersStep | Gone> {
+    const reply = await this.#run('counters', copy.incarnation, () => [`${copy.version}`, copy.token])
+    const [outcome, version, token, gate, changes, requests, sequence, quotas, tallies] = reply
+    if (outcome !== 'ok') return this.#forget(copy.incarnation)
+    const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
+    if (brought === GONE) return GONE
+    // Windows are in the order in which they began.
+    const windows = readPairs(quotas, readHits).sort(([, one], [, other]) => one.startedAt - other.startedAt)
+    return {
+      copy: brought,
+      quotas: new Map(windows),
+      tallies: new Map(readPairs(tallies, readTally)),
+      requests: Number(requests),
+      sequence: sequence as string,
+    }
+  }
+
+  /** Sets counters, unless they have changed since they were read; whether that was done. */
+  async recount(
+    { copy, sequence }: CountersStep,
+    requests: number,
+    changes: readonly CounterChange[],
+  ): Promise<boolean | Gone> {
+    const operation = newOperation()
+    const args = (attempt: number) => [
+      ...[operation, `${attempt}`, copy.token, sequence, `${requests}`, this.#now()],
+      ...changes.flatMap(([name, before = '', after = '']) => [name, before, after]),
+    ]
+    const [outcome] = await this.#run('recount', copy.incarnation, args, { repeat: args })
+    if (outcome === 'gone') return this.#forget(copy.incarnation)
+    if (outcome !== 'ok') {
+      this.#connection.figures.conflicts++
+      return false
+    }
+    // A later version may be known already.
+    const present = this.#copies.get(copy.incarnation)
+    if (present !== undefined && !present.isChanged) this.#copies.put({ ...present, isChanged: true })
+    return true
+  }
+
+  async refund(incarnation: string, bucket: string, startedAt: number): Promise<Hits | undefined | Gone> {
+    const operation = newOperation()
+    const args = (attempt: number) => [operation, `${attempt}`, bucket, `${startedAt}`]
+    const [outcome, used] = await this.#run('refund', incarnation, args, { repeat: args })
+    if (outcome === 'gone') return this.#forget(incarnation)
+    return outcome === 'ok' ? { startedAt, used: Number(used) } : undefined
+  }
+
+  /** Deletes the data of an account; whether there was some. */
+  async kill(incarnation: string): Promise<boolean> {
+    this.#copies.forget(incarnation)
+    const operation = newOperation()
+    const args = (attempt: number) => [operation, `${attempt}`]
+    const { kill } = this.#scripts
+    const keys = accountKeys(this.#prefix, incarnation)
+    return (await this.#connection.run(kill, keys, args(1), { repeat: args })) === 1
+  }
+
+  async #run(
+    name: ScriptName,
+    incarnation: string,
+    args: (attempt: number) => readonly string[],
+    options?: CommandOptions,
+  ): Promise<readonly Reply[]> {
+    const keys = accountKeys(this.#prefix, incarnation)
+    return (await this.#connection.run(this.#scripts[name], keys, args(1), options)) as readonly Reply[]
+  }
+
+  #keep(copy: Copy): Copy {
+    this.#copies.put(copy)
+    return copy
+  }
+
+  #forget(incarnation: string): Gone {
+    this.#copies.forget(incarnation)
+    return GONE
+  }
+
+  /**
+   * Brings the copy up to date with what a script tells: the changes after the version `known`. Meanwhile, replies to
+   * others may have brought it further already. `asked` is the copy that the caller has.
+   */
+  async #bring(asked: Copy, known: Copy['version'], { version, token, gate, changes }: Told): Promise<Copy | Gone> {
+    const kept = this.#copies.get(asked.incarnation)
+    const copy = kept !== undefined && kept.version >= asked.version ? kept : asked
+    if (copy.token === token || changes === 0) return copy
+    if (changes === 1 || copy.version < known || copy.version === Number(version)) return this.load(copy.incarnation)
+    if (copy.version > Number(version)) return copy
+    let { state } = copy
+    for (const [id, fields] of changes as readonly (readonly [string, readonly string[]])[]) {
+      if (Number.parseInt(id, 10) > copy.version) state = applyChanges(state, readRecord(fields), this.#settings)
+    }
+    const present = { ...copy, state, version: Number(version), token: token as string, gate: gate as string }
+    return this.#keep({ ...present, isChanged: true })
+  }
+}
+
+/** An id that no other operation of any replica has. */
+export function newOperation(): string {
+  return randomBytes(9).toString('base64url')
+}
+
+/** The part of a plan that the script needs, see `enter.lua`. */
+function writePlan({ charge, told, rules }: CountingPlan, account: AccountState): string[] {
+  const charged =
+    charge === undefined
+      ? [told ?? '', '0', '0', '0', '0', '1', '0', '0']
+      : [
+          ...[charge.bucket, '1', `${charge.limit}`, `${charge.graceLimit}`, writeNumber(charge.graceEnds)],
+          ...[`${charge.window * 1000}`, charge.start === 'aligned' ? '1' : '0', charge.enforced ? '1' : '0'],
+        ]
+  const asked = rules.flatMap(({ id, skip, times, probability, ends }) => [
+    ...[id, `${skip}`, writeNumber(times), `${probability}`, writeNumber(ends)],
+    ...(probability < 1 ? beginChanceOfFault(account, id) : [0, 0, 0, 0]).map((word) => `${word >>> 0}`),
+  ])
+  return [...charged, ...asked]
+}
+
+/** Lua reads the greatest number as infinite enough. */
+function writeNumber(number: number): string {
+  return Number.isFinite(number) ? `${number}` : `${Math.sign(number) * Number.MAX_VALUE}`
+}
+
+/** The fields of a record of the log: `o`, the operation, and then each part with `+` after and `-` before the change. */
+function readRecord(fields: readonly string[]): PartChange[] {
+  const changes = new Map<string, string | undefined>()
+  for (let index = 2; index < fields.length; index += 2) {
+    const field = fields[index] as string
+    const name = field.slice(1)
+    if (field.startsWith('+')) changes.set(name, fields[index + 1])
+    else if (!changes.has(name)) changes.set(name, undefined)
+  }
+  return [...changes]
+}
+
+export function writeHits({ startedAt, used }: Hits): string {
+  return `${startedAt}:${used}`
+}
+
+export function writeTally({ matched, hits }: FaultTally): string {
+  return `${matched}:${hits}`
+}
+
+function readHits(text: Reply | undefined): Hits | undefined {
+  const pair = readPair(text)
+  return pair && { startedAt: pair[0], used: pair[1] }
+}
+
+function readTally(text: Reply | undefined): FaultTally | undefined {
+  const pair = readPair(text)
+  return pair && { matched: pair[0], hits: pair[1] }
+}
+
+/** The tallies of the rules of a plan, in their order. Those behind one that acts are not there. */
+function* readTallies({ rules }: CountingPlan, texts: readonly Reply[]): Generator<[string, FaultTally]> {
+  for (const [index, { id }] of rules.entries()) {
+    const tally = readTally(texts[index])
+    if (tally !== undefined) yield [id, tally]
+  }
+}
+
+function readPair(text: Reply | undefined): [number, number] | undefined {
+  if (typeof text !== 'string' || text === '') return undefined
+  const colon = text.lastIndexOf(':')
+  return [Number(text.slice(0, colon)), Number(text.slice(colon + 1))]
+}
+
+function readPairs<Value>(
+  list: Reply | undefined,
+  read: (text: Reply | undefined) => Value | undefined,
+): [string, Value][] {
+  const pairs: [string, Value][] = []
+  const texts = list as readonly string[]
+  for (let index = 0; index < texts.length; index += 2) {
+    const value = read(texts[index + 1])
+    if (value !== undefined) pairs.push([texts[index] as string, value])
+  }
+  return pairs
+}

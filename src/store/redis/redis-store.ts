@@ -1,0 +1,324 @@
+import { randomInt } from 'node:crypto'
+import type { AccountState } from '../../domain/account.ts'
+import { type CountingPlan, countersFor } from '../../domain/counting.ts'
+import { accept, type Decision, type ErrorCode } from '../../domain/errors.ts'
+import { PersistentMap } from '../../domain/persistent-map.ts'
+import type { Hits } from '../../domain/quotas.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Clock } from '../../ground/clock.ts'
+import type { Admission, Capacity, Counters, Replacement, Store, Visitor } from '../store.ts'
+import { StoreError } from '../store-error.ts'
+import {
+  AccountSteps,
+  type CounterChange,
+  type CountersStep,
+  GONE,
+  type Gone,
+  writeHits,
+  writeTally,
+} from './account-steps.ts'
+import type { StoreConnection } from './connection.ts'
+import { Copies, type Copy } from './copies.ts'
+import { Registry } from './registry.ts'
+import { readScripts } from './scripts.ts'
+import { Updates } from './updates.ts'
+
+/** How many bytes of accounts a process keeps copies of, unless it is told another number. */
+export const COPIES_LIMIT = 256 * 2 ** 20
+/** How often a request is planned again because the account was changed meanwhile, and a count counted again. */
+const MAX_ATTEMPTS = 200
+
+export interface RedisStoreOptions {
+  connection: StoreConnection
+  /** What the names of all keys begin with. */
+  prefix: string
+  settings: Pick<Settings, 'nameComparison'>
+  /** How many bytes copies of accounts may take in this process. */
+  copiesLimit?: number | undefined
+  /** Says how late it is in place of the server, for tests with a clock of their own. */
+  clock?: Clock | undefined
+}
+
+/** What a process tells of its store. */
+export interface RedisStore extends Store {
+  /** The memory that copies of accounts take in this process, in bytes. */
+  readonly copies: { limit: number; used: number }
+  /** Forgets all copies, for a server that was emptied or replaced. */
+  forgetCopies(): void
+}
+
+/**
+ * Accounts in Redis or Valkey, which any number of processes serve together. The connection stays the caller's.
+ */
+export function openRedisStore(options: RedisStoreOptions): RedisStore {
+  return new Replica(options)
+}
+
+class Replica implements RedisStore {
+  readonly #registry: Registry
+  readonly #steps: AccountSteps
+  readonly #copies: Copies
+  readonly #updates: Updates
+  /** By incarnation, the last of the counts that wait for each other. */
+  readonly #counting = new Map<string, Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor({ connection, prefix, settings, copiesLimit = COPIES_LIMIT, clock }: RedisStoreOptions) {
+    const scripts = readScripts()
+    const now = () => (clock === undefined ? '' : `${clock()}`)
+    this.#copies = new Copies(copiesLimit)
+    this.#registry = new Registry(connection, scripts, { prefix, now })
+    this.#steps = new AccountSteps(connection, scripts, this.#copies, { prefix, settings, now })
+    const { steps, registry, copies } = { steps: this.#steps, registry: this.#registry, copies: this.#copies }
+    this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
+  }
+
+  get copies(): { limit: number; used: number } {
+    return this.#copies.use
+  }
+
+  forgetCopies(): void {
+    this.#copies.clear()
+  }
+
+  async list(): Promise<string[]> {
+    return this.#registry.list()
+  }
+
+  async has(accountId: string): Promise<boolean> {
+    return (await this.#registry.find('id', accountId)) !== undefined
+  }
+
+  async accountOf(keyHash: string): Promise<string | undefined> {
+    return (await this.#registry.find('key', keyHash))?.id
+  }
+
+  async newId(): Promise<string> {
+    return this.#registry.newId()
+  }
+
+  async hasRoom(capacity: Capacity): Promise<boolean> {
+    return this.#registry.hasRoom(capacity)
+  }
+
+  async create(state: AccountState, capacity: Capacity = {}): Promise<string | undefined> {
+    this.#refuseWhenClosed()
+    const incarnation = `${randomInt(1, 2 ** 48 - 1)}`
+    // First the data, which nobody finds, and then the list, which decides at one moment whether the account is there.
+    await this.#steps.create(incarnation, state, capacity.evictable === true)
+    const finish = (doomed: string) => this.#finish(doomed)
+    const registered = await this.#registry.register(state, incarnation, capacity, finish).catch((error) => {
+      // If that fails too, the data vanishes by itself.
+      void this.#steps.kill(incarnation).catch(() => {})
+      throw error
+    })
+    const { evicted, doomed } = registered
+    await Promise.all([
+      this.#steps.settle(incarnation),
+      evicted && this.#finish(evicted.incarnation),
+      ...doomed.map((each) => this.#finish(each)),
+    ])
+    return evicted?.id
+  }
+
+  read(accountId: string): Promise<AccountState> {
+    return this.#with(accountId, async (incarnation) => {
+      const copy = await this.#refresh(incarnation)
+      return copy === GONE ? GONE : copy.state
+    })
+  }
+
+  update<Value, Code extends string = ErrorCode>(
+    accountId: string,
+    decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+  ): Promise<Decision<AccountState, Value, Code>> {
+    return this.#with(accountId, (incarnation) => this.#updates.run(incarnation, decide))
+  }
+
+  async replace(accountId: string, state: AccountState, counters: Replacement): Promise<void> {
+    const { quotas, tallies } = countersFor(counters, [state])
+    const { requests } = counters
+    await this.#with(accountId, (incarnation) =>
+      this.#updates.run(incarnation, () => accept(state, undefined), { quotas, tallies, requests }),
+    )
+  }
+
+  delete(accountId: string): Promise<void> {
+    return this.#with(accountId, async (incarnation) => {
+      const existed = await this.#steps.kill(incarnation)
+      await this.#registry.release(incarnation)
+      return existed ? undefined : GONE
+    })
+  }
+
+  async enter<Plan extends CountingPlan, Value extends object>(
+    keyHash: string,
+    { longestWindow, plan: makePlan, conclude }: Admission<Plan, Value>,
+  ): Promise<Value | undefined> {
+    this.#refuseWhenClosed()
+    let copy = this.#known(keyHash)
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (copy === undefined || this.#copies.withKey(keyHash) !== copy.incarnation) {
+        const found = await this.#open(keyHash)
+        if (found === undefined) return undefined
+        copy = found
+      }
+      const plan = makePlan(copy.state)
+      const entered = await this.#steps.enter(copy, plan, longestWindow)
+      if (entered === GONE) copy = undefined
+      else if ('state' in entered) copy = entered
+      else {
+        const { copy: present, real, counted } = entered
+        if (present.isEvictable) this.#registry.noteUse(present.incarnation, real)
+        const incarnation = Number(present.incarnation)
+        return conclude({ account: present.state, incarnation, real, plan, counted, before: undefined })
+      }
+    }
+    throw tooManyOthers()
+  }
+
+  async refund(accountId: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
+    this.#refuseWhenClosed()
+    const incarnation = this.#copies.withId(accountId) ?? (await this.#registry.find('id', accountId))?.incarnation
+    if (incarnation === undefined) return undefined
+    const refunded = await this.#steps.refund(incarnation, bucket, startedAt)
+    return refunded === GONE ? undefined : refunded
+  }
+
+  count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
+    return this.recount(accountId, visit)
+  }
+
+  recount<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
+    return this.#with(accountId, (incarnation) => {
+      // Those of this process do not race with each other.
+      const last = this.#counting.get(incarnation)
+      const counted = (last ?? Promise.resolve()).then(() => this.#recount(incarnation, visit))
+      const settled = counted
+        .catch(() => {})
+        .then(() => {
+          if (this.#counting.get(incarnation) === settled) this.#counting.delete(incarnation)
+        })
+      this.#counting.set(incarnation, settled)
+      return counted
+    })
+  }
+
+  counters(accountId: string): Promise<Counters> {
+    return this.#with(accountId, async (incarnation) => {
+      const counters = await this.#readCounters(incarnation)
+      return counters === GONE ? GONE : { quotas: counters.quotas, tallies: counters.tallies }
+    })
+  }
+
+  /** Nothing: the journal of replicas keeps no states. */
+  listenOutdated(): void {}
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#updates.drain(), ...this.#counting.values()])
+    await this.#registry.flush()
+  }
+
+  /**
+   * Acts on the account of this id. Where the account that this process knows by it is gone, another one may have it.
+   * @throws StoreError `unknown-account`
+   */
+  async #with<Value>(accountId: string, act: (incarnation: string) => Promise<Value | Gone>): Promise<Value> {
+    this.#refuseWhenClosed()
+    const known = this.#copies.withId(accountId)
+    if (known !== undefined) {
+      const value = await act(known)
+      if (value !== GONE) return value
+    }
+    const found = await this.#registry.find('id', accountId)
+    if (found !== undefined) {
+      const value = await act(found.incarnation)
+      if (value !== GONE) return value
+      await this.#sweep(found.incarnation)
+    }
+    throw new StoreError('unknown-account', `There is no account "${accountId}"`)
+  }
+
+  /** The account of a key as this process knows it. */
+  #known(keyHash: string): Copy | undefined {
+    const incarnation = this.#copies.withKey(keyHash)
+    return incarnation === undefined ? undefined : this.#copies.get(incarnation)
+  }
+
+  /** The account of a key as the store knows it. */
+  async #open(keyHash: string): Promise<Copy | undefined> {
+    const found = await this.#registry.find('key', keyHash)
+    if (found === undefined) return undefined
+    const copy = await this.#refresh(found.incarnation)
+    if (copy !== GONE) return copy
+    await this.#sweep(found.incarnation)
+    return undefined
+  }
+
+  /** The account as it is now. */
+  #refresh(incarnation: string): Promise<Copy | Gone> {
+    const copy = this.#copies.get(incarnation)
+    return copy === undefined ? this.#steps.load(incarnation) : this.#steps.look(copy)
+  }
+
+  async #readCounters(incarnation: string): Promise<CountersStep | Gone> {
+    const copy = this.#copies.get(incarnation) ?? (await this.#steps.load(incarnation))
+    return copy === GONE ? GONE : this.#steps.counters(copy)
+  }
+
+  async #recount<Value>(incarnation: string, visit: Visitor<Value>): Promise<Value | Gone> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const read = await this.#readCounters(incarnation)
+      if (read === GONE) return GONE
+      const { copy, requests } = read
+      if (copy.isEvictable && !copy.isChanged && !(await this.#registry.mark(incarnation))) return GONE
+      const counting = { quotas: PersistentMap.of(read.quotas), tallies: PersistentMap.of(read.tallies), requests }
+      const value = visit(copy.state, counting, Number(incarnation))
+      const changes = [
+        ...compare('q', read.quotas, new Map(counting.quotas.entries()), writeHits),
+        ...compare('t', read.tallies, new Map(counting.tallies.entries()), writeTally),
+      ]
+      const isDone = await this.#steps.recount(read, counting.requests, changes)
+      if (isDone === GONE) return GONE
+      if (isDone) return value
+    }
+    throw tooManyOthers()
+  }
+
+  /** Ends the deletion of an account, whoever has begun it. */
+  async #finish(doomed: string): Promise<void> {
+    await this.#steps.kill(doomed)
+    await this.#registry.release(doomed)
+  }
+
+  /** Takes an account from the list whose data is not there any more. */
+  async #sweep(incarnation: string): Promise<void> {
+    await this.#registry.release(incarnation)
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closing !== undefined) throw new StoreError('closed', 'The store is closed')
+  }
+}
+
+function tooManyOthers(): StoreError {
+  return new StoreError('unavailable', 'Too many others change the account at the same time')
+}
+
+function* compare<Value>(
+  letter: 'q' | 't',
+  before: ReadonlyMap<string, Value>,
+  after: ReadonlyMap<string, Value>,
+  write: (value: Value) => string,
+): Generator<CounterChange> {
+  const text = (value: Value | undefined) => (value === undefined ? undefined : write(value))
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    const [one, other] = [text(before.get(name)), text(after.get(name))]
+    if (one !== other) yield [letter + name, one, other]
+  }
+}

@@ -1,0 +1,10 @@
+import { onTestFinished, vi } from 'vitest'
+
+/**
+ * From now on and until the test ends, whoever waits for a while waits until `vi.advanceTimersByTimeAsync` says that it is
+ * over. What ends all the same waits for nothing, however slow the machine is.
+ */
+export function holdTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldClearNativeTimers: true })
+  onTestFinished(() => void vi.useRealTimers())
+}
