@@ -3,9 +3,8 @@ import { onTestFinished } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
 import { askControl } from './control-plane.ts'
-import { spawnProgram } from './program-process.ts'
 import { freshPrefix, sharedRedis } from './redis-server.ts'
-import { type RunningProgram, ready } from './running-program.ts'
+import { openStoreAt } from './redis-store.ts'
 import { API_KEY } from './service.ts'
 
 /** One of several servers that are one service. */
@@ -29,49 +28,6 @@ export interface ReplicaOptions {
   prefix: string
 }
 
-/** Starts the built program as a process of its own. */
-export async function startReplicaProcess({ store, prefix }: ReplicaOptions): Promise<Replica> {
-  const args = [
-    'serve',
-    '--port',
-    '0',
-    '--store',
-    store,
-    '--store-prefix',
-    prefix,
-    '--fixture',
-    'empty',
-    '--api-key',
-    API_KEY,
-  ]
-  let running: RunningProgram | undefined
-  const replica: Replica = {
-    baseUrl: undefined,
-    async start() {
-      running = spawnProgram([...args, '--log-level', 'warn'])
-      replica.baseUrl = (await ready(running)).baseUrl
-    },
-    async kill() {
-      replica.baseUrl = undefined
-      running?.stop('SIGKILL')
-      await running?.ended
-    },
-    pause: () => running?.stop('SIGSTOP'),
-    resume: () => running?.stop('SIGCONT'),
-    async stop() {
-      replica.baseUrl = undefined
-      running?.stop('SIGCONT')
-      running?.stop()
-      await Promise.race([running?.ended, pause(5000, undefined, { ref: false })])
-      running?.stop('SIGKILL')
-      await running?.ended
-    },
-    stderr: () => running?.stderr() ?? '',
-  }
-  await replica.start()
-  return replica
-}
-
 /** Starts the sources in this process, which takes a tenth of the time. */
 export async function startReplicaInProcess({ store, prefix }: ReplicaOptions): Promise<Replica> {
   let understudy: Understudy | undefined
@@ -81,7 +37,8 @@ export async function startReplicaInProcess({ store, prefix }: ReplicaOptions): 
   const replica: Replica = {
     baseUrl: undefined,
     async start() {
-      understudy = await startUnderstudy({ store, storePrefix: prefix, fixture: 'empty', apiKey: API_KEY })
+      const opened = await openStoreAt(Number(new URL(store).port), prefix)
+      understudy = await startUnderstudy({ store: opened, fixture: 'empty', apiKey: API_KEY })
       replica.baseUrl = understudy.baseUrl
     },
     kill: impossible,
@@ -122,9 +79,13 @@ export async function untilReady(replica: Replica): Promise<void> {
 
 /** Replicas in this process that share what they keep on the Redis of all tests. They end with the test. */
 export async function startFleet(count: number, options: ServerOptions = {}): Promise<readonly Understudy[]> {
-  const { url } = await sharedRedis()
-  const shared = { store: url, storePrefix: freshPrefix(), fixture: 'empty', apiKey: API_KEY, ...options }
-  const replicas = await Promise.all(Array.from({ length: count }, () => startUnderstudy(shared)))
+  const { port } = await sharedRedis()
+  const prefix = freshPrefix()
+  const replicas: Understudy[] = []
+  while (replicas.length < count) {
+    const store = await openStoreAt(port, prefix)
+    replicas.push(await startUnderstudy({ store, fixture: 'empty', apiKey: API_KEY, ...options }))
+  }
   onTestFinished(async () => {
     await Promise.all(replicas.map((replica) => replica.stop()))
   })
