@@ -18,6 +18,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['start'],
   ['library'],
   ['service', 'admin', 'reports'],
+  ['replicas'],
   ['faults', 'explain', 'accounts'],
   ['coverage'],
   ['journal'],
@@ -64,6 +65,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],
   faults: ['node:http', 'node:net'],
   explain: ['node:url', 'node:zlib'],
+  replicas: ['node:crypto'],
   accounts: ['node:fs', 'node:fs/promises', 'node:path', '@faker-js/faker'],
   http: ['node:events', 'node:http', 'node:net', 'node:stream', 'express'],
   contract: [

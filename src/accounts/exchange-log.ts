@@ -22,6 +22,8 @@ export interface ExchangeFigures {
   forgotten: number
   /** On how many of them fault rules have acted. */
   faultHits: number
+  /** How many of this process never came to the others; absent where there are no others. */
+  lost?: number
 }
 
 /**

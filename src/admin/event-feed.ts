@@ -107,7 +107,7 @@ export class EventFeed {
       follow: (ordinal) => {
         follower.last = ordinal
         this.#channelOf(account).followers.add(follower)
-        this.#unsubscribe ??= this.#journal.subscribe((entry) => this.#note(entry))
+        this.#unsubscribe ??= this.#subscribe()
       },
       resume: () => {
         follower.flowing = true
@@ -128,6 +128,26 @@ export class EventFeed {
   /** Delivers everything at once. */
   flush(): void {
     while (this.#delivery !== undefined || this.#entries.length > 0) this.#proceed()
+  }
+
+  #subscribe(): () => void {
+    const endings = [
+      this.#journal.subscribe((entry) => this.#note(entry)),
+      // What the readers have seen is not what the journal has now, and ordinals begin again.
+      this.#journal.listenRestart(() => this.#cutAll()),
+    ]
+    return () => {
+      for (const end of endings) end()
+    }
+  }
+
+  #cutAll(): void {
+    for (const [account, channel] of [...this.#channels]) {
+      for (const follower of [...channel.followers]) {
+        follower.reader.cut()
+        this.#remove(account, follower)
+      }
+    }
   }
 
   #channelOf(account: string | undefined): Channel {

@@ -37,11 +37,18 @@ export async function writeMetrics({ worlds, exchanges, store }: ControlDeps): P
     if (genuine > 0) requests.inc({ ...labels, injected: 'false' }, genuine)
     if (injected > 0) requests.inc({ ...labels, injected: 'true' }, injected)
   }
-  const { recorded, forgotten, seconds, faultHits } = await exchanges.figures()
+  const { recorded, forgotten, seconds, faultHits, lost } = await exchanges.figures()
   count('exchanges_total', 'Requests to the service, including those without a response.', recorded)
   count('journal_forgotten_total', 'Requests that the journal has forgotten because it is full.', forgotten)
   count('request_seconds_total', 'Time from the arrival of requests to their responses.', seconds)
   count('fault_hits_total', 'Requests on which fault rules acted.', faultHits)
+  if (lost !== undefined) {
+    count(
+      'exchanges_lost_total',
+      'Requests to this replica that the others do not know, because the store was away.',
+      lost,
+    )
+  }
   const { counts } = await exchanges.verdict()
   const violations = new Gauge({
     name: 'dmarc_understudy_verdict_violations',

@@ -2,7 +2,7 @@ import type { Operation } from '../contract/api.ts'
 import type { Contract } from '../contract/contract.ts'
 import { refreshDay } from '../domain/dmarc.ts'
 import { Evidence } from './evidence.ts'
-import { type Layout, layoutOf, type OperationLayout, shows } from './layout.ts'
+import { itemNames, type Layout, layoutOf, type OperationLayout, shows } from './layout.ts'
 import type { Observation } from './observation.ts'
 
 /** A response that no operation documents, or that belongs to no operation. */
@@ -32,9 +32,12 @@ export class Coverage {
   readonly #others = new Map<string, OtherResponse>()
   readonly #pending = new Map<Operation, Pending>()
   readonly #evidence: Evidence
+  readonly #onShown: ((item: string) => void) | undefined
 
-  constructor(contract: Contract) {
+  /** `onShown` is called with the name of each rule or edge that a request is the first to show, see `itemNames`. */
+  constructor(contract: Contract, onShown?: (item: string) => void) {
     this.contract = contract
+    this.#onShown = onShown
     this.#layout = layoutOf(contract)
     this.#genuine = new Uint32Array(this.#layout.slots.length)
     this.#injected = new Uint32Array(this.#layout.slots.length)
@@ -64,19 +67,48 @@ export class Coverage {
     this.#pending.clear()
   }
 
+  /** Takes note that the operation has succeeded elsewhere, at a time of the account's clock. */
+  noteSuccess(operation: Operation, now: number): void {
+    const layout = this.#layout.operations.get(operation)
+    if (layout === undefined) return
+    const pending = this.#pendingOf(operation, layout)
+    if (pending.onSuccess.length > 0) this.#countSuccess(pending, now)
+  }
+
+  /** Adds so many responses, as `observe` counts them. */
+  addResponses({ operation, status, code, genuine, injected }: OtherResponse): void {
+    const slot =
+      operation &&
+      this.#layout.operations
+        .get(operation)
+        ?.slots.get(status)
+        ?.get(code ?? '')
+    if (slot !== undefined) {
+      this.#genuine[slot] = (this.#genuine[slot] ?? 0) + genuine
+      this.#injected[slot] = (this.#injected[slot] ?? 0) + injected
+      return
+    }
+    const key = nameOfResponse(operation?.id, status, code)
+    const known = this.#others.get(key)
+    this.#others.set(key, {
+      ...{ operation, status, code },
+      genuine: genuine + (known?.genuine ?? 0),
+      injected: injected + (known?.injected ?? 0),
+    })
+  }
+
+  /** Takes note that the item of this name was shown. A name that the contract does not have is left out. */
+  addShown(name: string): void {
+    const item = itemNames(this.contract).indexOf(name)
+    if (item >= 0) this.#shown[item] = 1
+  }
+
   /** Adds what another coverage of the same contract has seen. */
   add(other: Coverage): void {
     for (const [slot, count] of other.#genuine.entries()) this.#genuine[slot] = (this.#genuine[slot] ?? 0) + count
     for (const [slot, count] of other.#injected.entries()) this.#injected[slot] = (this.#injected[slot] ?? 0) + count
     for (const [item, shown] of other.#shown.entries()) if (shown === 1) this.#shown[item] = 1
-    for (const [key, { genuine, injected, ...response }] of other.#others) {
-      const known = this.#others.get(key)
-      this.#others.set(key, {
-        ...response,
-        genuine: genuine + (known?.genuine ?? 0),
-        injected: injected + (known?.injected ?? 0),
-      })
-    }
+    for (const response of other.#others.values()) this.addResponses(response)
   }
 
   /** The counts of a slot of `layoutOf`. */
@@ -97,9 +129,7 @@ export class Coverage {
     const evidence = this.#evidence
     evidence.observation = observation
     if (observation.code === undefined) {
-      const day = refreshDay(observation.now, this.contract.settings.refresh)
-      pending.times = day === pending.day ? pending.times + 1 : 1
-      pending.day = day
+      this.#countSuccess(pending, observation.now)
     }
     evidence.timesToday = pending.times
     for (let place = items.length - 1; place >= 0; place--) {
@@ -108,10 +138,17 @@ export class Coverage {
       if (this.#shown[number] !== 1) {
         if (item === undefined || !shows(item, observation, evidence)) continue
         this.#shown[number] = 1
+        this.#onShown?.(itemNames(this.contract)[number] ?? '')
       }
       items.splice(place, 1)
     }
     evidence.observation = undefined
+  }
+
+  #countSuccess(pending: Pending, now: number): void {
+    const day = refreshDay(now, this.contract.settings.refresh)
+    pending.times = day === pending.day ? pending.times + 1 : 1
+    pending.day = day
   }
 
   #pendingOf(operation: Operation, { onSuccess, onRefusal }: OperationLayout): Pending {
@@ -124,7 +161,7 @@ export class Coverage {
   }
 
   #countOther({ operation, status, code, injected }: Observation): void {
-    const key = `${operation?.id ?? ''} ${status} ${code ?? ''}`
+    const key = nameOfResponse(operation?.id, status, code)
     let other = this.#others.get(key)
     if (other === undefined) {
       other = { operation, status, code, genuine: 0, injected: 0 }
@@ -133,6 +170,11 @@ export class Coverage {
     if (injected) other.injected++
     else other.genuine++
   }
+}
+
+/** A response as a text: the operation, the status and the code. None of them has a space. */
+export function nameOfResponse(operation: string | undefined, status: number, code: string | undefined): string {
+  return `${operation ?? ''} ${status} ${code ?? ''}`
 }
 
 /** What several coverages have seen together, such as those of all accounts. */

@@ -61,6 +61,18 @@ export function layoutOf(contract: Contract): Layout {
   return layout
 }
 
+const NAMES = new WeakMap<Layout, readonly string[]>()
+
+/** The names of the items by their numbers, which another version of the program understands, too. */
+export function itemNames(contract: Contract): readonly string[] {
+  const layout = layoutOf(contract)
+  const known = NAMES.get(layout)
+  if (known !== undefined) return known
+  const names = layout.items.map((item) => ('rule' in item ? `rule ${item.rule.id}` : `edge ${item.edge.id}`))
+  NAMES.set(layout, names)
+  return names
+}
+
 function concerns(item: Item | undefined, operation: Operation): boolean {
   if (item === undefined) return false
   if ('rule' in item) return item.rule.unobservable === undefined && operation.rules.includes(item.rule)

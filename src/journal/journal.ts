@@ -37,6 +37,7 @@ export class Journal {
   readonly secrets: Secrets
   readonly #rings = new Map<string | undefined, Ring>()
   readonly #listeners = new Set<(entry: Entry) => void>()
+  readonly #restartListeners = new Set<() => void>()
   /** A body that is sent again and again is cut once. */
   readonly #cut = new WeakMap<Content, Content>()
   #ordinal = 0
@@ -80,6 +81,40 @@ export class Journal {
     if (this.limits.entries > 0) this.#keep(entry, outdated)
     for (const listener of this.#listeners) listener(entry)
     return entry
+  }
+
+  /**
+   * Records an exchange that several processes share, which has its ordinal already: a later one than all before it.
+   * `isNew` is whether listeners hear of it.
+   */
+  adopt(entry: Entry, isNew: boolean): void {
+    this.#ordinal = entry.ordinal
+    if (this.limits.entries > 0) this.#keep(entry, 0)
+    if (isNew) for (const listener of this.#listeners) listener(entry)
+  }
+
+  /** Forgets the entries of an account up to an ordinal. */
+  forget(account: string | undefined, ordinal: number): void {
+    const ring = this.#rings.get(account)
+    if (ring === undefined) return
+    const before = ring.weight
+    ring.forget(ordinal)
+    this.#weight += ring.weight - before
+    if (ring.size === 0) this.#rings.delete(account)
+  }
+
+  /** Forgets everything; the next exchange may have any ordinal. */
+  restart(): void {
+    this.#rings.clear()
+    this.#weight = 0
+    this.#ordinal = 0
+    for (const listener of [...this.#restartListeners]) listener()
+  }
+
+  /** Calls `listener` after each restart, until the function that it returns is called. */
+  listenRestart(listener: () => void): () => void {
+    this.#restartListeners.add(listener)
+    return () => this.#restartListeners.delete(listener)
   }
 
   /** An account has left behind so many bytes in older states so far, which its entries may keep in memory. */
@@ -141,6 +176,15 @@ export class Journal {
    */
   find(requestId: string, account?: string): Entry | undefined {
     return this.#findExactly(requestId, account) ?? this.#findExactly(requestId.toLowerCase(), account)
+  }
+
+  /** The entry with an ordinal, of whichever account. */
+  at(ordinal: number): Entry | undefined {
+    for (const ring of this.#rings.values()) {
+      const entry = ring.at(ring.numberOf(ordinal))
+      if (entry?.ordinal === ordinal) return entry
+    }
+    return undefined
   }
 
   /** Whether an entry is still here. */

@@ -14,7 +14,9 @@ const KINDS = {
   'repeated-write': (times: string) => `A write was sent again ${times}, although its success had been answered.`,
 }
 
-type Kind = keyof typeof KINDS
+/** A way to use the service that its text asks clients to avoid. */
+export type ImpoliteKind = keyof typeof KINDS
+type Kind = ImpoliteKind
 
 /** What was impolite, how often, and the first requests of the kind. */
 export interface Impoliteness {
@@ -40,7 +42,7 @@ interface Habits {
   /** The write that succeeded last. */
   written: SentRequest | undefined
   /** The last answer to GET /dmarc, as long as something else keeps it, and the refresh day on which it was given. */
-  read: { day: number; body: WeakRef<Content> } | undefined
+  read: { day: number; body: Pick<WeakRef<Content>, 'deref'> } | undefined
 }
 
 interface SentRequest {
@@ -50,93 +52,125 @@ interface SentRequest {
   ended: number
 }
 
-interface Noted {
+/** How often something was impolite, and the first requests. */
+export interface Noted {
   count: number
   requestIds: string[]
 }
 
 /** How many request ids of each kind are kept. */
-const SHOWN = 10
+export const SHOWN = 10
 /** Bodies of more bytes are not compared, because they would have to be kept. */
-const COMPARED = 4_096
+export const COMPARED = 4_096
 /** A retry that comes sooner after a failure is too early. In milliseconds. */
 const PATIENCE = 1_000
 
-/** Notes how politely clients use the service. What it keeps of a key is small and lives as long as the key. */
-export class Politeness {
-  readonly #refresh: string
-  readonly #habits = new WeakMap<ApiKey, Habits>()
-  readonly #noted = new Map<Kind, Noted>()
-  /** What was noted before it was cleared. */
-  readonly #cleared = new Map<Kind, Noted>()
+/** What is looked at of a request. */
+export type Conduct = Pick<
+  Entry,
+  'operation' | 'method' | 'target' | 'requestId' | 'status' | 'allowance' | 'at' | 'injected'
+>
 
-  /** `refresh` is the time of day of the daily refresh, as `HH:MM`. */
-  constructor(refresh: string) {
+/**
+ * Compares requests with those before them that had the same key. What it keeps of a key is small and lives as long as the
+ * object that stands for the key.
+ */
+export class Manners {
+  readonly #refresh: string
+  readonly #hold: (body: Content) => Pick<WeakRef<Content>, 'deref'>
+  readonly #habits = new WeakMap<object, Habits>()
+
+  /**
+   * `refresh` is the time of day of the daily refresh, as `HH:MM`. `hold` keeps a body of a response, which may be long,
+   * by default for as long as somebody else keeps it.
+   */
+  constructor(refresh: string, hold: (body: Content) => Pick<WeakRef<Content>, 'deref'> = (body) => new WeakRef(body)) {
     this.#refresh = refresh
+    this.#hold = hold
   }
 
-  /** Compares a request of an operation with the requests before it that had the same key. */
-  note(entry: Entry, key: ApiKey, evidence: WireEvidence): void {
-    const { operation, method, target, requestId, status, allowance, at } = entry
+  /** Tells `note` of each way in which a request of an operation is impolite. `key` is always the same for the same key. */
+  look(entry: Conduct, key: object, evidence: WireEvidence, note: (kind: Kind) => void): void {
+    const { operation, method, target, status, allowance, at } = entry
     if (operation === undefined) return
     const habits = this.#habitsOf(key)
     const { limited, failed, written } = habits
     const { started, ended, requestBody } = evidence
     const resetAt = limited.get(operation.path)
     if (resetAt !== undefined) {
-      if (at < resetAt * 1000) this.#add('request-before-reset', requestId)
+      if (at < resetAt * 1000) note('request-before-reset')
       else limited.delete(operation.path)
     }
     const sent = { method, target, body: requestBody, ended }
-    if (failed !== undefined && started < failed.ended + PATIENCE && isSame(failed, sent))
-      this.#add('immediate-retry', requestId)
+    if (failed !== undefined && started < failed.ended + PATIENCE && isSame(failed, sent)) note('immediate-retry')
     habits.failed = status === 429 || (status !== undefined && status >= 500) ? keep(sent) : undefined
     if (status === 429 && allowance !== undefined) limited.set(operation.path, allowance.resetAt)
-    if (operation.id === 'listDmarc') this.#noteRead(habits, entry, evidence)
+    if (operation.id === 'listDmarc') this.#lookAtRead(habits, entry, evidence, note)
     if (method === 'GET' || method === 'HEAD') return
-    if (written !== undefined && isSame(written, sent)) this.#add('repeated-write', requestId)
+    if (written !== undefined && isSame(written, sent)) note('repeated-write')
     if (status === operation.success.status && !entry.injected) habits.written = keep(sent)
   }
 
-  report(): Impoliteness[] {
-    return describe(this.#noted)
-  }
-
-  /** How often each kind was noted. */
-  get counts(): Readonly<Record<string, number>> {
-    return countsOf(this.#noted)
-  }
-
-  /** Both as if it had never been cleared. */
-  get whole(): { report: Impoliteness[]; counts: Readonly<Record<string, number>> } {
-    const whole = new Map(this.#cleared)
-    addTo(whole, this.#noted)
-    return { report: describe(whole), counts: countsOf(whole) }
-  }
-
-  clear(): void {
-    addTo(this.#cleared, this.#noted)
-    this.#noted.clear()
-  }
-
-  #noteRead(habits: Habits, entry: Entry, { responseBody }: WireEvidence): void {
-    const { at, status, injected, requestId, method, operation } = entry
+  #lookAtRead(
+    habits: Habits,
+    { at, status, injected, method, operation }: Conduct,
+    { responseBody }: WireEvidence,
+    note: (kind: Kind) => void,
+  ): void {
     if (status !== operation?.success.status || injected || responseBody === undefined || method !== 'GET') return
     const day = refreshDay(at, this.#refresh)
     const { read } = habits
     const former = read?.body.deref()
-    if (former !== undefined && read?.day === day && hasSameBytes(former, responseBody))
-      this.#add('repeated-read', requestId)
-    if (former !== responseBody || read?.day !== day) habits.read = { day, body: new WeakRef(responseBody) }
+    if (former !== undefined && read?.day === day && hasSameBytes(former, responseBody)) note('repeated-read')
+    if (former !== responseBody || read?.day !== day) habits.read = { day, body: this.#hold(responseBody) }
   }
 
-  #habitsOf(key: ApiKey): Habits {
+  #habitsOf(key: object): Habits {
     let habits = this.#habits.get(key)
     if (habits === undefined) {
       habits = { limited: new Map(), failed: undefined, written: undefined, read: undefined }
       this.#habits.set(key, habits)
     }
     return habits
+  }
+}
+
+/** Notes how politely clients use the service. */
+export class Politeness {
+  readonly #manners: Manners
+  readonly #noted = new Map<Kind, Noted>()
+  /** What was noted before it was cleared. */
+  readonly #cleared = new Map<Kind, Noted>()
+
+  /** `refresh` as for `Manners`. */
+  constructor(refresh: string) {
+    this.#manners = new Manners(refresh)
+  }
+
+  /** Compares a request of an operation with the requests before it that had the same key. */
+  note(entry: Entry, key: ApiKey, evidence: WireEvidence): void {
+    this.#manners.look(entry, key, evidence, (kind) => this.#add(kind, entry.requestId))
+  }
+
+  report(): Impoliteness[] {
+    return describeImpoliteness(this.#noted)
+  }
+
+  /** How often each kind was noted. */
+  get counts(): Readonly<Record<string, number>> {
+    return countImpoliteness(this.#noted)
+  }
+
+  /** Both as if it had never been cleared. */
+  get whole(): { report: Impoliteness[]; counts: Readonly<Record<string, number>> } {
+    const whole = new Map(this.#cleared)
+    addTo(whole, this.#noted)
+    return { report: describeImpoliteness(whole), counts: countImpoliteness(whole) }
+  }
+
+  clear(): void {
+    addTo(this.#cleared, this.#noted)
+    this.#noted.clear()
   }
 
   #add(kind: Kind, requestId: string): void {
@@ -154,11 +188,13 @@ function addTo(noted: Map<Kind, Noted>, more: ReadonlyMap<Kind, Noted>): void {
   }
 }
 
-function countsOf(noted: ReadonlyMap<Kind, Noted>): Readonly<Record<string, number>> {
+/** How often each kind was noted. */
+export function countImpoliteness(noted: ReadonlyMap<Kind, Noted>): Readonly<Record<string, number>> {
   return Object.fromEntries([...noted].map(([kind, { count }]) => [kind, count]))
 }
 
-function describe(noted: ReadonlyMap<Kind, Noted>): Impoliteness[] {
+/** What was noted, in words. */
+export function describeImpoliteness(noted: ReadonlyMap<Kind, Noted>): Impoliteness[] {
   return [...noted].map(([kind, { count, requestIds }]) => ({
     kind,
     message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),

@@ -81,6 +81,11 @@ export class Ring {
     return this.#first - first
   }
 
+  /** Drops the entries up to an ordinal. */
+  forget(ordinal: number): void {
+    while (this.#first < this.#next && (this.at(this.#first)?.ordinal ?? 0) <= ordinal) this.#drop()
+  }
+
   /** The entry with a number; `undefined` where it was dropped, or where none came yet. */
   at(number: number): Entry | undefined {
     return number >= this.#first && number < this.#next ? this.#slots[number % this.#limit] : undefined

@@ -1,5 +1,6 @@
 import type { AccountState } from '../domain/account.ts'
 import type { ApiKey } from '../domain/keys.ts'
+import { hashKey } from '../ground/secrets.ts'
 import type { Entry } from './entry.ts'
 import { type Impoliteness, Politeness, type WireEvidence } from './politeness.ts'
 
@@ -31,6 +32,8 @@ export interface ObservedViolation<Explanation> {
   entry: Entry
   /** Whose key the request carries, valid or disabled; also if the account was deleted meanwhile. */
   account: string | undefined
+  /** The hash of what the request presents as its key, where that is no key of an account. */
+  presented: string | undefined
   /** Explains it once, however often it is called. To be called before the account is gone. */
   explain(): Promise<Explanation>
 }
@@ -126,15 +129,28 @@ export class Verdict<Explanation> implements Reckoning<Explanation> {
   #addViolation(entry: Entry, account: AccountState | undefined): void {
     const { byCode, examples } = this.#tally
     this.#tally.violations++
-    // If a fault changed the response, the service's own code is what the client violated.
-    const code = (entry.decided ?? entry).code ?? entry.problems[0]?.code ?? ''
+    const code = violatedCode(entry)
     byCode.set(code, (byCode.get(code) ?? 0) + 1)
     let explanation: Promise<Explanation> | undefined
     const explain = () => (explanation ??= this.#explain(entry, account))
     if (examples.length < EXAMPLES) examples.push(explain())
+    if (this.#listeners.size === 0) return
     const owner = account?.id ?? entry.account
-    for (const listener of this.#listeners) listener({ entry, account: owner, explain })
+    const presented = owner === undefined ? hashOfPresentedKey(entry) : undefined
+    for (const listener of this.#listeners) listener({ entry, account: owner, presented, explain })
   }
+}
+
+/** The code that stands for a violation. If a fault changed the response, the service's own code is what was violated. */
+export function violatedCode({ decided, code, problems }: Pick<Entry, 'decided' | 'code' | 'problems'>): string {
+  return (decided === undefined ? code : decided.code) ?? problems[0]?.code ?? ''
+}
+
+/** The hash of what a request presents as its key. */
+export function hashOfPresentedKey({ headers }: Pick<Entry, 'headers'>): string | undefined {
+  const place = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization')
+  const secret = place < 0 ? undefined : /^Bearer +(\S+)$/i.exec(headers[place + 1] ?? '')?.[1]
+  return secret === undefined ? undefined : hashKey(secret)
 }
 
 function countsOf(

@@ -4,7 +4,6 @@ import type { ExplanationReport } from '../explain/explanation.ts'
 import { isObject } from '../ground/json.ts'
 import { hashKey } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
-import type { Entry } from '../journal/entry.ts'
 import type { ObservedViolation } from '../journal/verdict.ts'
 import { readFields } from './arguments.ts'
 import { ControlError } from './control-error.ts'
@@ -125,22 +124,24 @@ export class ViolationWatches {
 
   /** Charges a violation to a watch: at once, unless somebody has to be asked whose the key is. */
   #assign(violation: Observed): void {
-    const { account: id, entry } = violation
-    const secret = id === undefined ? secretOf(entry) : undefined
+    const { account: id, presented } = violation
     const watches = [...this.#open]
     const rest = watches.find(({ account }) => account === undefined)
     const known = watches.find(({ account }) => {
-      return account !== undefined && (account.id === id || (secret !== undefined && account.apiKey === secret))
+      return (
+        account !== undefined &&
+        (account.id === id || (presented !== undefined && hashOf(account.apiKey) === presented))
+      )
     })
-    const former = this.#former.get(id ?? hashOf(secret) ?? '')
+    const former = this.#former.get(id ?? presented ?? '')
     const [only, ...others] = watches.filter((watch) => watch !== rest)
     const alone = others.length === 0 && only?.seesOthers === true ? only : rest
     if (known !== undefined) known.charge(violation)
     else if (former !== undefined) rest?.charge(violation, former)
-    else if (secret === undefined) alone?.charge(violation)
+    else if (presented === undefined) alone?.charge(violation)
     else {
       // The key may have been created while its account was in use. Each watch waits for the answer.
-      const charged = this.#ownerOf(hashKey(secret)).then(
+      const charged = this.#ownerOf(presented).then(
         (owner) => (watches.find(({ account }) => account?.id === (owner ?? '')) ?? alone)?.charge(violation),
         () => alone?.charge(violation),
       )
@@ -270,10 +271,4 @@ function writeViolation(report: ViolationReport, times: number, sender: string |
 
 function hashOf(secret: string | undefined): string | undefined {
   return secret === undefined ? undefined : hashKey(secret)
-}
-
-/** What a request presents as its key. */
-function secretOf({ headers }: Entry): string | undefined {
-  const place = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization')
-  return place < 0 ? undefined : /^Bearer +(\S+)$/i.exec(headers[place + 1] ?? '')?.[1]
 }

@@ -51,7 +51,7 @@ export type Visitor<Value> = (account: AccountState, counting: Counting, incarna
 /** What is wanted of a new snapshot. */
 export interface SnapshotRequest {
   name: string
-  /** The time of day, in milliseconds, from which the account's clock says when the snapshot is taken. */
+  /** The time of day in milliseconds, by which the account's clock goes, where the store has no time of its own. */
   real: number
   /** Whether it may take the place of a snapshot of the same name. */
   replace: boolean

@@ -20,11 +20,15 @@ export interface OpenStore {
 const HOUR = 3_600_000
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 
-/** What every store promises. `open` opens one that follows the clock. `outlives`: whether it outlives the process. */
+/**
+ * What every store promises. `open` opens one that follows the clock. `outlives`: whether it outlives the process.
+ * `sharesStates`: whether others keep older states and counters that share their parts with the present ones. They cannot
+ * where the store is another process, so it has nothing to tell of those.
+ */
 export function describeStore(
   name: string,
   open: (clock: Clock) => Promise<OpenStore>,
-  { outlives }: { outlives: boolean },
+  { outlives, sharesStates = true }: { outlives: boolean; sharesStates?: boolean },
 ): void {
   describe(name, () => {
     let opened: OpenStore
@@ -309,9 +313,9 @@ export function describeStore(
 
       it('deletes an evicted account for good, with its keys, also while a change of it is under way', async () => {
         await createEvictable('a', 'b', 'c')
-        const changes = ['a', 'b', 'c'].map((id) => applyUpdate(store, id, watch('a.example')))
+        const changes = Promise.allSettled(['a', 'b', 'c'].map((id) => applyUpdate(store, id, watch('a.example'))))
         expect(await store.create(exampleAccount('d'), { limit, idle: 0 })).toBe('a')
-        await Promise.allSettled(changes)
+        await changes
         expect([await store.has('a'), await store.accountOf('key of a')]).toEqual([false, undefined])
         await expect(store.read('a')).rejects.toMatchObject({ problem: 'unknown-account' })
         await store.create(exampleAccount('a', ['key of a']))
@@ -725,9 +729,11 @@ export function describeStore(
 
       it('forgets it for good, also while a change of it is on its way', async () => {
         await store.create(exampleAccount('acme', ['k1']))
-        const changes = Array.from({ length: 5 }, (_, index) => applyUpdate(store, 'acme', watch(`${index}.example`)))
+        const changes = Promise.allSettled(
+          Array.from({ length: 5 }, (_, index) => applyUpdate(store, 'acme', watch(`${index}.example`))),
+        )
         await store.delete('acme')
-        await Promise.allSettled(changes)
+        await changes
         expect(await store.list()).toEqual([])
         if (opened.reopen !== undefined) store = await opened.reopen()
         expect([await store.list(), await store.accountOf('k1')]).toEqual([[], undefined])
@@ -779,9 +785,18 @@ export function describeStore(
       })
     })
 
-    describeSnapshots(() => store)
+    describeSnapshots(() => store, {
+      get now() {
+        return time
+      },
+      set now(later: number) {
+        time = later
+      },
+    })
 
-    it('tells how much of each account only older states and counters still hold', async () => {
+    const itSharesStates = sharesStates ? it : () => {}
+
+    itSharesStates('tells how much of each account only older states and counters still hold', async () => {
       const outdated = new Map<string, number>()
       store.listenOutdated((id, bytes) => outdated.set(id, (outdated.get(id) ?? 0) + bytes))
       const told = () => {

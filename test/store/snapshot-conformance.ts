@@ -11,8 +11,8 @@ const HOUR = 3_600_000
 const charge: Charge = { limit: 20, window: 3600, start: 'aligned', enforced: true }
 const NOTHING = { quotas: new Map(), tallies: new Map() }
 
-/** What every store promises of snapshots. `opened` tells which store is open. */
-export function describeSnapshots(opened: () => Store): void {
+/** What every store promises of snapshots. `opened` tells which store is open, and `clock` how late it is for it. */
+export function describeSnapshots(opened: () => Store, clock: { now: number }): void {
   describe('keeps snapshots, which', () => {
     let store: Store
 
@@ -22,7 +22,7 @@ export function describeSnapshots(opened: () => Store): void {
     })
 
     function take(name: string, chosen: Partial<SnapshotRequest> = {}): Promise<SnapshotOutcome> {
-      return store.takeSnapshot('acme', { name, real: 0, replace: false, limit: 100, ...chosen })
+      return store.takeSnapshot('acme', { name, real: clock.now, replace: false, limit: 100, ...chosen })
     }
 
     async function names(): Promise<string[]> {
@@ -61,20 +61,22 @@ export function describeSnapshots(opened: () => Store): void {
 
     it('are listed in the order in which they were taken, with the time on the clock of the account', async () => {
       await applyUpdate(store, 'acme', (state) => accept({ ...state, clock: { offset: 500 } }, undefined))
-      expect(await take('b', { real: 1_000 })).toEqual({
+      const start = clock.now
+      expect(await take('b')).toEqual({
         ok: true,
-        snapshot: { name: 'b', takenAt: 1_500, domains: 0, groups: 0 },
+        snapshot: { name: 'b', takenAt: start + 500, domains: 0, groups: 0 },
       })
       await applyUpdate(store, 'acme', watch('a.example'))
-      await take('a', { real: 2_000 })
+      clock.now += 1_000
+      await take('a')
       await applyUpdate(store, 'acme', (state) => accept({ ...state, clock: { frozenAt: 700 } }, undefined))
-      await take('__proto__', { real: 3_000 })
+      await take('__proto__')
       expect(await store.snapshots('acme')).toEqual([
-        { name: 'b', takenAt: 1_500, domains: 0, groups: 0 },
-        { name: 'a', takenAt: 2_500, domains: 1, groups: 0 },
+        { name: 'b', takenAt: start + 500, domains: 0, groups: 0 },
+        { name: 'a', takenAt: start + 1_500, domains: 1, groups: 0 },
         { name: '__proto__', takenAt: 700, domains: 1, groups: 0 },
       ])
-      expect((await store.readSnapshot('acme', 'a'))?.takenAt).toBe(2_500)
+      expect((await store.readSnapshot('acme', 'a'))?.takenAt).toBe(start + 1_500)
       expect((await store.readSnapshot('acme', '__proto__'))?.state.clock).toEqual({ frozenAt: 700 })
     })
 
@@ -98,9 +100,7 @@ export function describeSnapshots(opened: () => Store): void {
     })
 
     it('are exactly as many as there may be of those that are taken at the same time, and have one name each', async () => {
-      const outcomes = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => take(`s${index % 10}`, { limit: 5, real: index })),
-      )
+      const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => take(`s${index % 10}`, { limit: 5 })))
       expect(outcomes.filter(({ ok }) => ok)).toHaveLength(5)
       expect(new Set(await names()).size).toBe(5)
       const reasons = new Set(outcomes.map((outcome) => (outcome.ok ? 'taken now' : outcome.reason)))

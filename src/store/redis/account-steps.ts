@@ -9,7 +9,7 @@ import { beginChanceOfFault, chanceOfFault, fraction } from '../../ground/chance
 import { applyChanges, joinParts, type Part, type PartChange, partsOf } from '../parts.ts'
 import type { CommandOptions, Reply, StoreConnection } from './connection.ts'
 import type { Copies, Copy } from './copies.ts'
-import { accountKeys } from './keys.ts'
+import { accountKeys, formerKeys, snapshotKey } from './keys.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
 
 /** An account that is not there any more. */
@@ -25,6 +25,7 @@ export interface EnteredStep {
   sequence: number
   /** The version that the request has found. */
   version: number
+  token: string
   counted: PlannedCount
 }
 
@@ -157,7 +158,8 @@ export class AccountSteps {
     const counted = countPlanned(plan, before, timeOn(state.clock, time), draw)
     const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
     if (brought === GONE) return GONE
-    return { copy: brought, real: time, sequence: Number(sequence), version: Number(version), counted }
+    const found = { sequence: Number(sequence), version: Number(version), token: token as string }
+    return { copy: brought, real: time, ...found, counted }
   }
 
   /** Writes a new account, which nobody finds yet. */
@@ -255,14 +257,15 @@ export class AccountSteps {
     return outcome === 'ok' ? { startedAt, used: Number(used) } : undefined
   }
 
-  /** Deletes the data of an account; whether there was some. */
-  async kill(incarnation: string): Promise<boolean> {
+  /** Deletes the data of an account; whether there was some, and what is known of its snapshots, which stay. */
+  async kill(incarnation: string): Promise<{ existed: boolean; snapshots: readonly string[] }> {
     this.#copies.forget(incarnation)
     const operation = newOperation()
     const args = (attempt: number) => [operation, `${attempt}`]
     const { kill } = this.#scripts
-    const keys = accountKeys(this.#prefix, incarnation)
-    return (await this.#connection.run(kill, keys, args(1), { repeat: args })) === 1
+    const keys = [...this.#keysOf('kill', incarnation), snapshotKey(this.#prefix, incarnation)]
+    const reply = (await this.#connection.run(kill, keys, args(1), { repeat: args })) as readonly Reply[]
+    return { existed: reply[0] === 1, snapshots: reply[1] as readonly string[] }
   }
 
   async #run(
@@ -271,8 +274,13 @@ export class AccountSteps {
     args: (attempt: number) => readonly string[],
     options?: CommandOptions,
   ): Promise<readonly Reply[]> {
-    const keys = accountKeys(this.#prefix, incarnation)
+    const keys = this.#keysOf(name, incarnation)
     return (await this.#connection.run(this.#scripts[name], keys, args(1), options)) as readonly Reply[]
+  }
+
+  #keysOf(name: ScriptName, incarnation: string): string[] {
+    const keys = accountKeys(this.#prefix, incarnation)
+    return name === 'change' || name === 'kill' ? [...keys, ...formerKeys(this.#prefix, incarnation)] : keys
   }
 
   #keep(copy: Copy): Copy {

@@ -16,6 +16,11 @@ export interface Copy {
   isChanged: boolean
 }
 
+/** The version as a `Moment` names it: it is never another one, also not after the store has lost some versions. */
+export function momentVersion(version: number, token: string): string {
+  return `${version} ${token}`
+}
+
 interface Kept {
   copy: Copy
   /** In bytes. */

@@ -4,6 +4,21 @@ export function accountKeys(prefix: string, incarnation: string): string[] {
   return names.map((name) => `${prefix}:{${incarnation}}:${name}`)
 }
 
+/** The key of the names of an account's snapshots. It outlives the account until all snapshots are deleted. */
+export function snapshotKey(prefix: string, incarnation: string): string {
+  return `${prefix}:{${incarnation}}:snapshots`
+}
+
+/** The keys of the copy of an account that an operation has made. */
+export function snapshotKeys(prefix: string, incarnation: string, operation: string): string[] {
+  return ['parts', 'quotas', 'tallies'].map((name) => `${prefix}:{${incarnation}}:snapshot:${operation}:${name}`)
+}
+
+/** The keys of what an account was before its last large changes, in the order in which the scripts name them. */
+export function formerKeys(prefix: string, incarnation: string): string[] {
+  return [1, 2, 3, 4].map((slot) => `${prefix}:{${incarnation}}:former${slot}`)
+}
+
 /** The keys of what concerns all accounts, in the order in which `registry.lua` names them. */
 export function registryKeys(prefix: string): string[] {
   const names = ['accounts', 'names', 'holders', 'held', 'order', 'unchanged', 'changed', 'used', 'doomed', 'dying']

@@ -6,7 +6,19 @@ import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../ground/clock.ts'
-import type { Admission, Capacity, Counters, Replacement, Store, Visitor } from '../store.ts'
+import type {
+  Admission,
+  Capacity,
+  Counters,
+  FormerAccount,
+  Moment,
+  Replacement,
+  SnapshotOutcome,
+  SnapshotRequest,
+  SnapshotSummary,
+  Store,
+  Visitor,
+} from '../store.ts'
 import { StoreError } from '../store-error.ts'
 import {
   AccountSteps,
@@ -18,9 +30,11 @@ import {
   writeTally,
 } from './account-steps.ts'
 import type { StoreConnection } from './connection.ts'
-import { Copies, type Copy } from './copies.ts'
+import { Copies, type Copy, momentVersion } from './copies.ts'
+import { recallAccount } from './recall.ts'
 import { Registry } from './registry.ts'
 import { readScripts } from './scripts.ts'
+import { RedisSnapshots } from './snapshots.ts'
 import { Updates } from './updates.ts'
 
 /** How many bytes of accounts a process keeps copies of, unless it is told another number. */
@@ -59,8 +73,12 @@ class Replica implements RedisStore {
   readonly #steps: AccountSteps
   readonly #copies: Copies
   readonly #updates: Updates
+  readonly #snapshots: RedisSnapshots
+  readonly #recall: (moment: Moment) => Promise<FormerAccount | undefined>
   /** By incarnation, the last of the counts that wait for each other. */
   readonly #counting = new Map<string, Promise<unknown>>()
+  /** What is under way. */
+  readonly #pending = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
   constructor({ connection, prefix, settings, copiesLimit = COPIES_LIMIT, clock }: RedisStoreOptions) {
@@ -70,6 +88,8 @@ class Replica implements RedisStore {
     this.#registry = new Registry(connection, scripts, { prefix, now })
     this.#steps = new AccountSteps(connection, scripts, this.#copies, { prefix, settings, now })
     const { steps, registry, copies } = { steps: this.#steps, registry: this.#registry, copies: this.#copies }
+    this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
+    this.#recall = (moment) => recallAccount(moment, connection, scripts, { prefix, settings })
     this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
   }
 
@@ -102,7 +122,10 @@ class Replica implements RedisStore {
   }
 
   async create(state: AccountState, capacity: Capacity = {}): Promise<string | undefined> {
-    this.#refuseWhenClosed()
+    return this.#track(() => this.#create(state, capacity))
+  }
+
+  async #create(state: AccountState, capacity: Capacity): Promise<string | undefined> {
     const incarnation = `${randomInt(1, 2 ** 48 - 1)}`
     // First the data, which nobody finds, and then the list, which decides at one moment whether the account is there.
     await this.#steps.create(incarnation, state, capacity.evictable === true)
@@ -130,32 +153,38 @@ class Replica implements RedisStore {
 
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
-    decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+    decide: (state: AccountState, version?: string) => Decision<AccountState, Value, Code>,
   ): Promise<Decision<AccountState, Value, Code>> {
     return this.#with(accountId, (incarnation) => this.#updates.run(incarnation, decide))
   }
 
   async replace(accountId: string, state: AccountState, counters: Replacement): Promise<void> {
     const { quotas, tallies } = countersFor(counters, [state])
-    const { requests } = counters
-    await this.#with(accountId, (incarnation) =>
-      this.#updates.run(incarnation, () => accept(state, undefined), { quotas, tallies, requests }),
-    )
+    const { requests, incarnation: meant } = counters
+    await this.#with(accountId, async (incarnation) => {
+      if (meant !== undefined && Number(incarnation) !== meant) return GONE
+      return this.#updates.run(incarnation, () => accept(state, undefined), { quotas, tallies, requests })
+    })
   }
 
   delete(accountId: string): Promise<void> {
     return this.#with(accountId, async (incarnation) => {
-      const existed = await this.#steps.kill(incarnation)
-      await this.#registry.release(incarnation)
+      const existed = await this.#finish(incarnation)
       return existed ? undefined : GONE
     })
   }
 
-  async enter<Plan extends CountingPlan, Value extends object>(
+  enter<Plan extends CountingPlan, Value extends object>(
+    keyHash: string,
+    admission: Admission<Plan, Value>,
+  ): Promise<Value | undefined> {
+    return this.#track(() => this.#enter(keyHash, admission))
+  }
+
+  async #enter<Plan extends CountingPlan, Value extends object>(
     keyHash: string,
     { longestWindow, plan: makePlan, conclude }: Admission<Plan, Value>,
   ): Promise<Value | undefined> {
-    this.#refuseWhenClosed()
     let copy = this.#known(keyHash)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (copy === undefined || this.#copies.withKey(keyHash) !== copy.incarnation) {
@@ -171,14 +200,19 @@ class Replica implements RedisStore {
         const { copy: present, real, counted } = entered
         if (present.isEvictable) this.#registry.noteUse(present.incarnation, real)
         const incarnation = Number(present.incarnation)
-        return conclude({ account: present.state, incarnation, real, plan, counted, before: undefined })
+        const { version, token, sequence } = entered
+        const moment = { incarnation, version: momentVersion(version, token), sequence }
+        return conclude({ account: present.state, incarnation, real, plan, counted, before: undefined, moment })
       }
     }
     throw tooManyOthers()
   }
 
-  async refund(accountId: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
-    this.#refuseWhenClosed()
+  refund(accountId: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
+    return this.#track(() => this.#refund(accountId, bucket, startedAt))
+  }
+
+  async #refund(accountId: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
     const incarnation = this.#copies.withId(accountId) ?? (await this.#registry.find('id', accountId))?.incarnation
     if (incarnation === undefined) return undefined
     const refunded = await this.#steps.refund(incarnation, bucket, startedAt)
@@ -211,6 +245,39 @@ class Replica implements RedisStore {
     })
   }
 
+  takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
+    return this.#with(accountId, async (incarnation) => {
+      const copy = this.#copies.get(incarnation) ?? (await this.#steps.load(incarnation))
+      if (copy === GONE) return GONE
+      const { isEvictable, isChanged } = copy
+      if (isEvictable && !isChanged && !(await this.#registry.mark(incarnation))) return GONE
+      const outcome = await this.#snapshots.take(incarnation, request)
+      const present = this.#copies.get(incarnation)
+      if (present?.isChanged === false) this.#copies.put({ ...present, isChanged: true })
+      return outcome
+    })
+  }
+
+  snapshots(accountId: string): Promise<SnapshotSummary[]> {
+    return this.#with(accountId, (incarnation) => this.#snapshots.list(incarnation))
+  }
+
+  readSnapshot(accountId: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined> {
+    return this.#with(accountId, (incarnation) => this.#snapshots.read(incarnation, name))
+  }
+
+  snapshotKeys(accountId: string): Promise<Set<string>> {
+    return this.#with(accountId, (incarnation) => this.#snapshots.keyHashes(incarnation))
+  }
+
+  deleteSnapshot(accountId: string, name: string): Promise<boolean> {
+    return this.#with(accountId, (incarnation) => this.#snapshots.delete(incarnation, name))
+  }
+
+  recall(moment: Moment): Promise<FormerAccount | undefined> {
+    return this.#track(() => this.#recall(moment))
+  }
+
   /** Nothing: the journal of replicas keeps no states. */
   listenOutdated(): void {}
 
@@ -220,7 +287,7 @@ class Replica implements RedisStore {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#updates.drain(), ...this.#counting.values()])
+    await Promise.allSettled(this.#pending)
     await this.#registry.flush()
   }
 
@@ -229,7 +296,10 @@ class Replica implements RedisStore {
    * @throws StoreError `unknown-account`
    */
   async #with<Value>(accountId: string, act: (incarnation: string) => Promise<Value | Gone>): Promise<Value> {
-    this.#refuseWhenClosed()
+    return this.#track(() => this.#find(accountId, act))
+  }
+
+  async #find<Value>(accountId: string, act: (incarnation: string) => Promise<Value | Gone>): Promise<Value> {
     const known = this.#copies.withId(accountId)
     if (known !== undefined) {
       const value = await act(known)
@@ -239,7 +309,6 @@ class Replica implements RedisStore {
     if (found !== undefined) {
       const value = await act(found.incarnation)
       if (value !== GONE) return value
-      await this.#sweep(found.incarnation)
     }
     throw new StoreError('unknown-account', `There is no account "${accountId}"`)
   }
@@ -256,7 +325,7 @@ class Replica implements RedisStore {
     if (found === undefined) return undefined
     const copy = await this.#refresh(found.incarnation)
     if (copy !== GONE) return copy
-    await this.#sweep(found.incarnation)
+    await this.#finish(found.incarnation)
     return undefined
   }
 
@@ -290,19 +359,20 @@ class Replica implements RedisStore {
     throw tooManyOthers()
   }
 
-  /** Ends the deletion of an account, whoever has begun it. */
-  async #finish(doomed: string): Promise<void> {
-    await this.#steps.kill(doomed)
+  /** Ends the deletion of an account, whoever has begun it; whether it had data. */
+  async #finish(doomed: string): Promise<boolean> {
+    const { existed, snapshots } = await this.#steps.kill(doomed)
+    await this.#snapshots.sweep(doomed, snapshots)
     await this.#registry.release(doomed)
+    return existed
   }
 
-  /** Takes an account from the list whose data is not there any more. */
-  async #sweep(incarnation: string): Promise<void> {
-    await this.#registry.release(incarnation)
-  }
-
-  #refuseWhenClosed(): void {
-    if (this.#closing !== undefined) throw new StoreError('closed', 'The store is closed')
+  /** Whoever closes the store waits for what is under way. */
+  #track<Value>(act: () => Promise<Value>): Promise<Value> {
+    if (this.#closing !== undefined) return Promise.reject(new StoreError('closed', 'The store is closed'))
+    const pending = act().finally(() => this.#pending.delete(pending))
+    this.#pending.add(pending)
+    return pending
   }
 }
 

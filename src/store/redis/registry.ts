@@ -60,7 +60,7 @@ export class Registry {
     { id, keys }: AccountState,
     incarnation: string,
     { limit, evictable, idle }: Capacity,
-    finish: (doomed: string) => Promise<void>,
+    finish: (doomed: string) => Promise<unknown>,
   ): Promise<Registered> {
     const finite = (number: number | undefined) => (number === undefined || !Number.isFinite(number) ? '' : `${number}`)
     const options = [finite(limit), evictable === true ? '1' : '0', finite(idle), this.#now()]
@@ -95,7 +95,7 @@ export class Registry {
     incarnation: string,
     stamp: string,
     keys: AccountState['keys'],
-    finish: (doomed: string) => Promise<void>,
+    finish: (doomed: string) => Promise<unknown>,
   ): Promise<boolean> {
     for (;;) {
       const args = [incarnation, stamp, ...keys.map(({ hash }) => hash)]

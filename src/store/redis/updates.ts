@@ -4,7 +4,7 @@ import type { Settings } from '../../domain/settings.ts'
 import { changesPlans, compareStates } from '../parts.ts'
 import { StoreError } from '../store-error.ts'
 import { type AccountSteps, GONE, type Gone, newOperation, type Step } from './account-steps.ts'
-import type { Copies, Copy } from './copies.ts'
+import { type Copies, type Copy, momentVersion } from './copies.ts'
 import type { Registry } from './registry.ts'
 
 /** How many changes of an account are under way at most: each is built on those before it, which may fail. */
@@ -14,7 +14,7 @@ const MAX_ATTEMPTS = 200
 
 // biome-ignore lint/suspicious/noExplicitAny: each update has a value and codes of its own, which only its caller knows
 type AnyDecision = Decision<AccountState, any, any>
-type Decide = (state: AccountState, version: number) => AnyDecision
+type Decide = (state: AccountState, version: string) => AnyDecision
 
 interface Job {
   ordinal: number
@@ -31,7 +31,7 @@ export interface UpdatesDeps {
   copies: Copies
   settings: Pick<Settings, 'nameComparison'>
   /** Deletes the data of an account that somebody has begun to delete. */
-  finish(doomed: string): Promise<void>
+  finish(doomed: string): Promise<unknown>
 }
 
 /**
@@ -56,16 +56,10 @@ export class Updates {
     }
     return line.add(decide, counters)
   }
-
-  /** Resolves when none is under way. */
-  async drain(): Promise<void> {
-    while (this.#lines.size > 0) await Promise.all([...this.#lines.values()].map((line) => line.ended))
-  }
 }
 
 /** The changes of one account. */
 class Line {
-  readonly ended: Promise<void>
   readonly #incarnation: string
   readonly #deps: UpdatesDeps
   readonly #end: () => void
@@ -82,14 +76,7 @@ class Line {
   constructor(incarnation: string, deps: UpdatesDeps, onEnd: () => void) {
     this.#incarnation = incarnation
     this.#deps = deps
-    let end = () => {}
-    this.ended = new Promise((resolve) => {
-      end = resolve
-    })
-    this.#end = () => {
-      onEnd()
-      end()
-    }
+    this.#end = onEnd
   }
 
   add(decide: Decide, counters: Step['counters']): Promise<AnyDecision | Gone> {
@@ -126,7 +113,7 @@ class Line {
   #decide(job: Job, base: Copy): void {
     let decision: AnyDecision
     try {
-      decision = job.decide(base.state, base.version)
+      decision = job.decide(base.state, momentVersion(base.version, base.token))
       if (decision.ok && decision.state.id !== base.state.id) {
         throw new Error(`The account "${base.state.id}" cannot become another one`)
       }

@@ -7,15 +7,22 @@ import { freshPrefix, HAS_REDIS, sharedRedis } from '../../support/redis-server.
 import { describeStore } from '../conformance.ts'
 import { SETTINGS } from '../example-account.ts'
 
-/** A store, and others of the same prefix, each of which is a process of its own with a connection of its own. */
+/** A store with a prefix of its own. */
 async function open(clock: Clock): Promise<{ store: Store; reopen: () => Promise<Store> }> {
   const { port } = await sharedRedis()
   const prefix = freshPrefix()
-  const reopen = async () => {
+  const connect = async () => {
     const connection = await openConnection({ kind: 'tcp', port }, { now: 0 })
     return closing(openRedisStore({ connection, prefix, settings: SETTINGS, clock }), connection)
   }
-  return { store: await reopen(), reopen }
+  const store = await connect()
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      return connect()
+    },
+  }
 }
 
 /** The store that closes its connection too. */
@@ -26,5 +33,5 @@ function closing(store: Store, connection: StoreConnection): Store {
 }
 
 describe.skipIf(!HAS_REDIS)('with a server', () => {
-  describeStore('the store on Redis', open, { outlives: true })
+  describeStore('the store on Redis', open, { outlives: true, sharesStates: false })
 })

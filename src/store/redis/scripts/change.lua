@@ -2,6 +2,7 @@
 -- Changes an account if nobody else has changed it since the version from which the change was decided. Optionally, its
 -- counters are replaced in the same step.
 --include step.lua
+local FORMER = { KEYS[8], KEYS[9], KEYS[10], KEYS[11] }
 local operation, attempt, version, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local is_gate, is_replaced, requests, given_time = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 -- The lengths of the lists that follow each other: fields with values, fields that go, key hashes that go, rules that go,
@@ -9,7 +10,8 @@ local is_gate, is_replaced, requests, given_time = ARGV[5], ARGV[6], ARGV[7], AR
 local sets, deletions, hashes, rules, quotas, tallies = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11]),
   tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 
-local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'unborn', 'bytes', 'real')
+local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'unborn', 'bytes', 'real',
+  'former1', 'former2', 'former3', 'former4')
 if not meta[1] then return { 'gone' } end
 local real = read_time(given_time, meta[8])
 if attempt ~= '1' then
@@ -22,9 +24,38 @@ end
 if meta[2] ~= token then return { 'conflict', meta[1], meta[2], meta[3], changes_since(version, token, meta[2]) } end
 if meta[6] then settle() end
 
+-- Whether the change is too large for a record of the log: a record has two entries for each part before and after.
+local function is_large()
+  if sets + deletions > 1000 then return true end
+  local size = 0
+  for index = 15, 14 + 2 * sets, 2 do
+    size = size + 2 * #ARGV[index] + #ARGV[index + 1] + redis.call('HSTRLEN', PARTS, ARGV[index])
+  end
+  for index = 15 + 2 * sets, 14 + 2 * sets + deletions do
+    size = size + #ARGV[index] + redis.call('HSTRLEN', PARTS, ARGV[index])
+  end
+  return size > BYTES / 4
+end
+
+-- So that the account before a large change can be recalled, it is copied. The last copies of this kind are kept.
+local function keep_former()
+  for slot = #FORMER, 2, -1 do
+    redis.call('UNLINK', FORMER[slot])
+    if redis.call('EXISTS', FORMER[slot - 1]) == 1 then
+      redis.call('RENAME', FORMER[slot - 1], FORMER[slot])
+      redis.call('HSET', META, 'former' .. slot, meta[8 + slot - 1])
+    end
+  end
+  redis.call('COPY', PARTS, FORMER[1])
+  redis.call('HSET', META, 'former1', meta[1])
+end
+
+local is_too_large = is_large()
+if is_too_large then keep_former() end
+
 local record, bytes, at = { 'o', operation }, 0, 14
 local function log(sign, field, text)
-  if not text then return end
+  if not text or is_too_large then return end
   record[#record + 1] = sign .. field
   record[#record + 1] = text
   bytes = bytes + #field + #text
@@ -94,7 +125,7 @@ if #undo > 6 or is_replaced == '1' then
 end
 
 local next_version = show(tonumber(meta[1]) + 1)
-if bytes > BYTES / 4 or #record > 4000 then record, bytes = { 'o', operation, '!', '' }, 0 end
+if is_too_large then record = { 'o', operation, '!', '' } end
 redis.call('XADD', LOG, 'MAXLEN', '=', RECORDS, next_version .. '-0', unpack(record))
 local total = tonumber(meta[7] or 0) + bytes
 -- When the records are too long, the older half of them goes. A quarter of the bytes is more than one record has.
@@ -105,6 +136,11 @@ while total > BYTES do
   for _, kept in ipairs(redis.call('XRANGE', LOG, '-', '+')) do
     for index = 3, #kept[2] do total = total + #kept[2][index] end
   end
+end
+-- A copy that the log no longer leads to is of no use.
+local oldest = tonumber(string.match(redis.call('XRANGE', LOG, '-', '+', 'COUNT', 1)[1][1], '^%d+'))
+for slot = 1, #FORMER do
+  if meta[8 + slot] and tonumber(meta[8 + slot]) + 1 < oldest then redis.call('UNLINK', FORMER[slot]) end
 end
 redis.call('HSET', META, 'version', next_version, 'token', operation, 'changed', '1', 'bytes', total, 'real', show(real))
 local gate = meta[3]

@@ -1,12 +1,16 @@
 #!lua flags=allow-oom
--- Deletes the data of an account. From now on, nobody can enter it.
+-- Deletes the data of an account. From now on, nobody can enter it. The names of its snapshots stay until the snapshots
+-- are deleted, whose keys the caller learns from them.
 --include step.lua
+local SNAPSHOTS = KEYS[#KEYS]
 local operation, attempt = ARGV[1], ARGV[2]
-if attempt ~= '1' and redis.call('SISMEMBER', FENCES, operation) == 1 then return 1 end
+if attempt ~= '1' and redis.call('SISMEMBER', FENCES, operation) == 1 then
+  return { 1, redis.call('HVALS', SNAPSHOTS) }
+end
 local existed = redis.call('EXISTS', META)
-for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
+for index = 1, #KEYS - 1 do redis.call('UNLINK', KEYS[index]) end
 if existed == 1 then
   redis.call('SADD', FENCES, operation)
   redis.call('PEXPIRE', FENCES, LATE)
 end
-return existed
+return { existed, redis.call('HVALS', SNAPSHOTS) }

@@ -1,0 +1,259 @@
+import { createHash } from 'node:crypto'
+import type { Operation } from '../contract/api.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { DomainGroup } from '../domain/account.ts'
+import type { Problem } from '../domain/errors.ts'
+import { isObject, writeJson } from '../ground/json.ts'
+import { outline } from '../ground/show.ts'
+import { bytesOf, type Content, isCut, textOf } from '../http/content.ts'
+import { queryOf } from '../http/target.ts'
+import { type Entry, type KeyEvidence, NO_KEY } from '../journal/entry.ts'
+import type { NewEntry } from '../journal/journal.ts'
+import { HIDDEN } from '../journal/key-shapes.ts'
+import { type Redact, redactField, redactQuery, redactWithin } from '../journal/redaction.ts'
+import { StoreError, type StoreProblem } from '../store/store-error.ts'
+
+/**
+ * An exchange as all replicas read it: JSON with short names, because it is kept by the thousand. Whatever a client can
+ * write into it is without secrets. The account is not in it: that may end while the exchange is on its way.
+ */
+interface StoredExchange {
+  r: [id: string, at: number, duration: number, method: string, target: string]
+  /** The path, where it is not what the target begins with. */
+  t?: string
+  /** Names and values of the header fields. */
+  h: readonly string[]
+  b?: StoredBody
+  /** Id of the operation. */
+  o?: string
+  /** Id of the key. */
+  k?: string
+  a?: Entry['allowance']
+  s?: number
+  c?: string
+  p?: readonly Problem<string>[]
+  /** Whether the request violates the contract. */
+  v?: 1
+  d?: Entry['decided']
+  rh: Entry['responseHeaders']
+  rb?: StoredBody
+  /** Where the response violates the contract. */
+  rv?: Entry['violations']
+  i?: Partial<NonNullable<Entry['injection']>> & Pick<NonNullable<Entry['injection']>, 'source' | 'rule'>
+  /** Whether the response is that of an injection. */
+  j?: 1
+  e?: KeyEvidence
+  m?: Entry['moment']
+  g?: DomainGroup
+  f?: StoredFailure
+}
+
+/**
+ * A body, with the bytes of the whole: its text, the text of its beginning, or bytes in base64. Most are whole texts of as
+ * many bytes as they had.
+ */
+type StoredBody = string | [kind: 'text' | 'cut' | 'bytes', held: string, size: number]
+
+/** An error as a text; with the problem where the store has failed. */
+type StoredFailure = { text: string; message?: string; problem?: StoreProblem }
+
+/** Members of a group up to which all of them are kept. Of more, only those that explain the request. */
+const MEMBERS = 50
+
+/** The text for an exchange. `body` is the JSON value of the request, if it has one. */
+export function encodeExchange(entry: NewEntry, body: unknown, contract: Contract, redact: Redact): string {
+  const { problems, violations, injection, group, failure, keyEvidence } = entry
+  const target = redactTarget(entry.target, redact)
+  const path = redact(entry.path)
+  const stored: StoredExchange = {
+    r: [entry.requestId, entry.at, entry.duration, redact(entry.method), target],
+    ...(path !== pathIn(target) && { t: path }),
+    h: redactHeaders(entry.headers, redact),
+    rh: redactHeaders(entry.responseHeaders, redact),
+    ...(entry.body !== undefined && { b: encodeBody(entry.body, redact) }),
+    ...(entry.operation !== undefined && { o: entry.operation.id }),
+    ...(entry.key !== undefined && { k: entry.key }),
+    ...(entry.allowance !== undefined && { a: entry.allowance }),
+    ...(entry.status !== undefined && { s: entry.status }),
+    ...(entry.code !== undefined && { c: entry.code }),
+    ...(problems.length > 0 && { p: problems.map((problem) => redactProblem(problem, redact)) }),
+    ...(entry.violatesContract && { v: 1 }),
+    ...(entry.decided !== undefined && { d: entry.decided }),
+    ...(entry.responseBody !== undefined && { rb: encodeBody(entry.responseBody, redact) }),
+    ...(violations.length > 0 && { rv: redactWithin(violations, redact) }),
+    ...(injection !== undefined && { i: redactInjection(injection, redact) }),
+    ...(entry.injected && { j: 1 }),
+    ...(keyEvidence !== NO_KEY && { e: keyEvidence }),
+    ...(entry.moment !== undefined && { m: entry.moment }),
+    ...(group !== undefined && { g: redactWithin(shortenGroup(group, body, contract), redact) }),
+    ...(failure !== undefined && { f: redactWithin(describeFailure(failure), redact) }),
+  }
+  return JSON.stringify(stored)
+}
+
+/** The exchange of a text, with what only the store knows. @throws SyntaxError for a text that is none */
+export function decodeExchange(
+  text: string,
+  { ordinal, account }: Pick<Entry, 'ordinal' | 'account'>,
+  operations: ReadonlyMap<string, Operation>,
+): Entry {
+  const stored = JSON.parse(text) as StoredExchange
+  const [requestId, at, duration, method, target] = stored.r
+  return {
+    ordinal,
+    requestId,
+    account,
+    // The key of an account that has ended is nobody's.
+    key: account === undefined ? undefined : stored.k,
+    at,
+    method,
+    target,
+    path: stored.t ?? pathIn(target),
+    headers: stored.h,
+    body: stored.b === undefined ? undefined : decodeBody(stored.b),
+    operation: stored.o === undefined ? undefined : operations.get(stored.o),
+    allowance: stored.a,
+    status: stored.s,
+    code: stored.c,
+    problems: stored.p ?? NO_PROBLEMS,
+    violatesContract: stored.v === 1,
+    decided: stored.d && { status: stored.d.status, code: stored.d.code },
+    responseHeaders: stored.rh,
+    responseBody: stored.rb === undefined ? undefined : decodeBody(stored.rb),
+    violations: stored.rv ?? NO_VIOLATIONS,
+    injection: stored.i && { ...NO_INJECTION, ...stored.i },
+    injected: stored.j === 1,
+    keyEvidence: stored.e ?? NO_KEY,
+    group: stored.g,
+    before: undefined,
+    after: undefined,
+    moment: account === undefined ? undefined : stored.m,
+    duration,
+    weight: 0,
+    failure: stored.f && restoreFailure(stored.f),
+  }
+}
+
+const NO_PROBLEMS: Entry['problems'] = []
+const NO_VIOLATIONS: Entry['violations'] = []
+const NO_INJECTION = { id: undefined, effect: undefined }
+
+/** A short stand-in for a text: two texts that differ have others. */
+export function digestOf(...parts: readonly (string | Buffer)[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part).update('\0')
+  return hash.digest('base64url').slice(0, 22)
+}
+
+function pathIn(target: string): string {
+  const end = target.indexOf('?')
+  return end < 0 ? target : target.slice(0, end)
+}
+
+function redactTarget(target: string, redact: Redact): string {
+  const query = queryOf(target)
+  // A query that is redacted as a part of the target, too, has no secret that begins before it.
+  if (query === '') return redact(target)
+  return `${redact(target.slice(0, target.length - query.length))}${redactQuery(query, redact)}`
+}
+
+function redactHeaders<Value extends string | number>(fields: readonly Value[], redact: Redact): (string | Value)[] {
+  return fields.map((field, index) => {
+    if (typeof field === 'number') return field
+    if (index % 2 === 0) return redact(field)
+    const name = String(fields[index - 1])
+    return name.toLowerCase() === 'authorization' ? redactKey(name, field, redact) : redactField(name, field, redact)
+  })
+}
+
+/** The header with the key, in which it can still be seen what is wrong with its form, see `describeCredentials`. */
+function redactKey(name: string, value: string, redact: Redact): string {
+  const [, scheme = '', gap = '', secret = ''] = /^(\S*)(\s*)(.*)$/s.exec(value) ?? []
+  if (value === '') return value
+  if (secret === '') return /^bearer$/i.test(scheme) ? value : HIDDEN
+  const shown = redactField(name, `${scheme} ${secret.replaceAll(/\s+/g, ' ')}`, redact)
+  const hidden = shown.slice(shown.indexOf(' ') + 1)
+  const isPlaceholder = /[${}<>]/.test(secret) || /^your/i.test(secret)
+  const formed = isPlaceholder ? `<${hidden}>` : /\s/.test(secret) ? `${hidden} ${hidden}` : hidden
+  return `${redact(scheme)}${gap}${formed}`
+}
+
+function redactInjection(
+  { source, id, rule, effect }: NonNullable<Entry['injection']>,
+  redact: Redact,
+): NonNullable<StoredExchange['i']> {
+  return {
+    source,
+    rule: redactWithin(rule, redact),
+    ...(id !== undefined && { id }),
+    ...(effect !== undefined && { effect: redact(effect) }),
+  }
+}
+
+function redactProblem(problem: Problem<string>, redact: Redact): Problem<string> {
+  const { code, reason, field, value, about } = problem
+  const written = value === undefined ? undefined : writeJson(value)
+  return {
+    code,
+    ...(reason !== undefined && { reason }),
+    ...(field !== undefined && { field: redact(field) }),
+    // What is nested too deeply to be written is shown in this way everywhere.
+    ...(value !== undefined && { value: written === undefined ? outline(value) : redactDeepValue(value, redact) }),
+    ...(about !== undefined && { about: redactWithin(about, redact) }),
+  }
+}
+
+function redactDeepValue(value: unknown, redact: Redact): unknown {
+  try {
+    return redactWithin(value, redact)
+  } catch (error) {
+    if (error instanceof RangeError) return redact(outline(value))
+    throw error
+  }
+}
+
+function encodeBody(body: Content, redact: Redact): StoredBody {
+  const { held, size } = body
+  const text = textOf(body)
+  // The ellipsis tells that a secret may begin at the end.
+  const shown = isCut(body) ? redact(`${text}…`).slice(0, -1) : redact(text)
+  const isText = typeof held === 'string' || shown !== text || bytesOf({ held: text, size }).equals(held)
+  if (!isText) return ['bytes', held.toString('base64'), size]
+  if (isCut(body)) return ['cut', shown, size]
+  return Buffer.byteLength(shown) === size ? shown : ['text', shown, size]
+}
+
+function decodeBody(stored: StoredBody): Content {
+  if (typeof stored === 'string') return { held: stored, size: Buffer.byteLength(stored) }
+  const [kind, held, size] = stored
+  if (kind === 'text') return { held, size }
+  return kind === 'bytes' ? { held: Buffer.from(held, 'base64'), size } : cutTo(Buffer.from(held), size)
+}
+
+/** Less than the whole, also where what stands for secrets is longer than they were. */
+function cutTo(held: Buffer, size: number): Content {
+  return { held: held.length < size ? held : held.subarray(0, Math.max(0, size - 1)), size }
+}
+
+/** As much of a group as the rules of the contract look at. */
+function shortenGroup(group: DomainGroup, body: unknown, contract: Contract): DomainGroup {
+  const { domains } = group
+  if (domains.length <= MEMBERS) return group
+  const removed = isObject(body) && Array.isArray(body['remove_domains']) ? body['remove_domains'] : []
+  const named = new Set(
+    removed.map((name) => (typeof name === 'string' ? contract.canonicalHostname(name) : undefined)),
+  )
+  return { ...group, domains: domains.filter((domain, index) => index === 0 || named.has(domain)) }
+}
+
+function describeFailure(failure: unknown): StoredFailure {
+  if (!(failure instanceof Error)) return { text: String(failure) }
+  const { stack, message } = failure
+  const text = stack ?? String(failure)
+  return failure instanceof StoreError ? { text, message, problem: failure.problem } : { text }
+}
+
+function restoreFailure({ text, message, problem }: StoredFailure): unknown {
+  if (problem === undefined) return text
+  return Object.assign(new StoreError(problem, message ?? ''), { stack: text })
+}

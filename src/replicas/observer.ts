@@ -1,0 +1,158 @@
+import type { Circumstances } from '../accounts/exchange-log.ts'
+import type { Contract } from '../contract/contract.ts'
+import { Coverage } from '../coverage/coverage.ts'
+import { memoizeWeakly } from '../ground/memo.ts'
+import { bytesOf, type Content } from '../http/content.ts'
+import type { Entry } from '../journal/entry.ts'
+import type { NewEntry } from '../journal/journal.ts'
+import { COMPARED, type ImpoliteKind, Manners, type WireEvidence } from '../journal/politeness.ts'
+import { digestOf } from './exchange-codec.ts'
+
+/** How many accounts, and keys, something is remembered of. Those that were seen longest ago are forgotten. */
+const REMEMBERED = 10_000
+
+/** A body as far as it can be compared: a digest in place of what was sent. */
+type StoredContent = [digest: string, size: number] | null
+
+/** What a request with a key looked like on the wire, for all replicas. Times are those of the store. */
+type Wire = [
+  ...[key: string, started: number, ended: number, target: string],
+  ...[requestBody: StoredContent, responseBody: StoredContent],
+]
+
+/** What an exchange has shown: rules and edges of limits by their names, and in which ways it was impolite. */
+export interface Sight {
+  shown: readonly string[]
+  impolite: readonly ImpoliteKind[]
+}
+
+/**
+ * Looks at the exchanges of all replicas in their order. What a request shows of the contract, only the replica that has
+ * answered it can tell; but what came before it may have come to any replica.
+ */
+export class Observer {
+  readonly #contract: Contract
+  readonly #coverages = new Map<string | undefined, { incarnation: string; coverage: Coverage }>()
+  #manners: Manners
+  /** What stands for each key. */
+  readonly #keys = new Map<string, object>()
+  readonly #digestOf = memoizeWeakly((body: Content): string => digestOf(bytesOf(body)))
+  #shown: string[] = []
+
+  constructor(contract: Contract) {
+    this.#contract = contract
+    this.#manners = this.#newManners()
+  }
+
+  /** What others need to compare a request with those before and after it; `undefined` where it has no valid key. */
+  describeWire(entry: NewEntry, circumstances: Circumstances, now: number): string | undefined {
+    const { operation, method, target, status, injected } = entry
+    const { principal, history, started, ended, requestBody, responseBody } = circumstances
+    if (principal === undefined || operation === undefined) return undefined
+    const isRead = operation.id === 'listDmarc' && method === 'GET' && status === operation.success.status && !injected
+    const wire: Wire = [
+      ...([`${history?.incarnation} ${principal.key.id}`, now - (ended - started), now] as const),
+      digestOf(target),
+      requestBody === undefined ? null : this.#describe(requestBody),
+      isRead && responseBody !== undefined ? [this.#digestOf(responseBody), responseBody.size] : null,
+    ]
+    return JSON.stringify(wire)
+  }
+
+  /** Looks at the next exchange. `own` is what is known of one that this replica has answered. */
+  look(
+    entry: Entry,
+    about: { account: string | undefined; incarnation: string; isOrphan: boolean },
+    wire: string | undefined,
+    own: { entry: NewEntry; circumstances: Circumstances } | undefined,
+  ): Sight {
+    const impolite: ImpoliteKind[] = []
+    if (wire !== undefined) this.#compare(entry, JSON.parse(wire) as Wire, (kind) => impolite.push(kind))
+    this.#shown = []
+    if (!about.isOrphan) this.#observe(entry, about, own)
+    return { shown: this.#shown, impolite }
+  }
+
+  /** The account has ended or begun again. */
+  forget(accountId: string): void {
+    this.#coverages.delete(accountId)
+  }
+
+  restart(): void {
+    this.#coverages.clear()
+    this.#keys.clear()
+    this.#manners = this.#newManners()
+  }
+
+  #newManners(): Manners {
+    // Here, a body is a digest.
+    return new Manners(this.#contract.settings.refresh, (body) => ({ deref: () => body }))
+  }
+
+  /** A longer body is never compared. */
+  #describe(body: Content): StoredContent {
+    return body.size > COMPARED ? ['', body.size] : [this.#digestOf(body), body.size]
+  }
+
+  #compare(entry: Entry, wire: Wire, note: (kind: ImpoliteKind) => void): void {
+    const [key, started, ended, target, requestBody, responseBody] = wire
+    const evidence: WireEvidence = {
+      started,
+      ended,
+      requestBody: restore(requestBody),
+      responseBody: restore(responseBody),
+    }
+    const standIn = this.#keys.get(key) ?? {}
+    remember(this.#keys, key, standIn)
+    this.#manners.look({ ...entry, target }, standIn, evidence, note)
+  }
+
+  #observe(
+    entry: Entry,
+    { account, incarnation }: { account: string | undefined; incarnation: string },
+    own: { entry: NewEntry; circumstances: Circumstances } | undefined,
+  ): void {
+    const { status, code, operation, injected, at } = entry
+    if (status === undefined) return
+    if (own === undefined) {
+      if (operation === undefined || code !== undefined || injected) return
+      this.#coverageOf(account, incarnation).noteSuccess(operation, at)
+      return
+    }
+    const { query, body } = own.circumstances
+    this.#coverageOf(account, incarnation).observe({
+      ...{ operation, status, code, injected, query, body },
+      reason: own.entry.problems[0]?.reason,
+      bodyBytes: own.entry.body?.size ?? 0,
+      allowance: own.entry.allowance,
+      now: at,
+      key: own.entry.keyEvidence,
+      group: own.entry.group,
+    })
+  }
+
+  /** Used to find out what is shown for the first time, and how often something has succeeded; the store counts. */
+  #coverageOf(account: string | undefined, incarnation: string): Coverage {
+    const known = this.#coverages.get(account)
+    if (known?.incarnation === incarnation) {
+      remember(this.#coverages, account, known)
+      return known.coverage
+    }
+    const coverage = new Coverage(this.#contract, (item) => this.#shown.push(item))
+    remember(this.#coverages, account, { incarnation, coverage })
+    return coverage
+  }
+}
+
+function restore(body: StoredContent): Content | undefined {
+  return body === null ? undefined : { held: body[0], size: body[1] }
+}
+
+/** Puts something at the end of a map that forgets what was put there longest ago. */
+function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size <= REMEMBERED) return
+  const [oldest] = map.keys()
+  map.delete(oldest as Key)
+}

@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto'
+import type { ConnectionState, StoreConnection } from '../store/redis/connection.ts'
+import type { Script } from '../store/script.ts'
+import { StoreError } from '../store/store-error.ts'
+
+/** Bytes of the exchanges that may wait while the store is away. The oldest are lost when there are more. */
+export const WAITING = 16 << 20
+/** How many things one step of the store does, and their bytes. */
+const BATCH = { items: 200, bytes: 1 << 20 }
+/** Approximate bytes of an item without its text. */
+const ITEM = 300
+/** In milliseconds, how long to wait before the next attempt. */
+const PAUSE = 100
+
+/** Something for the store to do; the names are those of `record.lua`. */
+export interface OutboxItem {
+  kind: 'exchange' | 'shown' | 'impolite' | 'example' | 'clear' | 'reset' | 'end' | 'clear-verdict'
+  /** The key with the coverage of its account; absent where it is about none. */
+  coverageKey?: string
+  /** The text of an exchange. Only exchanges may be lost. */
+  text?: string
+  [field: string]: unknown
+}
+
+/** Who waits until everything before is done. */
+interface Waiter {
+  /** The number of the last item before. */
+  upTo: number
+  resolve(): void
+  reject(error: unknown): void
+}
+
+interface Numbered {
+  number: number
+  item: OutboxItem
+}
+
+export interface OutboxOptions {
+  connection: StoreConnection
+  script: Script
+  /** The keys of the script without those of accounts. */
+  keys: readonly string[]
+  /** What each batch tells the script beside its items. */
+  terms: object
+  /** Is told of each item that never reaches the store. */
+  lost(item: OutboxItem): void
+  /** The bytes that may wait; less in tests. */
+  waiting?: number
+}
+
+/**
+ * Brings what the replica has to say to the store: in order, in batches, without anybody's waiting for it. A batch whose
+ * reply is lost is sent again, and the store does it once.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions
+  readonly #limit: number
+  #items: Numbered[] = []
+  #bytes = 0
+  /** How many items there were, and the number up to which all are done or lost. */
+  #added = 0
+  #done = 0
+  #batches = 0
+  #lost = 0
+  #isRunning = false
+  #isClosed = false
+  readonly #waiters = new Set<Waiter>()
+  readonly #unlisten: () => void
+  #wake: (() => void) | undefined
+
+  constructor(options: OutboxOptions) {
+    this.#options = options
+    this.#limit = options.waiting ?? WAITING
+    this.#unlisten = options.connection.listen(({ isReady }: ConnectionState) => {
+      if (isReady) this.#wake?.()
+    })
+  }
+
+  /** How many exchanges never reached the store. */
+  get lost(): number {
+    return this.#lost
+  }
+
+  /** How many items wait. */
+  get size(): number {
+    return this.#items.length
+  }
+
+  add(item: OutboxItem): void {
+    this.#items.push({ number: ++this.#added, item })
+    this.#bytes += bytesOf(item)
+    if (this.#bytes > this.#limit) this.#dropOldest()
+    if (this.#isRunning || this.#isClosed) return
+    this.#isRunning = true
+    setImmediate(() => void this.#run())
+  }
+
+  /** Resolves when everything that was added is done. Rejects as soon as an attempt fails. */
+  flush(): Promise<void> {
+    const upTo = this.#added
+    if (this.#done >= upTo) return Promise.resolve()
+    if (this.#isClosed) return Promise.reject(new StoreError('closed', 'The store is closed'))
+    return new Promise((resolve, reject) => this.#waiters.add({ upTo, resolve, reject }))
+  }
+
+  /** Does what it can of the rest, and ends. */
+  async close(): Promise<void> {
+    await this.flush().catch(() => {})
+    this.#isClosed = true
+    this.#unlisten()
+    this.#wake?.()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#items.length > 0 && !this.#isClosed) await this.#perform(this.#take())
+    this.#isRunning = false
+  }
+
+  #take(): OutboxItem[] {
+    let bytes = 0
+    let count = 0
+    while (count < this.#items.length && count < BATCH.items && (count === 0 || bytes < BATCH.bytes)) {
+      bytes += bytesOf((this.#items[count] as Numbered).item)
+      count++
+    }
+    this.#bytes -= bytes
+    this.#batches++
+    return this.#items.splice(0, count).map(({ item }) => item)
+  }
+
+  /** Sends a batch until it is done. */
+  async #perform(taken: OutboxItem[]): Promise<void> {
+    let items = taken
+    let { script } = this.#options
+    while (items.length > 0) {
+      try {
+        await this.#send(items, script)
+        break
+      } catch (error) {
+        if (error instanceof StoreError && error.problem === 'full' && script === this.#options.script) {
+          // Changes of accounts are refused for the same reason. What frees memory is done all the same.
+          this.#lose(items.filter((item) => !isOrder(item)))
+          items = items.filter(isOrder)
+          script = withoutMemory(script)
+        } else {
+          this.#fail(error)
+          if (!this.#isClosed) await this.#pause()
+          if (this.#isClosed) return
+        }
+      }
+    }
+    this.#finish()
+  }
+
+  async #send(items: readonly OutboxItem[], script: Script): Promise<void> {
+    const { connection, keys, terms } = this.#options
+    const coverages = new Map<string, number>()
+    const texts: string[] = []
+    const written = items.map(({ coverageKey, text, ...item }) => {
+      if (text !== undefined) texts.push(text)
+      if (coverageKey === undefined) return item
+      const place = coverages.get(coverageKey) ?? coverages.size + 1
+      coverages.set(coverageKey, place)
+      return { ...item, coverage: place, ...(text !== undefined && { text: texts.length }) }
+    })
+    const batch = JSON.stringify({ ...terms, number: this.#batches, items: written })
+    await connection.run(script, [...keys, ...coverages.keys()], [batch, ...texts], { repeatable: true })
+  }
+
+  #finish(): void {
+    const [next] = this.#items
+    this.#done = next === undefined ? this.#added : next.number - 1
+    for (const waiter of this.#waiters) {
+      if (waiter.upTo > this.#done) continue
+      this.#waiters.delete(waiter)
+      waiter.resolve()
+    }
+  }
+
+  #fail(error: unknown): void {
+    for (const waiter of this.#waiters) waiter.reject(error)
+    this.#waiters.clear()
+  }
+
+  #dropOldest(): void {
+    const kept: Numbered[] = []
+    const dropped: OutboxItem[] = []
+    // A quarter more than needed, so that this happens rarely.
+    const wanted = this.#limit * 0.75
+    for (const each of this.#items) {
+      const { item } = each
+      if (this.#bytes <= wanted || isOrder(item)) kept.push(each)
+      else {
+        this.#bytes -= bytesOf(item)
+        dropped.push(item)
+      }
+    }
+    this.#items = kept
+    this.#lose(dropped)
+  }
+
+  #lose(items: readonly OutboxItem[]): void {
+    for (const item of items) {
+      if (item.kind === 'exchange') this.#lost++
+      this.#options.lost(item)
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        this.#wake = undefined
+        resolve()
+      }
+      const timer = setTimeout(end, PAUSE)
+      timer.unref()
+      this.#wake = end
+    })
+  }
+}
+
+/** Whether somebody has asked for it, so that it must not be lost. */
+function isOrder({ kind }: OutboxItem): boolean {
+  return kind === 'clear' || kind === 'reset' || kind === 'end' || kind === 'clear-verdict'
+}
+
+/** The same script, which runs also where the store has no memory left. */
+function withoutMemory(script: Script): Script {
+  const text = script.text.replace(/^#!lua$/m, '#!lua flags=allow-oom')
+  return { ...script, text, digest: createHash('sha1').update(text).digest('hex') }
+}
+
+function bytesOf({ text, example }: OutboxItem): number {
+  return ITEM + (text?.length ?? 0) + (typeof example === 'string' ? example.length : 0)
+}

@@ -1,0 +1,71 @@
+import type { Contract } from '../contract/contract.ts'
+import { Coverage, nameOfResponse } from '../coverage/coverage.ts'
+import { countImpoliteness, describeImpoliteness, type ImpoliteKind, type Noted, SHOWN } from '../journal/politeness.ts'
+import type { VerdictCounts } from '../journal/verdict.ts'
+
+/** The fields of a hash in the store. */
+type Fields = ReadonlyMap<string, string>
+
+/** The field that counts a response for the coverage. */
+export function responseField(
+  operation: string | undefined,
+  status: number,
+  code: string | undefined,
+  injected: boolean,
+): string {
+  return `${injected ? 'injected' : 'genuine'} ${nameOfResponse(operation, status, code)}`
+}
+
+/** The coverage behind a hash: responses as `responseField` names them, and the names of what was shown. */
+export function readCoverage(fields: Fields, contract: Contract): Coverage {
+  const coverage = new Coverage(contract)
+  const operations = new Map(contract.operations.map((operation) => [operation.id, operation]))
+  for (const [field, value] of fields) {
+    const [kind = '', operation = '', status = '', code = ''] = field.split(' ')
+    const count = Number(value)
+    if (kind !== 'genuine' && kind !== 'injected') {
+      if (count > 0) coverage.addShown(field)
+      continue
+    }
+    coverage.addResponses({
+      operation: operations.get(operation),
+      status: Number(status),
+      code: code === '' ? undefined : code,
+      genuine: kind === 'genuine' ? count : 0,
+      injected: kind === 'injected' ? count : 0,
+    })
+  }
+  return coverage
+}
+
+/** The counts of the verdict behind hashes, together. */
+export function readCounts(...hashes: readonly Fields[]): VerdictCounts {
+  const sums = new Map<string, number>()
+  const first = new Map<string, [ordinal: number, requestId: string][]>()
+  for (const [field, value] of hashes.flatMap((fields) => [...fields])) {
+    if (field.startsWith('first ')) {
+      const kind = field.slice('first '.length)
+      first.set(kind, [...(first.get(kind) ?? []), ...JSON.parse(value)])
+    } else sums.set(field, (sums.get(field) ?? 0) + Number(value))
+  }
+  const under = (prefix: string) =>
+    [...sums].flatMap(([field, count]): [string, number][] =>
+      field.startsWith(prefix) ? [[field.slice(prefix.length), count]] : [],
+    )
+  const noted = new Map(
+    under('impolite ').map(([kind, count]): [ImpoliteKind, Noted] => {
+      const requests = (first.get(kind) ?? []).sort(([one], [other]) => one - other).slice(0, SHOWN)
+      return [kind as ImpoliteKind, { count, requestIds: requests.map(([, id]) => id) }]
+    }),
+  )
+  const read = (field: string) => sums.get(field) ?? 0
+  return {
+    requests: read('requests'),
+    judged: read('judged'),
+    injected: read('injected'),
+    violations: read('violations'),
+    byCode: Object.fromEntries(under('code ')),
+    politeness: describeImpoliteness(noted),
+    impolite: countImpoliteness(noted),
+  }
+}

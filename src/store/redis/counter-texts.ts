@@ -1,0 +1,37 @@
+import type { Counters } from '../../domain/counting.ts'
+import type { FaultTally } from '../../domain/faults.ts'
+import type { Hits } from '../../domain/quotas.ts'
+import type { Reply } from './connection.ts'
+
+/** The pairs of a flat list, in which names and texts alternate. */
+export function readTexts(list: Reply | undefined): [name: string, text: string][] {
+  const texts = list as readonly string[]
+  const pairs: [string, string][] = []
+  for (let index = 0; index < texts.length; index += 2) pairs.push([texts[index] ?? '', texts[index + 1] ?? ''])
+  return pairs
+}
+
+export function readCounters(quotas: Iterable<[string, string]>, tallies: Iterable<[string, string]>): Counters {
+  const windows = [...quotas].map(([bucket, text]) => [bucket, readHits(text)] as const)
+  // Windows are in the order in which they began.
+  windows.sort(([, one], [, other]) => one.startedAt - other.startedAt)
+  return {
+    quotas: new Map(windows),
+    tallies: new Map([...tallies].map(([rule, text]) => [rule, readTally(text)] as const)),
+  }
+}
+
+function readHits(text: string): Hits {
+  const [startedAt, used] = readNumbers(text)
+  return { startedAt, used }
+}
+
+function readTally(text: string): FaultTally {
+  const [matched, hits] = readNumbers(text)
+  return { matched, hits }
+}
+
+function readNumbers(text: string): [number, number] {
+  const colon = text.indexOf(':')
+  return [Number(text.slice(0, colon)), Number(text.slice(colon + 1))]
+}

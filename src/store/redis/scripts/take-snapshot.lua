@@ -1,0 +1,38 @@
+#!lua
+-- Copies an account with its counters, and keeps the copy under a name. Nothing of the account leaves the server.
+--include step.lua
+local SNAPSHOTS = KEYS[8]
+local operation, attempt, name, may_replace, limit, given_time, replaced = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5],
+  ARGV[6], ARGV[7]
+
+local meta = redis.call('HMGET', META, 'real', 'unborn', 'taken', 'version')
+if not meta[4] then return { 'gone' } end
+if is_late(operation, attempt) then return { 'late' } end
+-- The first attempt was done, and its reply was lost.
+if attempt ~= '1' and meta[3] and string.match(meta[3], '^%d+ (%S+)') == operation then return { 'ok', meta[3] } end
+
+local known = redis.call('HGET', SNAPSHOTS, name)
+if known and may_replace == '0' then return { 'taken' } end
+if not known and redis.call('HLEN', SNAPSHOTS) >= tonumber(limit) then return { 'too-many' } end
+-- The keys of the copy that is replaced must be among those of this script.
+local former = known and string.match(known, '^%d+ (%S+)') or ''
+if former ~= replaced then return { 'conflict', former } end
+
+if meta[2] then settle() end
+local real = read_time(given_time, meta[1])
+local clock = cjson.decode(redis.call('HGET', PARTS, '.clock'))
+local domains, groups = 0, 0
+for _, field in ipairs(redis.call('HKEYS', PARTS)) do
+  local letter = string.sub(field, 1, 1)
+  if letter == 'd' then domains = domains + 1 end
+  if letter == 'g' then groups = groups + 1 end
+end
+redis.call('COPY', PARTS, KEYS[9])
+redis.call('COPY', QUOTAS, KEYS[10])
+redis.call('COPY', TALLIES, KEYS[11])
+for index = 12, #KEYS do redis.call('UNLINK', KEYS[index]) end
+local number = redis.call('HINCRBY', META, 'snapshots', 1)
+local summary = table.concat({ number, operation, show(clock.frozenAt or real + clock.offset), domains, groups }, ' ')
+redis.call('HSET', SNAPSHOTS, name, summary)
+redis.call('HSET', META, 'taken', summary, 'changed', '1', 'real', show(real))
+return { 'ok', summary }

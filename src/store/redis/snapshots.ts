@@ -1,0 +1,176 @@
+import type { Settings } from '../../domain/settings.ts'
+import { joinParts } from '../parts.ts'
+import type { FormerAccount, SnapshotOutcome, SnapshotRequest, SnapshotSummary } from '../store.ts'
+import { GONE, type Gone, newOperation } from './account-steps.ts'
+import type { CommandOptions, Reply, StoreConnection } from './connection.ts'
+import { readCounters, readTexts } from './counter-texts.ts'
+import { accountKeys, decodeId, encodeId, snapshotKey, snapshotKeys } from './keys.ts'
+import type { readScripts, ScriptName } from './scripts.ts'
+
+/** The name stands for another copy than was expected. */
+class OtherCopy {
+  readonly operation: string
+
+  constructor(operation: string) {
+    this.operation = operation
+  }
+}
+
+/** How often a command is tried again because others were faster. */
+const ATTEMPTS = 20
+
+/** A snapshot with the operation that made its copy, which stands in the names of the copy's keys. */
+interface Entry extends Omit<SnapshotSummary, 'name'> {
+  /** Counts all snapshots of the account. */
+  number: number
+  operation: string
+}
+
+export interface SnapshotsOptions {
+  prefix: string
+  settings: Pick<Settings, 'nameComparison'>
+  /** The time for scripts: an empty text where they ask the server. */
+  now: () => string
+}
+
+/**
+ * The snapshots of accounts. The server copies the account, so that it is not sent. A script must name all keys that it
+ * uses, but the copy that has a name is known only to the server. So the scripts tell of another copy than the one that
+ * is expected, and run again.
+ */
+export class RedisSnapshots {
+  readonly #connection: StoreConnection
+  readonly #scripts: ReturnType<typeof readScripts>
+  readonly #options: SnapshotsOptions
+
+  constructor(connection: StoreConnection, scripts: ReturnType<typeof readScripts>, options: SnapshotsOptions) {
+    this.#connection = connection
+    this.#scripts = scripts
+    this.#options = options
+  }
+
+  take(incarnation: string, { name, replace, limit }: SnapshotRequest): Promise<SnapshotOutcome | Gone> {
+    return this.#insist<SnapshotOutcome | Gone>(async (replaced) => {
+      // A new one each time: the server keeps in mind which commands it must not execute any more.
+      const operation = newOperation()
+      const given = [encodeId(name), replace ? '1' : '0', `${limit}`, this.#options.now(), replaced]
+      const args = (attempt: number) => [operation, `${attempt}`, ...given]
+      const copies = [operation, ...(replaced === '' ? [] : [replaced])]
+      const reply = await this.#run('take-snapshot', incarnation, copies, args(1), { repeat: args })
+      const [outcome, told] = reply
+      if (outcome === 'gone') return GONE
+      if (outcome === 'taken' || outcome === 'too-many') return { ok: false, reason: outcome }
+      if (outcome !== 'ok') return new OtherCopy(told as string)
+      return { ok: true, snapshot: summarize(name, readEntry(told as string)) }
+    })
+  }
+
+  async list(incarnation: string): Promise<SnapshotSummary[] | Gone> {
+    const entries = await this.#entries(incarnation)
+    return entries === GONE ? GONE : entries.map(([name, entry]) => summarize(name, entry))
+  }
+
+  read(incarnation: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined | Gone> {
+    return this.#insist<(FormerAccount & { takenAt: number }) | undefined | Gone>(async (copy) => {
+      const copies = copy === '' ? [] : [copy]
+      const reply = await this.#run('read-snapshot', incarnation, copies, [encodeId(name), copy])
+      const [outcome, told, parts, quotas, tallies] = reply
+      if (outcome === 'gone') return GONE
+      if (outcome === 'none') return undefined
+      if (outcome !== 'ok') return new OtherCopy(told as string)
+      const { takenAt } = readEntry(told as string)
+      const state = joinParts(readTexts(parts), this.#options.settings)
+      return {
+        incarnation: Number(incarnation),
+        takenAt,
+        state,
+        counters: readCounters(readTexts(quotas), readTexts(tallies)),
+      }
+    })
+  }
+
+  /** The hashes of all keys that some snapshot could bring back. */
+  async keyHashes(incarnation: string): Promise<Set<string> | Gone> {
+    const entries = await this.#entries(incarnation)
+    if (entries === GONE) return GONE
+    const texts = await Promise.all(
+      entries.map(([, { operation }]) => {
+        const [parts = ''] = snapshotKeys(this.#options.prefix, incarnation, operation)
+        return this.#connection.send(['HGET', parts, '.keys'], { repeatable: true })
+      }),
+    )
+    // A snapshot may be deleted meanwhile.
+    const lists = texts.flatMap((text) => (typeof text === 'string' ? [JSON.parse(text) as { hash: string }[]] : []))
+    return new Set(lists.flatMap((keys) => keys.map(({ hash }) => hash)))
+  }
+
+  delete(incarnation: string, name: string): Promise<boolean | Gone> {
+    return this.#insist<boolean | Gone>(async (copy) => {
+      const operation = newOperation()
+      const args = (attempt: number) => [operation, `${attempt}`, encodeId(name), copy]
+      const copies = copy === '' ? [] : [copy]
+      const reply = await this.#run('delete-snapshot', incarnation, copies, args(1), { repeat: args })
+      const [outcome, told] = reply
+      if (outcome === 'gone') return GONE
+      if (outcome === 'ok' || outcome === 'none') return outcome === 'ok'
+      return new OtherCopy(told as string)
+    })
+  }
+
+  /** Deletes the snapshots of an account whose data is gone, so that nobody can take another one. */
+  async sweep(incarnation: string, entries: readonly string[]): Promise<void> {
+    if (entries.length === 0) return
+    const { prefix } = this.#options
+    const copies = entries.flatMap((text) => snapshotKeys(prefix, incarnation, readEntry(text).operation))
+    await this.#connection.send(['UNLINK', ...copies, snapshotKey(prefix, incarnation)], { repeatable: true })
+  }
+
+  async #entries(incarnation: string): Promise<[name: string, entry: Entry][] | Gone> {
+    const [outcome, told] = await this.#run('list-snapshots', incarnation, [], [])
+    if (outcome === 'gone') return GONE
+    const entries = readTexts(told).map(([name, text]) => [decodeId(name), readEntry(text)] as [string, Entry])
+    return entries.sort(([, one], [, other]) => one.number - other.number)
+  }
+
+  /** Acts again with the copy that the server tells, as long as it is another one than was expected. */
+  async #insist<Result>(act: (copy: string) => Promise<Result | OtherCopy>): Promise<Result> {
+    let expected = ''
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const result = await act(expected)
+      if (!(result instanceof OtherCopy)) return result
+      expected = result.operation
+    }
+    throw new Error(`The snapshot was replaced ${ATTEMPTS} times while it was asked for.`)
+  }
+
+  async #run(
+    script: ScriptName,
+    incarnation: string,
+    copies: readonly string[],
+    args: readonly string[],
+    options?: CommandOptions,
+  ): Promise<readonly Reply[]> {
+    const { prefix } = this.#options
+    const keys = [
+      ...[...accountKeys(prefix, incarnation), snapshotKey(prefix, incarnation)],
+      ...copies.flatMap((operation) => snapshotKeys(prefix, incarnation, operation)),
+    ]
+    return (await this.#connection.run(this.#scripts[script], keys, args, options)) as readonly Reply[]
+  }
+}
+
+/** What `take-snapshot.lua` writes. */
+function readEntry(text: string): Entry {
+  const [number, operation = '', takenAt, domains, groups] = text.split(' ')
+  const [counted, time, ofDomains, ofGroups] = [number, takenAt, domains, groups].map(Number) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  return { number: counted, operation, takenAt: time, domains: ofDomains, groups: ofGroups }
+}
+
+function summarize(name: string, { takenAt, domains, groups }: Entry): SnapshotSummary {
+  return { name, takenAt, domains, groups }
+}
