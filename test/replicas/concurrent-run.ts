@@ -46,6 +46,7 @@ function createAccount(replica: Replica | undefined): Promise<{ id: string; key:
 }
 
 export function expectLinearizable(exchanges: readonly Exchange[], seed: number): void {
+  expectMeaningful(exchanges, 0)
   const faults = faultsOfRun(exchanges, GROUP_NAMES)
   if (faults.length === 0) return
   const again = `LINEARIZABILITY_RUNS=1 LINEARIZABILITY_SEED=${seed} npx vitest run test/replicas/linearizability`
@@ -55,8 +56,29 @@ export function expectLinearizable(exchanges: readonly Exchange[], seed: number)
 /** Without enough that is known, the check would show nothing. */
 export function expectMeaningful(exchanges: readonly Exchange[], requests: number): void {
   const known = exchanges.filter(isKnown)
+  const by: any = {}
+  for (const e of exchanges) {
+    const k = `${e.status} ${e.told?.code ?? ''}`
+    by[k] = (by[k] ?? 0) + 1
+  }
+  require_stat(
+    'STAT',
+    exchanges.length,
+    known.length,
+    JSON.stringify(by),
+    'max ms',
+    Math.max(...exchanges.map((e) => (e.returned ?? 0) - e.invoked)).toFixed(0),
+    'end',
+    Math.max(...exchanges.map((e) => e.invoked)).toFixed(),
+  )
   expect(known.length).toBeGreaterThan(requests / 3)
   expect(
     known.filter(({ call, told }) => call.do === 'create group' && told.group !== undefined).length,
   ).toBeGreaterThan(3)
+}
+
+import { appendFileSync } from 'node:fs'
+
+function require_stat(...a: any[]) {
+  appendFileSync('/tmp/w/chk/stat', a.join(' ') + '\n')
 }

@@ -11,14 +11,6 @@ import { SETTINGS } from '../store/example-account.ts'
 export async function openStoreAt(port: number, prefix: string, clock?: Clock): Promise<Store> {
   const connection = await openConnection({ kind: 'tcp', port }, { now: Date.now() })
   const store: Store = openRedisStore({ connection, prefix, settings: SETTINGS, clock })
-  Object.assign(store, {
-    snapshots: async () => [],
-    snapshotKeys: async () => [],
-    takeSnapshot() {},
-    readSnapshot() {},
-    deleteSnapshot() {},
-    recall() {},
-  }) // TEMP
   const close = store.close.bind(store)
   store.close = () => close().finally(() => connection.close())
   return store

@@ -59,7 +59,7 @@ function outcomeOf(call: AccountCall, told: any): AccountOutcome {
   }
 }
 
-export function changesNothing(call: AccountCall): boolean {
+function changesNothing(call: AccountCall): boolean {
   return /^(list|read) /.test(call.do)
 }
 

@@ -1,6 +1,6 @@
 import { type AccountState, accountModel } from './account-model.ts'
 import { checkHistory, type Operation, type Specification } from './checker.ts'
-import { accountHistory, changesNothing, type Exchange, isKnown, quotaHistories } from './history.ts'
+import { accountHistory, type Exchange, isKnown, quotaHistories } from './history.ts'
 import { historyOfName, NAME_MODEL } from './name-model.ts'
 import { QUOTA_MODEL } from './quota-model.ts'
 import { smallWitness } from './witness.ts'
@@ -25,15 +25,11 @@ function faultsOfAccount(exchanges: readonly Exchange[], names: readonly string[
   const [first] = exchanges
   if (first === undefined) return []
   const history = accountHistory(exchanges)
-  const isIdle = ({ call, outcome }: (typeof history)[number]) =>
-    outcome !== undefined && (changesNothing(call) || 'refused' in outcome)
-  const byName = names.flatMap((name) =>
-    faultOf(`group name ${name}`, historyOfName(history, name), NAME_MODEL, ({ call }) => call.do.startsWith('look')),
-  )
+  const byName = names.flatMap((name) => faultOf(`group name ${name}`, historyOfName(history, name), NAME_MODEL))
   const byQuota = [...quotaHistories(exchanges)].flatMap(([quota, counted]) =>
-    faultOf(`quota of ${quota}`, counted, QUOTA_MODEL, () => false),
+    faultOf(`quota of ${quota}`, counted, QUOTA_MODEL),
   )
-  const whole = faultOf('domains and groups', history, accountModel(EMPTY), isIdle)
+  const whole = faultOf('domains and groups', history, accountModel(EMPTY))
   return [...byName, ...byQuota, ...whole].map((fault) => `Account ${first.account}, ${fault}`)
 }
 
@@ -41,12 +37,11 @@ function faultOf<State, Call, Outcome>(
   object: string,
   history: readonly Operation<Call, Outcome>[],
   specification: Specification<State, Call, Outcome>,
-  isIdle: (operation: Operation<Call, Outcome>) => boolean,
 ): string[] {
   const verdict = checkHistory(history, specification)
   if (verdict.linearizable === true) return []
   if (verdict.linearizable === undefined) return [`${object}: the search for an order took too long.`]
-  const witness = smallWitness(history, specification, isIdle)
+  const witness = smallWitness(history, specification)
   const further = checkHistory(witness, specification)
   const shown = witness.toSorted((one, other) => one.invoked - other.invoked)
   return [
