@@ -9,7 +9,7 @@ import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Past } from '../journal/past.ts'
-import type { BudgetUse, MemoryBudget } from '../store/memory-budget.ts'
+import type { BudgetUse } from '../store/memory-budget.ts'
 import type { Counters, FormerAccount, Replacement, SnapshotOutcome, SnapshotRequest, Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type AccountParameters, accountCreation, createAccount, recreateAccount } from './creation.ts'
@@ -29,7 +29,7 @@ export interface WorldsDeps {
   clock: Clock
   exchanges: ExchangeLog<unknown>
   /** Counts what accounts hold; absent for a store that does not share memory by it. */
-  budget: MemoryBudget | undefined
+  budget: { readonly use: BudgetUse } | undefined
   defaults: WorldDefaults
   /** How many accounts there may be. */
   maxAccounts: number

@@ -16,14 +16,15 @@ import { ClientGone } from '../http/reception.ts'
 import { createRouter } from '../http/router.ts'
 import { queryOf, readParameters, readTarget, splitTarget } from '../http/target.ts'
 import { namePathInLog } from '../journal/key-shapes.ts'
-import { isReported } from '../store/store-error.ts'
+import type { Readiness } from '../store/readiness.ts'
+import { isAway, isReported } from '../store/store-error.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { Control } from './control.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createGuard } from './guard.ts'
 import { sendParts, writeList } from './list-writer.ts'
 import { nearestRoute } from './nearest-route.ts'
-import { describeHealth, PAGES, type Page } from './pages.ts'
+import { describeHealth, describeReadiness, PAGES, type Page, writeUnavailable } from './pages.ts'
 import { describeRefusal, refusalFor } from './refusals.ts'
 
 /** The path of the control plane. All of its paths are below it. */
@@ -40,6 +41,7 @@ export interface AdminDeps {
   urls(): ServerUrls
   log: Log
   stopping: AbortSignal
+  readiness: Readiness
 }
 
 /** What requests need that are routed. */
@@ -102,10 +104,12 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
 
   return async function serveAdmin(request, response) {
     const { method = '', url = '' } = request
-    // Clients ask this every second while they wait for a start, so nothing is loaded for it.
-    if (url === `${ADMIN_PATH}/health` && (method === 'GET' || method === 'HEAD')) {
-      sendPage(request, response, describeHealth(deps.instance))
-      return
+    // Clients and balancers ask these every second, so nothing is loaded for them.
+    if (method === 'GET' || method === 'HEAD') {
+      if (url === `${ADMIN_PATH}/health`) return sendPage(request, response, describeHealth(deps.instance))
+      if (url === `${ADMIN_PATH}/ready`) {
+        return sendPage(request, response, describeReadiness(deps.instance, deps.readiness))
+      }
     }
     if (splitTarget(url).path === '/') {
       sendWelcome(request, response, deps.urls())
@@ -124,6 +128,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
         deps.log.error({ method, path, err: error }, 'The control plane failed to answer.')
       }
       if (response.headersSent) response.destroy()
+      else if (isAway(error))
+        send(request, response, 503, { 'Content-Type': JSON_TYPE }, writeUnavailable(error.message))
       else send(request, response, 500, { 'Content-Type': JSON_TYPE }, FAILED)
     }
   }
@@ -214,7 +220,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage, respons
  */
 function isOpen(path: string, hasToken: boolean): boolean {
   const isDashboard = path === ADMIN_PATH || path === `${ADMIN_PATH}/`
-  return path === `${ADMIN_PATH}/health` || (hasToken && isDashboard)
+  return path === `${ADMIN_PATH}/health` || path === `${ADMIN_PATH}/ready` || (hasToken && isDashboard)
 }
 
 /** Reads the body of a request; or why it is not read, where there is no room for it. */
@@ -297,8 +303,12 @@ function sendWelcome(request: IncomingMessage, response: ServerResponse, { baseU
   sendAnswer(request, response, { status: 200, body: { success: true, data } })
 }
 
-function sendPage(request: IncomingMessage, response: ServerResponse, { type, text, headers }: Page): void {
-  send(request, response, 200, { 'Content-Type': type, ...headers }, text)
+function sendPage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { type, text, status = 200, headers }: Page,
+): void {
+  send(request, response, status, { 'Content-Type': type, ...headers }, text)
 }
 
 function send(

@@ -21,6 +21,7 @@ export const ADMIN_CODES = [
   'protected',
   'refused',
   'insufficient_storage',
+  'unavailable',
   'internal_error',
 ] as const
 

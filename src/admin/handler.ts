@@ -6,6 +6,8 @@ import type { AccountState } from '../domain/account.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { Clock } from '../ground/clock.ts'
 import type { Json } from '../ground/json.ts'
+import type { Readiness } from '../store/readiness.ts'
+import type { StoreTraffic } from '../store/redis/figures.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminRefusal } from './codes.ts'
 import type { FaultSet } from './fault-sets.ts'
@@ -24,6 +26,9 @@ export interface ControlDeps {
   instance: string
   /** Known as soon as the server listens. */
   urls(): ServerUrls
+  readiness: Readiness
+  /** What is counted about the store, where it is another process. */
+  traffic: StoreTraffic | undefined
   /** Where the requests are those that a proxy passes on. */
   observed?: ObservedService | undefined
 }

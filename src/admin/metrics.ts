@@ -2,15 +2,18 @@ import type { Registry } from 'prom-client'
 import { reportCoverage } from '../coverage/report.ts'
 import { hasPassed } from '../journal/verdict.ts'
 import type { BudgetUse } from '../store/memory-budget.ts'
+import { isAway } from '../store/store-error.ts'
 import type { ControlDeps } from './handler.ts'
+import { writeStoreMetrics } from './store-metrics.ts'
 
 let ofProcess: Registry | undefined
 
 /**
  * The metrics of the server in the text format of Prometheus. They count since the start: they do not decrease when an
- * account is reset or deleted.
+ * account is reset or deleted. While a shared store is away, those that servers have in common are left out.
  */
-export async function writeMetrics({ worlds, exchanges, store }: ControlDeps): Promise<{ type: string; text: string }> {
+export async function writeMetrics(deps: ControlDeps): Promise<{ type: string; text: string }> {
+  const { worlds, readiness, traffic } = deps
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
   if (ofProcess === undefined) {
     // Once for the process, at the first request for metrics: each call would start another observer.
@@ -18,6 +21,19 @@ export async function writeMetrics({ worlds, exchanges, store }: ControlDeps): P
     collectDefaultMetrics({ register: ofProcess })
   }
   const registry = new Registry()
+  const ofStore = writeStoreMetrics(readiness, traffic)
+  const memory = (name: string, help: string, pick: (use: BudgetUse) => number) => {
+    const gauge = new Gauge({ name, help, labelNames: ['part'] as const, registers: [registry] })
+    for (const [part, use] of Object.entries(worlds.memory)) if (use !== undefined) gauge.set({ part }, pick(use))
+  }
+  memory('dmarc_understudy_memory_bytes', 'Approximate memory that is taken.', ({ used }) => used)
+  memory('dmarc_understudy_memory_limit_bytes', 'Memory that may be taken, see --max-memory.', ({ limit }) => limit)
+  const write = async () => ({
+    type: registry.contentType,
+    text: `${await ofProcess?.metrics()}\n${await registry.metrics()}${ofStore}`,
+  })
+  const shared = await readShared(deps)
+  if (shared === undefined) return write()
   const count = (name: string, help: string, value: number) => {
     new Counter({ name: `dmarc_understudy_${name}`, help, registers: [registry] }).inc(value)
   }
@@ -27,7 +43,7 @@ export async function writeMetrics({ worlds, exchanges, store }: ControlDeps): P
     labelNames: ['operation', 'status', 'code', 'injected'] as const,
     registers: [registry],
   })
-  const { operations, outside } = reportCoverage(await exchanges.totals())
+  const { operations, outside } = reportCoverage(shared.totals)
   const answered = [
     ...operations.flatMap(({ operation, responses }) => responses.map((response) => ({ operation, ...response }))),
     ...outside.map((response) => ({ operation: '', ...response })),
@@ -37,7 +53,7 @@ export async function writeMetrics({ worlds, exchanges, store }: ControlDeps): P
     if (genuine > 0) requests.inc({ ...labels, injected: 'false' }, genuine)
     if (injected > 0) requests.inc({ ...labels, injected: 'true' }, injected)
   }
-  const { recorded, forgotten, seconds, faultHits, lost } = await exchanges.figures()
+  const { recorded, forgotten, seconds, faultHits, lost } = shared.figures
   count('exchanges_total', 'Requests to the service, including those without a response.', recorded)
   count('journal_forgotten_total', 'Requests that the journal has forgotten because it is full.', forgotten)
   count('request_seconds_total', 'Time from the arrival of requests to their responses.', seconds)
@@ -49,7 +65,7 @@ export async function writeMetrics({ worlds, exchanges, store }: ControlDeps): P
       lost,
     )
   }
-  const { counts } = await exchanges.verdict()
+  const { counts } = shared.verdict
   const violations = new Gauge({
     name: 'dmarc_understudy_verdict_violations',
     help: 'Requests that violate the contract, by code, since the start or since the verdict was cleared.',
@@ -77,16 +93,26 @@ export async function writeMetrics({ worlds, exchanges, store }: ControlDeps): P
     help: 'Whether the clients have kept the contract: 1, or 0 when a request violated it or none was held to it.',
     registers: [registry],
   }).set(hasPassed(counts) ? 1 : 0)
-  const memory = (name: string, help: string, pick: (use: BudgetUse) => number) => {
-    const gauge = new Gauge({ name, help, labelNames: ['part'] as const, registers: [registry] })
-    for (const [part, use] of Object.entries(worlds.memory)) if (use !== undefined) gauge.set({ part }, pick(use))
-  }
-  memory('dmarc_understudy_memory_bytes', 'Approximate memory that is taken.', ({ used }) => used)
-  memory('dmarc_understudy_memory_limit_bytes', 'Memory that may be taken, see --max-memory.', ({ limit }) => limit)
   new Gauge({
     name: 'dmarc_understudy_accounts',
     help: 'Accounts, including sandboxes.',
     registers: [registry],
-  }).set((await store.list()).length)
-  return { type: registry.contentType, text: `${await ofProcess.metrics()}\n${await registry.metrics()}` }
+  }).set(shared.accounts)
+  return write()
+}
+
+/** What the servers that share a store have in common; `undefined` while it cannot be read. */
+async function readShared({ exchanges, store }: ControlDeps) {
+  try {
+    const [totals, figures, verdict, accounts] = await Promise.all([
+      exchanges.totals(),
+      exchanges.figures(),
+      exchanges.verdict(),
+      store.list(),
+    ])
+    return { totals, figures, verdict, accounts: accounts.length }
+  } catch (error) {
+    if (isAway(error)) return undefined
+    throw error
+  }
 }

@@ -1,3 +1,5 @@
+import { errorEnvelope } from '../http/envelope.ts'
+import type { Readiness } from '../store/readiness.ts'
 import type { Control } from './control.ts'
 
 /** A response without the envelope. */
@@ -5,6 +7,8 @@ export interface Page {
   /** The media type. */
   type: string
   text: string
+  /** 200 where it is not given. */
+  status?: number
   headers?: Readonly<Record<string, string>>
 }
 
@@ -13,9 +17,24 @@ export function describeHealth(instance: string): Page {
   return { type: 'application/json', text: JSON.stringify({ success: true, data: { status: 'ok', instance } }) }
 }
 
+/** Whether the server can do its work, for a balancer that asks often: it costs nothing. */
+export function describeReadiness(instance: string, { kind, state }: Readiness): Page {
+  const type = 'application/json'
+  if (!state.isReady) return { type, status: 503, text: writeUnavailable(state.reason) }
+  const data = { status: 'ready', instance, store: kind, limitation: state.limitation ?? null }
+  return { type, text: JSON.stringify({ success: true, data }) }
+}
+
+/** The refusal of a server whose store is away. It is written without the document, which may not be loaded yet. */
+export function writeUnavailable(reason: string): string {
+  const failure = { code: 'unavailable', message: `${reason}.` }
+  return JSON.stringify(errorEnvelope({ ...failure, problems: [{ ...failure, field: null }] }))
+}
+
 /** The operations that answer with a page, by operationId. What a page needs is loaded when somebody asks for it. */
 export const PAGES: Readonly<Record<string, (control: Control) => Page | Promise<Page>>> = {
   getHealth: ({ deps }) => describeHealth(deps.instance),
+  getReadiness: ({ deps }) => describeReadiness(deps.instance, deps.readiness),
   getDocument: ({ api }) => ({ type: 'application/json', text: JSON.stringify(api.document.source) }),
   async getMetrics({ deps }) {
     const { writeMetrics } = await import('./metrics.ts')

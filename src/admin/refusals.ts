@@ -85,6 +85,9 @@ export function refusalFor(error: unknown, account: string | undefined): AdminRe
     case 'taken':
     case 'damaged':
       return refuse({ code: 'taken', reason: 'stored', about: { expected: error.message } })
+    case 'unavailable':
+    case 'unknown':
+      return refuse({ code: 'unavailable', about: { expected: error.message } })
     case 'full':
       return refuse({ code: 'insufficient_storage', about: { expected: error.message } })
     default:

@@ -67,8 +67,10 @@ export const explore: Command = {
     const reading = readOptions(OPTIONS, options, terminal.environment)
     const { values, sources, given } = reading
     refuseEarlyOperands('explore', reading.positionals)
-    if (given.has('data'))
-      throw new UsageError(`${sources.data}: each trial begins with accounts of its own; leave it out`)
+    for (const name of ['data', 'store'] as const) {
+      if (given.has(name))
+        throw new UsageError(`${sources[name]}: each trial begins with accounts of its own; leave it out`)
+    }
     if (values.port !== 0 && values.jobs > 1) {
       throw new UsageError(`${sources.port}: trials at the same time need a port each; leave it out, or use --jobs 1`)
     }

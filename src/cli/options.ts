@@ -72,7 +72,8 @@ export function readOptions<const Table extends Options>(
 
 /** An option with the text that was given for it, if everybody may read that. */
 function shownAs(source: string, written: string, { kind }: Option<unknown>): string {
-  return kind.hides?.(written) ? source : `${source} ${shorten(written)}`
+  const shown = kind.shows === undefined ? written : kind.shows(written)
+  return shown === undefined ? source : `${source} ${shorten(shown)}`
 }
 
 /** The text of a switch that the environment turns off by the variable of its second flag. @throws UsageError */

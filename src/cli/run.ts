@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { systemClock } from '../ground/clock.ts'
 import { printable } from '../ground/show.ts'
 import { type Options, readDuration, someOf, wholeNumber } from '../start/option.ts'
-import { pickServerOptions } from '../start/option-table.ts'
+import { pickServerOptions, refuseContradictions } from '../start/option-table.ts'
 import { exitCodeOf } from '../trials/command.ts'
 import { describeRun, FAILURES } from '../trials/run-report.ts'
 import { runTrial, type TrialResult } from '../trials/trial.ts'
@@ -78,13 +78,15 @@ async function runOnce(
   const readyFile = values.readyFile === undefined ? undefined : new ReadyFile(values.readyFile, sources.readyFile)
   const { log, close } = await terminal.openLog(values.logLevel, values.logFormat)
   try {
-    return await withNamedOptions(sources, () =>
-      runTrial({
+    return await withNamedOptions(sources, () => {
+      const options = pickServerOptions(values)
+      refuseContradictions(options, reading.given)
+      return runTrial({
         name: 'run',
         command,
         environment: terminal.environment,
         variables: values.setEnv,
-        options: { ...pickServerOptions(values), log },
+        options: { ...options, log },
         timeout: values.timeout === undefined ? undefined : readDuration(values.timeout),
         inherits: true,
         onlyJudges: true,
@@ -92,14 +94,15 @@ async function runOnce(
         onSignal,
         waiting: (names) => say(terminal, `the command left behind what does not end at once: ${list(names)}`),
         serving(service) {
-          if (service.apiKey === undefined) throw new UsageError(`${sources.data}: ${KEY_UNKNOWN}`)
+          if (service.apiKey === undefined)
+            throw new UsageError(`${values.store === undefined ? sources.data : sources.store}: ${KEY_UNKNOWN}`)
           for (const line of describeStart(service, reading)) say(terminal, line)
           readyFile?.write(readyFactsOf(service))
           // While the command begins, nobody waits.
           void loadReporting()
         },
-      }),
-    )
+      })
+    })
   } finally {
     readyFile?.remove()
     await close()

@@ -1,7 +1,12 @@
 import type { Log } from '../http/log.ts'
 import { usageOf } from '../start/option.ts'
 import { OptionError, type Spell } from '../start/option-error.ts'
-import { type COMMAND_LINE_OPTIONS, LIBRARY_OPTIONS, pickServerOptions } from '../start/option-table.ts'
+import {
+  type COMMAND_LINE_OPTIONS,
+  LIBRARY_OPTIONS,
+  pickServerOptions,
+  refuseContradictions,
+} from '../start/option-table.ts'
 import { startUnderstudy, type Understudy } from '../start/server.ts'
 import { StartError, UsageError } from './errors.ts'
 import type { Reading } from './options.ts'
@@ -10,31 +15,27 @@ import type { Reading } from './options.ts'
  * Starts a server with the options that a person gave; the table of the command may have more options than a server
  * has. An error names the option as it was given. @throws UsageError, StartError, and what `startUnderstudy` throws
  */
-export async function startForCommand(
-  { values, sources }: Pick<Reading<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'>,
-  log: Log,
-): Promise<Understudy> {
-  return withNamedOptions(sources, () => startUnderstudy({ ...pickServerOptions(values), log }))
+export async function startForCommand({ values, sources, given }: ServerReading, log: Log): Promise<Understudy> {
+  return withNamedOptions(sources, () => {
+    const options = pickServerOptions(values)
+    refuseContradictions(options, given)
+    return startUnderstudy({ ...options, log })
+  })
 }
+
+/** What was read for a command that starts a server. */
+type ServerReading = Pick<Reading<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'> & { given: ReadonlySet<string> }
 
 /** Options that say what a new account is like. */
 const NEW_ACCOUNT_OPTIONS = ['fixture', 'seed', 'now', 'frozen', 'plan'] as const
 
 /** What a person must hear of a server that has started: what of the options did not apply. */
-export function describeStart(
-  { kept, skipped }: Understudy,
-  {
-    values,
-    given,
-    sources,
-  }: Pick<Reading<typeof COMMAND_LINE_OPTIONS>, 'values' | 'sources'> & {
-    given: ReadonlySet<string>
-  },
-): string[] {
+export function describeStart({ kept, skipped }: Understudy, { values, given, sources }: ServerReading): string[] {
   const unused = kept ? NEW_ACCOUNT_OPTIONS.filter((name) => given.has(name)) : []
   return [
     ...unused.map(
-      (name) => `${sources[name]}: applies to new accounts only; the account in ${values.data} stays as it is`,
+      (name) =>
+        `${sources[name]}: applies to new accounts only; the account in ${values.data ?? 'the store'} stays as it is`,
     ),
     ...skipped.map((reason) => `${sources.skipDamaged}: leaves out ${reason}`),
   ]

@@ -6,8 +6,8 @@ const REMEDY = 'must be the base URL of the service, such as https://dmarc.examp
 export const baseUrl: Kind<string> = {
   ...text,
   remedy: REMEDY,
-  remedyFor: (written) => (hasCredentials(written) ? 'must not hold credentials' : REMEDY),
-  hides: hasCredentials,
+  remedyFor: (value) => (hasCredentials(`${value}`) ? 'must not hold credentials' : REMEDY),
+  shows: (written) => (hasCredentials(written) ? undefined : written),
   placeholder: 'URL',
   fits: (value): value is string => typeof value === 'string' && isBaseUrl(value),
 }

@@ -35,6 +35,8 @@ const REFUSED: Readonly<Record<string, string>> = {
   data: 'each trial has an account of its own in memory, so that no trial feels another one',
   durability: 'nothing is kept, because each trial has an account of its own in memory',
   'skip-damaged': 'no account is kept, because each trial has an account of its own in memory',
+  store: 'each trial has an account of its own in memory, so that no trial feels another one',
+  'store-prefix': 'each trial has an account of its own in memory, so that no trial feels another one',
   'ready-file': 'each trial has a server of its own; the command reads its address in UNDERSTUDY_BASE_URL',
   'exit-with-parent': 'a signal ends this program and its trials',
 }
@@ -43,6 +45,8 @@ const {
   data: _data,
   durability: _durability,
   skipDamaged: _skipDamaged,
+  store: _store,
+  storePrefix: _storePrefix,
   readyFile: _readyFile,
   exitWithParent: _exit,
   ...SHARED

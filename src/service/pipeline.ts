@@ -17,6 +17,7 @@ import { type Cors, isPreflight } from '../http/cors.ts'
 import { isHostMalformed } from '../http/host-field.ts'
 import type { HostCheck } from '../http/hosts.ts'
 import type { Log } from '../http/log.ts'
+import type { NobodyIds } from '../http/nobody-ids.ts'
 import { ClientGone } from '../http/reception.ts'
 import { Replier, type Reply, type ResponseValidation } from '../http/reply.ts'
 import { requestIdOf } from '../http/request-id.ts'
@@ -42,7 +43,7 @@ import {
 export interface PipelineDeps extends GateDeps, InjectionOptions, RecorderDeps {
   contract: ServiceContract
   /** Names requests that belong to no account. */
-  seed: number
+  nextId: NobodyIds
   log: Log
   responseValidation: ResponseValidation
   /** Absent where pages of other origins may not use the service. */
@@ -79,7 +80,6 @@ export function createPipeline(
   })
   const clientIdOf = settings.clientRequestIds === 'echoed' ? readClientId : undefined
   const chargesAll = settings.chargedRequests === 'authenticated'
-  let unauthenticated = 0
   let idSource = { seed: 0, id: '', text: '' }
 
   /**
@@ -181,7 +181,7 @@ export function createPipeline(
     const ruled = fault && principal && sources.ofRule(fault, principal.account)
     const ownId =
       principal === undefined
-        ? requestIdOf(`${deps.seed}`, ++unauthenticated, contract.requestIds)
+        ? deps.nextId('unauthenticated')
         : requestIdOf(sourceOf(principal.account), ordinal, contract.requestIds)
     const requestId = clientIdOf?.(routed.request.headers, secrets) ?? ownId
     const gated = {

@@ -29,6 +29,10 @@ import {
 } from './option.ts'
 import { OptionError } from './option-error.ts'
 import type { ServerOptions } from './options.ts'
+import { maskStoreUrl, readStoreUrl, STORE_REMEDY } from './store-url.ts'
+
+/** How keys begin in a store where nobody says it. */
+const DEFAULT_STORE_PREFIX = 'dmarc-understudy'
 
 const fixture: Kind<string | Fixture> = {
   type: 'string | Fixture',
@@ -51,6 +55,57 @@ const signal: Kind<AbortSignal> = {
   type: 'AbortSignal',
   remedy: 'must be the signal of an AbortController',
   fits: (value): value is AbortSignal => value instanceof AbortSignal,
+}
+
+const ownStore = objectWith<Store>('Store', {
+  list: true,
+  has: true,
+  accountOf: true,
+  newId: true,
+  hasRoom: true,
+  create: true,
+  read: true,
+  update: true,
+  replace: true,
+  delete: true,
+  enter: true,
+  refund: true,
+  count: true,
+  recount: true,
+  counters: true,
+  takeSnapshot: true,
+  snapshots: true,
+  readSnapshot: true,
+  snapshotKeys: true,
+  deleteSnapshot: true,
+  recall: true,
+  listenOutdated: true,
+  close: true,
+})
+
+/** The URL of a store of many replicas; a program may also give a store of its own. */
+const store: Kind<string | Store> = {
+  type: `string | ${ownStore.type}`,
+  remedy: STORE_REMEDY,
+  remedyFor(value) {
+    if (typeof value !== 'string') return ownStore.remedy
+    const reading = readStoreUrl(value)
+    return 'remedy' in reading ? reading.remedy : STORE_REMEDY
+  },
+  shows: maskStoreUrl,
+  placeholder: 'URL',
+  fits: (value): value is string | Store =>
+    typeof value === 'string' ? 'address' in readStoreUrl(value) : ownStore.fits(value),
+  read: (written) => written,
+}
+
+/** How keys begin in a store. A brace would end or begin a hash tag, and a pattern would match more than one prefix. */
+const keyPrefix: Kind<string> = {
+  type: 'string',
+  remedy: 'must be 1 to 64 letters, digits, dots, colons, hyphens or underscores',
+  placeholder: 'NAME',
+  fits: (value): value is string => typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value),
+  read: (written) => written,
 }
 
 /**
@@ -84,33 +139,15 @@ export const SERVER_OPTIONS = {
     default: false,
   },
   store: {
-    kind: objectWith<Store>('Store', {
-      list: true,
-      has: true,
-      accountOf: true,
-      newId: true,
-      hasRoom: true,
-      create: true,
-      read: true,
-      update: true,
-      replace: true,
-      delete: true,
-      enter: true,
-      refund: true,
-      count: true,
-      recount: true,
-      counters: true,
-      takeSnapshot: true,
-      snapshots: true,
-      readSnapshot: true,
-      snapshotKeys: true,
-      deleteSnapshot: true,
-      recall: true,
-      listenOutdated: true,
-      close: true,
-    }),
-    help: 'Store of your own, instead of the memory or the data folder. It is closed when the server stops.',
-    only: 'library',
+    kind: store,
+    help: 'Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379; or a store of your own, which is closed when the server stops.',
+    defaultText: 'accounts are kept in memory',
+    flagHelp: 'Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379.',
+  },
+  storePrefix: {
+    kind: keyPrefix,
+    help: 'How every key in the store begins. Servers with different prefixes share nothing.',
+    default: DEFAULT_STORE_PREFIX,
   },
   fixture: {
     kind: fixture,
@@ -170,9 +207,10 @@ export const SERVER_OPTIONS = {
   },
   maxMemory: {
     kind: bytes(32 * 2 ** 20, 2 ** 40),
-    help: 'Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507.',
+    help: 'Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507; with a shared store, copies are dropped instead.',
     defaultText: 'as much as the memory of the machine and the heap of Node.js permit',
-    flagHelp: 'Memory that accounts, snapshots and the journal may take. What would exceed it is refused with 507.',
+    flagHelp:
+      'Memory that accounts, snapshots and the journal may take. What would exceed it is refused with 507; with --store, copies are dropped instead.',
   },
   maxConnections: {
     kind: wholeNumber(1, 1_000_000),
@@ -323,7 +361,8 @@ export function completeOptions(options: ServerOptions): CompleteOptions {
     const value: unknown = options[name as keyof ServerOptions]
     const { kind } = option
     if (value !== undefined && !kind.fits(value)) {
-      throw new OptionError(name as keyof ServerOptions, value, kind.remedy)
+      const shown = kind === store && typeof value === 'string' ? maskStoreUrl(value) : value
+      throw new OptionError(name as keyof ServerOptions, shown, kind.remedyFor?.(value) ?? kind.remedy)
     }
     return [name, value ?? option.default]
   })
@@ -345,6 +384,44 @@ export function refuseUnknownOptions(options: ServerOptions, rows: Options): voi
     const option = name as keyof ServerOptions
     throw new OptionError(option, options[option], `is no option; ${hint}`)
   }
+}
+
+/** Options that say how accounts are kept where no other server keeps them. */
+const OF_ONE_SERVER = ['data', 'durability', 'skipDamaged'] as const
+
+/**
+ * Refuses options that contradict each other. `given` are those that somebody has given; a default contradicts nothing.
+ * @throws OptionError for the option that has to go
+ */
+export function refuseContradictions(values: ServerOptions, given = findUnusual(values)): void {
+  if (typeof values.store !== 'string') {
+    if (!given.has('storePrefix')) return
+    throw new OptionError(
+      'storePrefix',
+      values.storePrefix,
+      (spell) => `needs the URL of a store; give ${spell('store')}`,
+    )
+  }
+  for (const name of OF_ONE_SERVER) {
+    if (!given.has(name)) continue
+    throw new OptionError(name, values[name], (spell) => {
+      return `is for accounts that this server keeps alone; leave it out, or leave out ${spell('store')}`
+    })
+  }
+  if (given.has('clock')) {
+    throw new OptionError('clock', 'given', 'must be left out, because the clocks of all accounts follow the store')
+  }
+}
+
+/** The options whose values are not those that they have when nobody gives them. */
+function findUnusual(values: ServerOptions): ReadonlySet<string> {
+  const rows = Object.entries<Option<unknown>>(LIBRARY_OPTIONS)
+  return new Set(
+    rows.flatMap(([name, { default: usual }]) => {
+      const value = values[name as keyof ServerOptions]
+      return value === undefined || value === usual ? [] : [name]
+    }),
+  )
 }
 
 /** @throws OptionError when the contract has no such plan. */

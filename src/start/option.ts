@@ -8,10 +8,10 @@ export interface Kind<Value> {
   readonly type: string
   /** What is right, as the end of a refusal: `must be true or false`. */
   readonly remedy: string
-  /** The same for one text that does not fit, where more can be said of it. */
-  remedyFor?(written: string): string
-  /** Whether a text may be a secret, so that no message repeats it. */
-  hides?(written: string): boolean
+  /** The same for one value that does not fit, where more can be said of it. */
+  remedyFor?(value: unknown): string
+  /** How messages name a text that may hold a secret; `undefined`: they do not. Without it, they repeat it. */
+  shows?(written: string): string | undefined
   /** How the help calls the value; the option may have a better word, and a switch needs none. */
   readonly placeholder?: string
   /** Whether a person may give it several times, so that the value is a list. */
@@ -179,7 +179,7 @@ function isOrigin(value: unknown): boolean {
 export const secret: Kind<string> = {
   type: 'string',
   remedy: 'must be 1 to 200 visible ASCII characters without spaces',
-  hides: () => true,
+  shows: () => undefined,
   placeholder: 'TEXT',
   fits: (value): value is string => typeof value === 'string' && /^[!-~]{1,200}$/.test(value),
   read: asWritten,

@@ -20,8 +20,13 @@ export interface ServerOptions {
   durability?: 'rename' | 'fsync' | undefined
   /** Leave out a damaged account of the data folder, with a warning, instead of refusing to start. Default: false. */
   skipDamaged?: boolean | undefined
-  /** Store of your own, instead of the memory or the data folder. It is closed when the server stops. */
-  store?: Store | undefined
+  /**
+   * Redis or Valkey that any number of servers share, such as redis://127.0.0.1:6379; or a store of your own, which is
+   * closed when the server stops. Default: accounts are kept in memory.
+   */
+  store?: string | Store | undefined
+  /** How every key in the store begins. Servers with different prefixes share nothing. Default: dmarc-understudy. */
+  storePrefix?: string | undefined
   /**
    * What a new account holds: demo, empty, edge-cases, agency, the path of a fixture file, or a fixture. Default: demo.
    */
@@ -54,8 +59,9 @@ export interface ServerOptions {
    */
   sandboxIdle?: string | undefined
   /**
-   * Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507.
-   * Default: as much as the memory of the machine and the heap of Node.js permit.
+   * Memory that accounts, snapshots and the journal may take, in bytes. What would exceed it is refused with 507; with
+   * a shared store, copies are dropped instead. Default: as much as the memory of the machine and the heap of Node.js
+   * permit.
    */
   maxMemory?: number | undefined
   /**

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ExchangeLog, LocalExchangeLog } from '../accounts/exchange-log.ts'
+import type { ExchangeLog } from '../accounts/exchange-log.ts'
 import { loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../accounts/worlds.ts'
@@ -12,7 +12,7 @@ import { OPERATIONS } from '../behaviour/operations/operations.ts'
 import { bindBehaviours } from '../behaviour/service-contract.ts'
 import { type Contract, loadContract } from '../contract/contract.ts'
 import { readOverlay } from '../contract/overlay.ts'
-import { type AccountState, DEFAULT_SEED } from '../domain/account.ts'
+import type { AccountState } from '../domain/account.ts'
 import type { FaultRule } from '../domain/faults.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import { findPublicKey, nameInstance } from '../ground/secrets.ts'
@@ -28,8 +28,6 @@ import type { AccountWithKey } from '../library/account.ts'
 import { type Library, openLibrary } from '../library/library.ts'
 import { createPipeline } from '../service/pipeline.ts'
 import { createMalformedRecorder } from '../service/recorder.ts'
-import { openMemoryStore } from '../store/memory.ts'
-import { MemoryBudget } from '../store/memory-budget.ts'
 import type { Store } from '../store/store.ts'
 import { allowedOrigins, corsFor } from './allowed-origins.ts'
 import { findPossibleConnections } from './connection-limit.ts'
@@ -37,8 +35,9 @@ import { findExposed, provideDefaultAccount } from './default-account.ts'
 import { divideMemory } from './memory.ts'
 import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
-import { type CompleteOptions, checkPlan, completeOptions } from './option-table.ts'
+import { type CompleteOptions, checkPlan, completeOptions, refuseContradictions } from './option-table.ts'
 import type { ServerOptions } from './options.ts'
+import { openStore } from './store-opening.ts'
 import { createExplainer } from './violation-explainer.ts'
 
 const EXPOSED =
@@ -110,6 +109,7 @@ export async function startServer(
   inside: Inside = {},
 ): Promise<Understudy> {
   const options = completeOptions(given)
+  refuseContradictions(given)
   const { signal, log } = options
   signal?.throwIfAborted()
   const understudy = await composeServer(given, options, behaviours, inside)
@@ -140,22 +140,23 @@ async function composeServer(
   behaviours: Readonly<Record<string, OperationBehaviour>>,
   inside: Inside,
 ): Promise<Understudy> {
-  const { host, clock, admin, adminToken, plan, simulator } = options
+  const { host, admin, adminToken, plan, simulator } = options
   const secrets = new Secrets(adminToken === undefined ? [] : [adminToken])
   const log = redactLog(options.log, secrets)
   if (admin && adminToken === undefined && !isLoopback(host)) {
     const remedy = 'others can reach this address, so give'
     throw new OptionError('host', host, (spell) => `${remedy} ${spell('adminToken')} or ${spell('admin', false)}`)
   }
-  const loaded = inside.contract ?? (await loadWithOverlays(options.overlays))
+  const overlays = inside.contract === undefined ? await Promise.all(options.overlays.map(readOverlay)) : []
+  const loaded = inside.contract ?? (await loadContract({ overlays }))
   const contract = bindBehaviours(loaded, { behaviours, simulator })
   checkPlan(plan, contract.settings)
   const fixture = await loadFixture(options.fixture)
   const faultSets = await readFaultSets(options.faults, contract)
-  const skipped: string[] = []
   const memory = divideMemory(options.maxMemory)
-  const budget = new MemoryBudget(memory.accounts, (reason) => log.warn({ reason }, 'An account has no room to grow.'))
-  const store = options.store ?? (await openStore({ ...options, log }, contract, skipped, budget))
+  const instance = nameInstance()
+  const opened = await openStore(options, { contract, overlays, fixture, instance, log, memory: memory.accounts })
+  const { store, clock, budget, nextId, skipped, readiness, traffic, door } = opened
   const stopping = new AbortController()
   // Whoever waits listens to it, and any number may.
   setMaxListeners(0, stopping.signal)
@@ -170,13 +171,13 @@ async function composeServer(
     const randomKeys = !isLoopback(host)
     const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: !randomKeys })
     const explain = createExplainer({ contract, store, journal, publicKeyOf, urls, log })
-    const exchanges = new LocalExchangeLog({ contract, journal, explain })
+    const exchanges = await opened.openExchanges({ contract, journal, explain, publicKeyOf })
     const worlds = new Worlds({
       contract,
       store,
       clock,
       exchanges,
-      budget: options.store === undefined ? budget : undefined,
+      budget,
       defaults: { fixture, seed: options.seed, now, frozen, plan, faults },
       maxAccounts: options.maxAccounts,
       sandboxKeys: options.sandboxKeys,
@@ -186,15 +187,14 @@ async function composeServer(
     })
     const kept = await store.has(DEFAULT_ACCOUNT)
     if (kept) worlds.checkDefaults()
-    const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+    const provide = () => provideDefaultAccount(store, worlds, options.apiKey)
+    const apiKey = await provide()
+    opened.watch(provide)
     await worlds.noteKeys(DEFAULT_ACCOUNT, [...(apiKey === undefined ? [] : [apiKey]), ...secretsOf(fixture)])
     const exposed = isLoopback(host) ? [] : await findExposed(store)
     if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')
-    // Names the requests that belong to no account.
-    const seed = options.seed ?? DEFAULT_SEED
-    const instance = nameInstance()
     const control = createControlLoader({
       contract,
       instance,
@@ -204,6 +204,8 @@ async function composeServer(
       exchanges,
       faultSets,
       urls: () => urls,
+      readiness,
+      traffic,
     })
     inside.open?.({ contract, store, journal, worlds, exchanges })
     const namesUs = createHostCheck(host, allowedOrigins(options, contract))
@@ -213,7 +215,7 @@ async function composeServer(
       clock,
       worlds,
       exchanges,
-      seed,
+      nextId,
       log,
       stopping: inside.hurries ? AbortSignal.abort() : stopping.signal,
       prefer: options.prefer,
@@ -232,21 +234,26 @@ async function composeServer(
           urls: () => urls,
           log,
           stopping: stopping.signal,
+          readiness,
         })
       : undefined
     function dispatch(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
-      return beside !== undefined && (isAdminTarget(request.url ?? '') || (isRoot(request) && namesUs(request)))
-        ? beside(request, response)
-        : service(request, response)
+      if (beside !== undefined && (isAdminTarget(request.url ?? '') || (isRoot(request) && namesUs(request)))) {
+        return beside(request, response)
+      }
+      // Where the store is away, or may be another one by now, a request waits a little for what is found out.
+      return door === undefined || door.isOpen
+        ? service(request, response)
+        : door.opened().then(() => service(request, response))
     }
-    const refuseCrowded = createCrowdedReply(contract, seed)
+    const refuseCrowded = createCrowdedReply(contract, nextId)
     const limit = Math.min(options.maxConnections, findPossibleConnections())
     if (given.maxConnections !== undefined && limit < options.maxConnections) {
       log.warn({}, `The system lets the process have ${limit} connections, not ${options.maxConnections}.`)
     }
     const server = createHttpServer(
       dispatch,
-      createMalformedReply(contract, seed, log, createMalformedRecorder({ exchanges, clock })),
+      createMalformedReply(contract, nextId, log, createMalformedRecorder({ exchanges, clock })),
       {
         limit,
         // Who finds out what goes on, and ends it, must get in.
@@ -264,7 +271,7 @@ async function composeServer(
     async function stop(): Promise<void> {
       stopping.abort()
       await closeServer(server)
-      await store.close()
+      await opened.close()
     }
     const stopOnce = () => (stopped ??= stop())
     return {
@@ -287,7 +294,7 @@ async function composeServer(
       [Symbol.asyncDispose]: stopOnce,
     }
   } catch (error) {
-    await store.close()
+    await opened.close()
     throw error
   }
 }
@@ -308,39 +315,9 @@ function isAdminTarget(url: string): boolean {
   )
 }
 
-async function loadWithOverlays(paths: readonly string[]): Promise<Contract> {
-  return loadContract({ overlays: await Promise.all(paths.map(readOverlay)) })
-}
-
 async function readFaultSets(sources: readonly string[], contract: Contract): Promise<FaultSet[]> {
   if (sources.length === 0) return []
   const { createSetCheck } = await import('../admin/fault-set-check.ts')
   const check = await createSetCheck(contract)
   return (await Promise.all(sources.map((source) => loadFaultSets(source, check)))).flat()
-}
-
-async function openStore(
-  { data, durability, skipDamaged, clock, log }: CompleteOptions,
-  contract: Contract,
-  skipped: string[],
-  budget: MemoryBudget,
-): Promise<Store> {
-  if (data === undefined) return openMemoryStore({ clock, budget })
-  const [{ openFolderStore }, { createKeptCheck }] = await Promise.all([
-    import('../store/folder/folder-store.ts'),
-    import('./kept-accounts.ts'),
-  ])
-  return openFolderStore(data, contract.settings, {
-    validate: createKeptCheck(contract, clock),
-    durability,
-    clock,
-    budget,
-    skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
-    warn: (message) => log.warn({}, message),
-    saving: (written, all) => log.info({ written, all }, 'The accounts are being saved.'),
-    writeFailures: {
-      began: (err) => log.error({ err }, 'Changes are refused, because they cannot be written.'),
-      ended: () => log.info({}, 'Changes can be written again.'),
-    },
-  })
 }

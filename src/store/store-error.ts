@@ -31,3 +31,8 @@ export class StoreError extends Error {
 export function isReported(error: unknown): boolean {
   return error instanceof StoreError && error.reported
 }
+
+/** Whether the store was away, or its answer was lost. */
+export function isAway(error: unknown): error is StoreError {
+  return error instanceof StoreError && (error.problem === 'unavailable' || error.problem === 'unknown')
+}

@@ -11,6 +11,7 @@ import { loadContract } from '../../src/contract/contract.ts'
 import { PROFILE_NAMES } from '../../src/domain/profile.ts'
 import { isObject, type Json, valueAt } from '../../src/ground/json.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { controlApi, startControlPlane } from '../support/control-plane.ts'
 import { ONE_SENTENCE, objectsIn } from '../support/own-document.ts'
 
@@ -18,7 +19,15 @@ const source = load(readFileSync(CONTROL_DOCUMENT, 'utf8')) as Json
 const contract = await loadContract()
 const operations = controlApi.operations.map((operation) => [operation.id, operation] as const)
 /** Operations that answer without the envelope, so that they have no handler. */
-const WITHOUT_HANDLER = ['getDashboard', 'getHealth', 'getDocument', 'getMetrics', 'streamAllEvents', 'streamEvents']
+const WITHOUT_HANDLER = [
+  'getDashboard',
+  'getHealth',
+  'getReadiness',
+  'getDocument',
+  'getMetrics',
+  'streamAllEvents',
+  'streamEvents',
+]
 
 function schema(name: string, pointer = ''): Json {
   const found = valueAt(source, `/components/schemas/${name}${pointer}`)
@@ -50,6 +59,7 @@ const REFUSED: Record<AdminCode, [method: string, path: string, body?: unknown, 
   protected: ['DELETE', '/accounts/default'],
   refused: ['DELETE', '/accounts/default/groups/none'],
   insufficient_storage: ['POST', '/accounts'],
+  unavailable: ['GET', '/accounts'],
   internal_error: ['GET', '/accounts'],
 }
 
@@ -58,6 +68,7 @@ describe('every code of the control plane is answered:', () => {
     const [method, path, body, token = 'token'] = REFUSED[code]
     const store = openMemoryStore()
     const plane = await startControlPlane({ store, maxAccounts: 1, ...(token !== 'none' && { adminToken: 'token' }) })
+    if (code === 'unavailable') store.list = () => Promise.reject(new StoreError('unavailable', 'The store is away'))
     if (code === 'internal_error') store.list = () => Promise.reject(new Error('The store is lost.'))
     const headers = token === 'none' ? { origin: 'http://evil.example' } : { authorization: `Bearer ${token}` }
     const refusal = await plane.send(method, path, body, headers)
@@ -100,8 +111,9 @@ describe('the document of the control plane', () => {
     expect(codes).toContain('unknown_field')
     expect(statuses).toContain(500)
     // Everybody may ask whether the server is up, and a browser that opens the page can send no token.
-    if (id !== 'getHealth') expect(statuses).toContain(403)
-    if (id !== 'getHealth' && id !== 'getDashboard') expect(statuses).toContain(401)
+    const isProbe = id === 'getHealth' || id === 'getReadiness'
+    if (!isProbe) expect(statuses).toContain(403)
+    if (!isProbe && id !== 'getDashboard') expect(statuses).toContain(401)
     if (operation.readsBody) {
       expect(codes).toEqual(expect.arrayContaining(['invalid_request_body', 'invalid_json']))
       expect(statuses).toContain(413)

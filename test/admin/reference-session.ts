@@ -39,6 +39,7 @@ const GROUP_ID = '6YIoJfbE'
 export const STEPS: readonly Step[] = [
   { operation: 'getDashboard', filter: { command: 'head -n 1', keeps: (_, index) => index === 0 } },
   { operation: 'getHealth' },
+  { operation: 'getReadiness' },
   { operation: 'getDocument', depth: 1 },
   {
     operation: 'getMetrics',

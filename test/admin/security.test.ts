@@ -197,7 +197,7 @@ describe('with a token', () => {
       const there = path.replace('{account}', 'default').replaceAll(/\{[^}]+\}/g, 'x')
       const { status } = await send(method, there, undefined, { authorization: null })
       // The page holds nothing, and asks for the token itself.
-      expect(status).toBe(id === 'getHealth' || id === 'getDashboard' ? 200 : 401)
+      expect(status).toBe(['getHealth', 'getReadiness', 'getDashboard'].includes(id) ? 200 : 401)
     },
   )
 

@@ -46,6 +46,7 @@ function samplesOf(option: Option<unknown>): string[] {
     '2026-01-15T09:00:00Z',
     '64MiB',
     'http://one.example',
+    'redis://one.example',
     'one',
     'other',
     'API_URL={baseUrl}',
@@ -102,7 +103,8 @@ describe('every option', () => {
     const flag = `--${flagOf(key, option)}`
     const variable = variableOf(key, option)
     // A secret is not repeated.
-    const shown = option.kind.hides?.(wrong) ? '' : ` ${wrong}`
+    const named = option.kind.shows === undefined ? wrong : option.kind.shows(wrong)
+    const shown = named === undefined ? '' : ` ${named}`
     const refusal = (source: string) => new UsageError(`${source}${shown}: ${option.kind.remedy}`)
     expect(() => readOptions(table, [`${flag}=${wrong}`], {})).toThrow(refusal(flag))
     expect(() => readOptions(table, [], { [variable]: wrong })).toThrow(refusal(variable))

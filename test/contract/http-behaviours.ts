@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { createMalformedReply } from '../../src/http/engine/malformed.ts'
 import { SILENT } from '../../src/http/log.ts'
+import { countNobodyIds } from '../../src/http/nobody-ids.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { LOST, overMemory } from '../support/failing-store.ts'
 import { API_KEY, type TestService } from '../support/service.ts'
@@ -37,7 +38,7 @@ function statusIn(bytes: string): string {
 
 /** What a client is answered that Node reports as too slow. Nobody waits for that here. */
 async function answerToSlowRequest({ contract }: TestService): Promise<string> {
-  const refuse = createMalformedReply(contract, 42, SILENT)
+  const refuse = createMalformedReply(contract, countNobodyIds(42, contract.requestIds), SILENT)
   const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   const server = createServer((socket) => refuse(late, socket)).listen(0, '127.0.0.1')
   await once(server, 'listening')

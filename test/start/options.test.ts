@@ -21,9 +21,9 @@ describe('the table of options', () => {
     expectTypeOf<Fields>().toEqualTypeOf<Required>()
   })
 
-  it('keeps four options for programs, and four for the command line', () => {
+  it('keeps three options for programs, and four for the command line', () => {
     const missing = (from: object) => Object.keys(SERVER_OPTIONS).filter((name) => !(name in from))
-    expect(missing(COMMAND_LINE_OPTIONS)).toEqual(['store', 'log', 'clock', 'signal'])
+    expect(missing(COMMAND_LINE_OPTIONS)).toEqual(['log', 'clock', 'signal'])
     expect(missing(LIBRARY_OPTIONS)).toEqual(['logLevel', 'logFormat', 'readyFile', 'exitWithParent'])
   })
 
@@ -67,6 +67,7 @@ describe('an option that is not given', () => {
       durability: 'rename',
       skipDamaged: false,
       store: nothing,
+      storePrefix: 'dmarc-understudy',
       fixture: 'demo',
       seed: nothing,
       now: nothing,
@@ -126,6 +127,12 @@ describe('a text means', () => {
     ['sandboxIdle', ['-1'], { wrong: '-1' }],
     ['sandboxIdle', [''], { wrong: '' }],
     ['sandboxKeys', ['true'], { value: true }],
+    ['store', ['valkey://cache.example'], { value: 'valkey://cache.example' }],
+    ['store', ['http://cache.example'], { wrong: 'http://cache.example' }],
+    ['storePrefix', ['team:one'], { value: 'team:one' }],
+    ['storePrefix', ['team{1}'], { wrong: 'team{1}' }],
+    ['storePrefix', ['a*'], { wrong: 'a*' }],
+    ['storePrefix', ['x'.repeat(65)], { wrong: 'x'.repeat(65) }],
     ['fixture', ['shop.json'], { value: 'shop.json' }],
     ['fixture', [''], { wrong: '' }],
   ])('for %s, written as %j: %j', (name, written, result) => {

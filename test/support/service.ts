@@ -49,6 +49,8 @@ export async function openService(
   inside: Inside = {},
 ): Promise<TestService> {
   let time = START
+  if (typeof options.store === 'string')
+    throw new Error('A store with a URL has a clock of its own; use startUnderstudy.')
   const store = options.store ?? openMemoryStore({ clock: () => time })
   const defaults = { fixture: 'empty', apiKey: API_KEY, clock: () => time, store }
   const service = await startServer({ ...defaults, ...options }, behaviours, inside)

@@ -17,6 +17,7 @@ import type { Entry } from '../../journal/entry.ts'
 import { Journal } from '../../journal/journal.ts'
 import { Secrets } from '../../journal/secrets.ts'
 import { openMemoryStore } from '../../store/memory.ts'
+import { ALWAYS_READY } from '../../store/readiness.ts'
 import { createEntryMaker, type EntryMaker } from './entries.ts'
 
 /** What of the control plane makes sense where nothing but requests is known. */
@@ -61,14 +62,15 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   })
   await worlds.create({ id: DEFAULT_ACCOUNT })
   const stopping = new AbortController()
+  const readiness = ALWAYS_READY
   const admin = createAdmin({
     control: createControlLoader({
-      ...{ contract, instance, store, clock, worlds, exchanges },
+      ...{ contract, instance, store, clock, worlds, exchanges, readiness, traffic: undefined },
       faultSets: [],
       urls: () => urls,
       observed: { offers: OFFERED, report },
     }),
-    ...{ token, host, instance, log },
+    ...{ token, host, instance, log, readiness },
     urls: () => urls,
     stopping: stopping.signal,
   })

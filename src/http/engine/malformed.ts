@@ -4,7 +4,7 @@ import type { Contract } from '../../contract/contract.ts'
 import type { Problem } from '../../domain/errors.ts'
 import { errorEnvelope } from '../envelope.ts'
 import type { Log } from '../log.ts'
-import { requestIdOf } from '../request-id.ts'
+import type { NobodyIds } from '../nobody-ids.ts'
 import { Connection } from './connection.ts'
 import { responseOn } from './node-internals.ts'
 
@@ -26,12 +26,11 @@ export interface MalformedExchange {
 
 /** Answers what is not HTTP with the envelope of every other refusal, and closes the connection. */
 export function createMalformedReply(
-  { catalogue, requestIds, settings }: Contract,
-  seed: number,
+  { catalogue, settings }: Contract,
+  nextId: NobodyIds,
   log: Log,
   record: (exchange: MalformedExchange) => void = () => {},
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
-  let ordinal = 0
   return function refuseMalformed(error, socket) {
     const connection = Connection.of(socket)
     if (error.code === 'ECONNRESET' || (!socket.writable && !connection.lingers)) {
@@ -68,7 +67,7 @@ export function createMalformedReply(
       return
     }
     const problem = problemOf(error)
-    const requestId = requestIdOf(`${seed}\nmalformed`, ++ordinal, requestIds)
+    const requestId = nextId('malformed')
     if (settings.notHttp === 'closed') {
       log.info({ request_id: requestId, cause: error.code }, 'malformed request')
       record({ requestId, ...firstLineOf(error), problem, response: undefined })

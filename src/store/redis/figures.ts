@@ -29,3 +29,12 @@ export class StoreFigures {
     this.latencies[index] = (this.latencies[index] as number) + 1
   }
 }
+
+/** What is counted about a store that is another process. */
+export interface StoreTraffic {
+  readonly figures: StoreFigures
+  /** How many servers use the store, as far as is known. */
+  readonly servers: number
+  /** How many exchanges wait to be told to the other servers. */
+  readonly queued: number
+}

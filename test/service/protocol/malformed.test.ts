@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { createMalformedReply } from '../../../src/http/engine/malformed.ts'
 import { SILENT } from '../../../src/http/log.ts'
+import { countNobodyIds } from '../../../src/http/nobody-ids.ts'
 import { ACCOUNT, stateOf } from '../../support/account.ts'
 import { API_KEY, startService } from '../../support/service.ts'
 import {
@@ -152,7 +153,7 @@ describe('What is not HTTP', () => {
 
   it('is answered 408 when it does not come in time', async () => {
     const service = await startService()
-    const refuseMalformed = createMalformedReply(service.contract, 42, SILENT)
+    const refuseMalformed = createMalformedReply(service.contract, countNobodyIds(42, 'uuid'), SILENT)
     const late = createServer((socket) =>
       refuseMalformed(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket),
     ).listen(0, '127.0.0.1')

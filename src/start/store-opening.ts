@@ -1,0 +1,92 @@
+import { LocalExchangeLog } from '../accounts/exchange-log.ts'
+import type { Contract } from '../contract/contract.ts'
+import { DEFAULT_SEED } from '../domain/account.ts'
+import { countNobodyIds } from '../http/nobody-ids.ts'
+import { openMemoryStore } from '../store/memory.ts'
+import { MemoryBudget } from '../store/memory-budget.ts'
+import type { Readiness, StoreState } from '../store/readiness.ts'
+import type { Store } from '../store/store.ts'
+import type { OpenedStore, OpeningContext } from './opened-store.ts'
+import type { CompleteOptions } from './option-table.ts'
+
+/** Opens the store that the options name. @throws StoreError */
+export async function openStore(options: CompleteOptions, context: OpeningContext): Promise<OpenedStore> {
+  const { store, data } = options
+  if (typeof store === 'string') {
+    const { openSharedStore } = await import('./shared-store.ts')
+    return openSharedStore({ ...options, store }, context)
+  }
+  const { contract, log, memory } = context
+  const budget = new MemoryBudget(memory, (reason) => log.warn({ reason }, 'An account has no room to grow.'))
+  if (store !== undefined) return ofOneServer('own', store, undefined, options, contract)
+  if (data === undefined) {
+    return ofOneServer('memory', openMemoryStore({ clock: options.clock, budget }), budget, options, contract)
+  }
+  return openFolder({ ...options, data }, context, budget)
+}
+
+async function openFolder(
+  options: CompleteOptions & { data: string },
+  { contract, log }: OpeningContext,
+  budget: MemoryBudget,
+): Promise<OpenedStore> {
+  const { data, durability, skipDamaged, clock } = options
+  const [{ openFolderStore }, { createKeptCheck }] = await Promise.all([
+    import('../store/folder/folder-store.ts'),
+    import('./kept-accounts.ts'),
+  ])
+  const skipped: string[] = []
+  let state: StoreState = { isReady: true }
+  const store = await openFolderStore(data, contract.settings, {
+    validate: createKeptCheck(contract, clock),
+    durability,
+    clock,
+    budget,
+    skipDamaged: skipDamaged ? ({ message }) => skipped.push(message) : undefined,
+    warn: (message) => log.warn({}, message),
+    saving: (written, all) => log.info({ written, all }, 'The accounts are being saved.'),
+    writeFailures: {
+      began: (err) => {
+        // Reads go on, so whoever sends requests here need not send them elsewhere.
+        state = { isReady: true, limitation: 'Changes are refused, because they cannot be written to the data folder.' }
+        log.error({ err }, 'Changes are refused, because they cannot be written.')
+      },
+      ended: () => {
+        state = { isReady: true }
+        log.info({}, 'Changes can be written again.')
+      },
+    },
+  })
+  return { ...ofOneServer('folder', store, budget, options, contract, () => state), skipped }
+}
+
+/** A store that no other server uses. */
+function ofOneServer(
+  kind: Readiness['kind'],
+  store: Store,
+  budget: MemoryBudget | undefined,
+  { clock, seed = DEFAULT_SEED }: CompleteOptions,
+  { requestIds }: Contract,
+  read: () => StoreState = () => READY,
+): OpenedStore {
+  return {
+    store,
+    clock,
+    budget,
+    readiness: {
+      kind,
+      get state() {
+        return read()
+      },
+    },
+    nextId: countNobodyIds(seed, requestIds),
+    door: undefined,
+    traffic: undefined,
+    skipped: [],
+    openExchanges: async (parts) => new LocalExchangeLog(parts),
+    watch: () => {},
+    close: () => store.close(),
+  }
+}
+
+const READY: StoreState = { isReady: true }

@@ -1,0 +1,129 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { elapsed } from '../../ground/clock.ts'
+import { readScript, type Script } from '../script.ts'
+import { StoreError } from '../store-error.ts'
+import type { StoreConnection } from './connection.ts'
+
+const RIGHTS = readScript('store/redis/scripts/rights.lua')
+
+/** The first version whose scripts may say what they need, and be asked what their user may do. */
+const OLDEST = 7
+/** In milliseconds, for how long the start waits for a server that is still loading its data. */
+const LOADING = 1_500
+
+/** What serves the store. */
+export interface StoreServer {
+  name: 'Redis' | 'Valkey'
+  version: string
+  /** Sentences about settings of the server with which accounts may get lost. */
+  warnings: readonly string[]
+}
+
+/**
+ * Commands that are sent without a script, with arguments that are right for them where the key `K` is theirs. What
+ * scripts call is read from their texts.
+ */
+const SENT: readonly (readonly string[])[] = [
+  ['eval', 'return 1', '0'],
+  ['evalsha', 'da39a3ee5e6b4b0d3255bfef95601890afd80709', '0'],
+  ['info'],
+  ['time'],
+  ['xread', 'COUNT', '1', 'STREAMS', 'K', '0'],
+]
+/** The arguments of commands that have not one key as their first argument. */
+const SHAPES: Readonly<Record<string, readonly string[]>> = {
+  time: [],
+  copy: ['K', 'K'],
+  rename: ['K', 'K'],
+  xread: ['STREAMS', 'K', '0'],
+}
+
+/**
+ * Finds out whether the server can be the store, before anything is written. `prefix` is how the keys begin; `scripts`
+ * are those that will run. @throws StoreError `unusable` that says what is wrong, as the end of a sentence about the server
+ */
+export async function checkServer(
+  connection: StoreConnection,
+  { prefix, scripts }: { prefix: string; scripts: readonly Script[] },
+): Promise<StoreServer> {
+  const facts = await readFacts(connection)
+  const [name, version] = facts.has('valkey_version')
+    ? (['Valkey', facts.get('valkey_version') ?? ''] as const)
+    : (['Redis', facts.get('redis_version') ?? ''] as const)
+  // Valkey begins with version 7.2.
+  if (!(Number.parseInt(version, 10) >= OLDEST)) {
+    throw unusable(`is ${name} ${version || 'of an unknown version'}; it must be Redis 7 or newer, or Valkey`)
+  }
+  if (facts.get('redis_mode') === 'sentinel') {
+    throw unusable('is a Sentinel, which holds no data; give the address of the server that it watches')
+  }
+  if (facts.get('role') === 'slave') {
+    const master = `${facts.get('master_host')}:${facts.get('master_port')}`
+    throw unusable(`is a read-only replica of ${master}; give the address of that server`)
+  }
+  await checkRights(connection, prefix, scripts)
+  return { name, version, warnings: warningsOf(facts) }
+}
+
+/** What the server says about itself, as soon as it has loaded its data. */
+async function readFacts(connection: StoreConnection): Promise<ReadonlyMap<string, string>> {
+  const until = elapsed() + LOADING
+  for (;;) {
+    const text = await connection.send(['INFO'], { repeatable: true }).catch((error: unknown) => explainRefusal(error))
+    const facts = new Map(
+      `${text}`.split('\r\n').flatMap((line) => {
+        const [, name, value] = /^([a-z_0-9]+):(.*)$/.exec(line) ?? []
+        return name === undefined ? [] : [[name, value ?? ''] as const]
+      }),
+    )
+    if (facts.get('loading') !== '1') return facts
+    if (elapsed() >= until) throw unusable('is still loading its data; start again when it has')
+    await pause(100)
+  }
+}
+
+async function checkRights(connection: StoreConnection, prefix: string, scripts: readonly Script[]): Promise<void> {
+  const key = `${prefix}:{all}:marker`
+  const called = new Set(scripts.flatMap(({ text }) => commandsIn(text)))
+  const calls = [
+    ...SENT.map((words) => words.map((word) => (word === 'K' ? key : word))),
+    ...[...called].map((command) => [command, ...shapeOf(command).map((word) => (word === 'K' ? key : word))]),
+  ]
+  const refused = await connection
+    .run(RIGHTS, [key], [JSON.stringify(calls)], { repeatable: true })
+    .catch((error: unknown) => explainRefusal(error, prefix))
+  const missing = [...new Set((refused as string[]).map((each) => `+${each}`))].toSorted()
+  if (missing.length === 0) return
+  const hint = missing.length > 8 ? [...missing.slice(0, 8), '…'] : missing
+  throw unusable(`does not let its user do what is needed; give it ~${prefix}:* and ${hint.join(' ')}`)
+}
+
+/** The names of the commands that a script calls. */
+export function commandsIn(text: string): string[] {
+  return [...text.matchAll(/redis\.p?call\(\s*['"](\w+)['"]/g)].map(([, name = '']) => name.toLowerCase())
+}
+
+function shapeOf(command: string): readonly string[] {
+  return SHAPES[command] ?? ['K']
+}
+
+/** Where the check itself may not run, the server says why. */
+function explainRefusal(error: unknown, prefix?: string): never {
+  if (!(error instanceof StoreError && /NOPERM/.test(error.message))) throw error
+  const [, command] = /run the '([^']+)' command/.exec(error.message) ?? []
+  const missing = command === undefined ? `~${prefix}:*` : command.startsWith('eval') ? '+eval +evalsha' : `+${command}`
+  throw unusable(`does not let its user do what is needed; give it ${missing}`)
+}
+
+function warningsOf(facts: ReadonlyMap<string, string>): string[] {
+  const policy = facts.get('maxmemory_policy')
+  if (policy === undefined || policy === 'noeviction') return []
+  const when = facts.get('maxmemory') === '0' ? 'once maxmemory is set' : 'when its memory is full'
+  return [
+    `The setting maxmemory-policy of the store is ${policy}, so it deletes accounts ${when}; set it to noeviction.`,
+  ]
+}
+
+function unusable(message: string): StoreError {
+  return new StoreError('unusable', message)
+}
