@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isKnown } from '../support/linearizability/history.ts'
-import { lookAtEverything, runWorkload } from '../support/linearizability/workload.ts'
+import { faultsOfRun } from '../support/linearizability/judgement.ts'
+import { GROUP_NAMES, lookAtEverything, runWorkload } from '../support/linearizability/workload.ts'
 import { HAS_REDIS } from '../support/redis-server.ts'
 import { createAccountWithNewKey, startReplicaInProcess } from '../support/replicas.ts'
 import { startService } from '../support/service.ts'
@@ -29,5 +30,23 @@ describe.skipIf(!HAS_REDIS)('what concurrent clients see of three replicas', () 
     const exchanges = await runReplicas(run)
     expectLinearizable(exchanges, SEED)
     expectMeaningful(exchanges, 240)
+  })
+
+  // A store that does not look for the operation does a change twice, or says that it is refused because of itself.
+  it('would not be that without the id of the operation in each change', async () => {
+    let rewritten = 0
+    function forgetOperations(text: string): string {
+      const forgetful = text.replace(/(local function find_record\(.*\)\n)/, '$1  if true then return nil end\n')
+      if (forgetful !== text) rewritten++
+      return forgetful
+    }
+    const troubles = ['replies are lost after the change']
+    const faults: string[] = []
+    for (let seed = SEED; faults.length === 0 && seed < SEED + 5; seed++) {
+      const run = { seed, troubles, start: startReplicaInProcess, requests: 25, rewrite: forgetOperations }
+      faults.push(...faultsOfRun(await runReplicas(run), GROUP_NAMES))
+    }
+    expect(rewritten).toBeGreaterThan(0)
+    expect(faults.join('\n')).toMatch(/no order of these calls explains what they were told/)
   })
 })

@@ -34,15 +34,15 @@ export const TROUBLES: Readonly<Record<string, Trouble>> = {
   },
 
   async 'Redis is killed and restarted'({ redis, random }) {
-    await pause(200 * random())
+    await pause(300 + 500 * random())
     await redis.kill()
-    await pause(300 * random())
+    await pause(200 * random())
     await redis.restart()
-    await pause(400)
+    await pause(600)
   },
 
   async 'replies are lost after the change'({ proxies, random }) {
-    for (const proxy of proxies) proxy.loseReplies((words) => isScript(words) && random() < 0.08)
+    for (const proxy of proxies) proxy.loseReplies((words) => isScript(words) && random() < 0.05)
     await pause(100)
   },
 
@@ -54,12 +54,12 @@ export const TROUBLES: Readonly<Record<string, Trouble>> = {
       proxy.restore()
     } else if (random() < 0.3) {
       proxy.blackhole()
-      await pause(1200 * random())
+      await pause(1000 * random())
       proxy.restore()
     } else {
       proxy.cut()
     }
-    await pause(60 * random())
+    await pause(40 + 100 * random())
   },
 }
 

@@ -4,7 +4,6 @@ import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
 import { askControl } from './control-plane.ts'
 import { freshPrefix, sharedRedis } from './redis-server.ts'
-import { openStoreAt } from './redis-store.ts'
 import { API_KEY } from './service.ts'
 
 /** One of several servers that are one service. */
@@ -37,8 +36,7 @@ export async function startReplicaInProcess({ store, prefix }: ReplicaOptions): 
   const replica: Replica = {
     baseUrl: undefined,
     async start() {
-      const opened = await openStoreAt(Number(new URL(store).port), prefix)
-      understudy = await startUnderstudy({ store: opened, fixture: 'empty', apiKey: API_KEY })
+      understudy = await startUnderstudy({ store, storePrefix: prefix, fixture: 'empty', apiKey: API_KEY })
       replica.baseUrl = understudy.baseUrl
     },
     kill: impossible,
@@ -79,13 +77,9 @@ export async function untilReady(replica: Replica): Promise<void> {
 
 /** Replicas in this process that share what they keep on the Redis of all tests. They end with the test. */
 export async function startFleet(count: number, options: ServerOptions = {}): Promise<readonly Understudy[]> {
-  const { port } = await sharedRedis()
-  const prefix = freshPrefix()
-  const replicas: Understudy[] = []
-  while (replicas.length < count) {
-    const store = await openStoreAt(port, prefix)
-    replicas.push(await startUnderstudy({ store, fixture: 'empty', apiKey: API_KEY, ...options }))
-  }
+  const { url } = await sharedRedis()
+  const shared = { store: url, storePrefix: freshPrefix(), fixture: 'empty', apiKey: API_KEY, ...options }
+  const replicas = await Promise.all(Array.from({ length: count }, () => startUnderstudy(shared)))
   onTestFinished(async () => {
     await Promise.all(replicas.map((replica) => replica.stop()))
   })

@@ -44,7 +44,7 @@ export type Verdict<State, Call, Outcome> =
   | { linearizable: undefined }
 
 /** After so many configurations, the search is given up. */
-const PATIENCE = 300_000
+const PATIENCE = 100_000
 
 export function checkHistory<State, Call, Outcome>(
   history: readonly Operation<Call, Outcome>[],
