@@ -88,7 +88,7 @@ export class Journal {
    * `isNew` is whether listeners hear of it.
    */
   adopt(entry: Entry, isNew: boolean): void {
-    this.#ordinal = entry.ordinal
+    this.#ordinal = Math.max(this.#ordinal, entry.ordinal)
     if (this.limits.entries > 0) this.#keep(entry, 0)
     if (isNew) for (const listener of this.#listeners) listener(entry)
   }
@@ -103,10 +103,15 @@ export class Journal {
     if (ring.size === 0) this.#rings.delete(account)
   }
 
-  /** Forgets everything; the next exchange may have any ordinal. */
-  restart(): void {
+  /** Forgets all entries. */
+  forgetAll(): void {
     this.#rings.clear()
     this.#weight = 0
+  }
+
+  /** Forgets everything; the next exchange may have any ordinal. */
+  restart(): void {
+    this.forgetAll()
     this.#ordinal = 0
     for (const listener of [...this.#restartListeners]) listener()
   }

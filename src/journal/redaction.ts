@@ -13,6 +13,9 @@ export type Redact = (text: string) => string
 /** Names of header fields and of query parameters with secrets. The scheme of such a field is shown. */
 const CREDENTIAL = /^key$|api[-_]?key|access[-_]?key|token|secret|auth(?!enticate)|passw|cookie/i
 
+/** What stands in place of a secret in a request that another process has recorded. */
+const NO_SECRET = /^[<>\s]*(?:\[redacted\][<>\s]*)+$/
+
 /** Which secrets a request carries, as credentials. */
 interface Credentials {
   /** The key, as it is and as the value of its field. */
@@ -27,7 +30,7 @@ const credentialsIn = memoizeWeakly((headers: readonly string[]): Credentials =>
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? ''
     if (!CREDENTIAL.test(name)) continue
-    const secrets = secretsIn(headers[index + 1] ?? '')
+    const secrets = secretsIn(headers[index + 1] ?? '').filter((secret) => !NO_SECRET.test(secret))
     if (name.toLowerCase() === 'authorization') for (const secret of secrets) own.add(secret)
     else others.push(...secrets)
   }
@@ -118,7 +121,7 @@ function secretsIn(value: string): string[] {
 function credentialsInQuery(target: string): string[] {
   const query = queryOf(target)
   if (query === '') return []
-  return readParameters(query).flatMap(([name, value]) => (CREDENTIAL.test(name) ? [value] : []))
+  return readParameters(query).flatMap(([name, value]) => (CREDENTIAL.test(name) && !NO_SECRET.test(value) ? [value] : []))
 }
 
 /** Whether a word is too long to be an ordinary one. */

@@ -51,7 +51,7 @@ export interface SharedExchangeLogOptions<Explanation> {
   readAccount(accountId: string): Promise<AccountState | undefined>
   /** A key of the account that is no secret, if it has one. */
   publicKeyOf(account: AccountState): string | undefined
-  /** How many exchanges are kept for replicas that are behind. */
+  /** How many exchanges are kept for replicas that are behind, at least 1. */
   window?: number
   /** The bytes that may wait while the store is away. */
   waiting?: number
@@ -111,9 +111,10 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       keys: this.#keys,
       window,
       apply: (record, isNew) => this.#apply(record, isNew),
-      restart: () => {
+      restart: (isOther) => {
         this.#observer.restart()
-        journal.restart()
+        if (isOther) journal.restart()
+        else journal.forgetAll()
       },
     })
   }

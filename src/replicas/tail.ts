@@ -37,8 +37,11 @@ export interface TailOptions {
   window: number
   /** Takes the next record; `isNew` is whether it has come since the start, and was not read before. */
   apply(record: TailRecord, isNew: boolean): void
-  /** What was read before is no longer what the store has: everything comes again. */
-  restart(): void
+  /**
+   * Everything comes again. `isOther`: what was read before is not what the store has, so ordinals may begin again; else
+   * this replica was behind for too long.
+   */
+  restart(isOther: boolean): void
 }
 
 /** Reads what all replicas have recorded, as it comes. */
@@ -158,17 +161,17 @@ export class Tail {
     this.#checked = elapsed()
     const isEmptied = born !== this.#born || isBefore(last, this.#place)
     const isFarBehind = last.ordinal - this.#place.ordinal > this.#options.window
-    const isOther = !isEmptied && !isFarBehind && this.#isSuspect && !(await this.#hasLast())
+    const isOther = isEmptied || (!isFarBehind && this.#isSuspect && !(await this.#hasLast()))
     this.#isSuspect = false
-    if (!isEmptied && !isFarBehind && !isOther) {
+    if (!isFarBehind && !isOther) {
       this.#wake()
       return
     }
     // What came while this replica was away is new to those who read events here.
-    this.#known = isEmptied || isOther ? last : this.#place
+    this.#known = isOther ? last : this.#place
     this.#born = born
     this.#place = { ordinal: 0, sequence: 0 }
-    this.#options.restart()
+    this.#options.restart(isOther)
     this.#wake()
   }
 

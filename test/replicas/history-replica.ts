@@ -12,11 +12,13 @@ import type { ExplanationReport } from '../../src/explain/explanation.ts'
 import { findPublicKey } from '../../src/ground/secrets.ts'
 import { closeServer, listen } from '../../src/http/engine/http-server.ts'
 import { SILENT } from '../../src/http/log.ts'
+import { countNobodyIds } from '../../src/http/nobody-ids.ts'
 import { Journal, type JournalLimits } from '../../src/journal/journal.ts'
 import { Secrets } from '../../src/journal/secrets.ts'
 import { openSharedExchangeLog, type SharedExchangeLog } from '../../src/replicas/shared-exchange-log.ts'
 import { createPipeline } from '../../src/service/pipeline.ts'
 import { createExplainer } from '../../src/start/violation-explainer.ts'
+import { ALWAYS_READY } from '../../src/store/readiness.ts'
 import { openConnection, type StoreConnection } from '../../src/store/redis/connection.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -66,7 +68,6 @@ export async function startReplica(
   const connection = await openConnection({ kind: 'unix', path: server.socket }, { now: Date.now() })
   const clock = () => connection.clock.now()
   const store = openRedisStore({ connection, prefix, settings: contract.settings })
-  store.snapshotKeys = async () => new Set()
   const journal = new Journal(options.journal, undefined, new Secrets(['the-token-of-the-control-plane']))
   const urls = { baseUrl: '', adminUrl: '' }
   const publicKeyOf = (account: AccountState) => findPublicKey(account, { derived: true })
@@ -85,15 +86,26 @@ export async function startReplica(
   if (!(await store.has(DEFAULT_ACCOUNT))) await worlds.create({ id: DEFAULT_ACCOUNT, apiKey: API_KEY })
   else await worlds.noteKeys(DEFAULT_ACCOUNT, [API_KEY])
   const stopping = new AbortController()
+  const readiness = ALWAYS_READY
   const shared = { contract, store, clock, worlds, exchanges, log: SILENT, stopping: stopping.signal }
   const service = createPipeline({
     ...shared,
-    ...{ seed: 42, prefer: true, simulator: true, enforceQuotas: true, responseValidation: 'error', cors: undefined },
+    ...{
+      nextId: countNobodyIds(42, contract.requestIds),
+      prefer: true,
+      simulator: true,
+      enforceQuotas: true,
+      responseValidation: 'error',
+      cors: undefined,
+    },
     namesUs: () => true,
   })
   const admin = createAdmin({
-    control: createControlLoader({ ...shared, instance: 'test', faultSets: [], urls: () => urls }),
-    ...{ token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal },
+    control: createControlLoader({
+      ...{ ...shared, readiness, traffic: undefined, instance: 'test', faultSets: [] },
+      urls: () => urls,
+    }),
+    ...{ readiness, token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal },
     urls: () => urls,
   })
   const http = createServer((request, response) =>

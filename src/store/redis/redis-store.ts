@@ -309,6 +309,8 @@ class Replica implements RedisStore {
     if (found !== undefined) {
       const value = await act(found.incarnation)
       if (value !== GONE) return value
+      // Whoever has deleted its data has perhaps ended before the rest was done.
+      if ((await this.#refresh(found.incarnation)) === GONE) await this.#finish(found.incarnation)
     }
     throw new StoreError('unknown-account', `There is no account "${accountId}"`)
   }

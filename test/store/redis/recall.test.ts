@@ -1,0 +1,279 @@
+import { randomInt } from 'node:crypto'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { AccountState } from '../../../src/domain/account.ts'
+import type { Counters, CountingPlan } from '../../../src/domain/counting.ts'
+import { accept, type Decision } from '../../../src/domain/errors.ts'
+import { PersistentMap } from '../../../src/domain/persistent-map.ts'
+import { encodeAccount } from '../../../src/store/record.ts'
+import type { Moment, Store } from '../../../src/store/store.ts'
+import { budget } from '../../support/budget.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis } from '../../support/redis-server.ts'
+import { hit } from '../counting.ts'
+import { applyUpdate, exampleAccount, holdKeys, watch } from '../example-account.ts'
+import { openReplicas } from './open-replicas.ts'
+
+const HOUR = 3_600_000
+const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
+const NOT_COUNTED: CountingPlan = { isCounted: false, charge: undefined, told: undefined, rules: [] }
+const CHARGE = { limit: 3, graceLimit: 3, graceEnds: 0, window: 60, start: 'first-request', enforced: true } as const
+const RULE = { skip: 1, times: 3, probability: 1, ends: Number.POSITIVE_INFINITY }
+const NOTHING = { quotas: new Map(), tallies: new Map() }
+
+/** What a request has found, and the moment that names it. */
+interface Found {
+  moment: Moment
+  state: AccountState
+  counters: Counters
+}
+
+/** Two stores that serve the same accounts, with a clock. */
+async function openTwo(prefix?: string) {
+  const clock = { now: 1_768_467_600_000 }
+  const replicas = await openReplicas(2, { clock: () => clock.now, ...(prefix !== undefined && { prefix }) })
+  const [one, other] = replicas.map(({ store }) => store)
+  if (one === undefined || other === undefined) throw new Error('There are two.')
+  return { stores: [one, other] as const, clock }
+}
+
+/** Lets a request with this plan enter the account of the key `k1`; what it finds. */
+async function enter(store: Store, planned: Partial<CountingPlan> = {}, id = 'acme'): Promise<Found> {
+  const counters = await store.counters(id)
+  const found = await store.enter('k1', {
+    clock: () => 0,
+    longestWindow: HOUR,
+    plan: () => ({ ...NOT_COUNTED, ...planned }),
+    conclude: ({ account: state, moment }) => ({ state, moment }),
+  })
+  if (found?.moment === undefined) throw new Error('The store names what requests find.')
+  return { moment: found.moment, state: found.state, counters }
+}
+
+async function expectRecalled(store: Store, { moment, state, counters }: Found): Promise<void> {
+  const recalled = await store.recall(moment)
+  expect(recalled?.incarnation).toBe(moment.incarnation)
+  expect(recalled && encodeAccount(recalled.state)).toEqual(encodeAccount(state))
+  // Nobody asks the index of names for its order.
+  expect(recalled && new Map(recalled.state.groupNames.entries())).toEqual(new Map(state.groupNames.entries()))
+  expect(recalled?.counters).toEqual(counters)
+}
+
+type Act = (stores: readonly [Store, Store], found: readonly Found[]) => Promise<unknown>
+type Change = (state: AccountState) => AccountState
+
+const domain = fc.integer({ min: 0, max: 6 }).map((index) => `d${index}.example`)
+
+function updating(change: Change): Act {
+  return ([store]) => applyUpdate(store, 'acme', (state) => accept(change(state), undefined))
+}
+
+function setGroup(id: string, domains: readonly string[]): Change {
+  return (state) => ({
+    ...state,
+    groups: state.groups.set(id, { id, name: id, domains }),
+    groupNames: state.groupNames.set(id, id),
+  })
+}
+
+function deleteGroup(id: string): Change {
+  return (state) => ({ ...state, groups: state.groups.delete(id), groupNames: state.groupNames.delete(id) })
+}
+
+function addDomains(count: number): Change {
+  const names = Array.from({ length: count }, (_, index) => `large-${index}.example`)
+  return (state) => ({
+    ...state,
+    domains: state.domains.with(names.map((name) => [name, { name, addedAt: count, features: [] }])),
+  })
+}
+
+/** What can happen to an account between two requests. */
+const acts: fc.Arbitrary<Act> = fc.oneof(
+  domain.map(
+    (name): Act =>
+      ([store]) =>
+        applyUpdate(store, 'acme', watch(name) as () => Decision<AccountState, string>),
+  ),
+  domain.map((name) => updating((state) => ({ ...state, domains: state.domains.delete(name) }))),
+  domain.map((name) =>
+    updating(({ formerDomains = PersistentMap.of(), ...state }) => {
+      const rest = formerDomains.delete(name)
+      const others = formerDomains.has(name) ? rest : formerDomains.set(name, { volume: formerDomains.size })
+      return others.size === 0 ? state : { ...state, formerDomains: others }
+    }),
+  ),
+  fc.tuple(fc.constantFrom('g1', 'g2'), fc.array(domain)).map(([id, domains]) => updating(setGroup(id, domains))),
+  fc.constantFrom('g1', 'g2').map((id) => updating(deleteGroup(id))),
+  fc.subarray(['k2', 'k3']).map(
+    (hashes): Act =>
+      ([store]) =>
+        applyUpdate(store, 'acme', holdKeys('k1', ...hashes)),
+  ),
+  fc
+    .subarray(['fault_1', 'fault_2'])
+    .map((ids) =>
+      updating((state) => ({ ...state, faults: ids.map((id) => ({ id, createdAt: 0, rule: { delay_ms: 1 } })) })),
+    ),
+  fc.integer().map((frozenAt) => updating((state) => ({ ...state, clock: { frozenAt } }))),
+  fc.integer({ min: 0, max: 3 }).map(
+    (used): Act =>
+      ([store]) =>
+        store.recount('acme', (_, counting) => {
+          counting.quotas = counting.quotas.set('k2 /dmarc', { startedAt: 5, used }).delete('/domains')
+        }),
+  ),
+  fc.constant<Act>(([store]) =>
+    hit(store, 'acme', '/domains', { limit: 9, window: 60, start: 'aligned', enforced: true }, 0),
+  ),
+  fc.constant<Act>(([store]) => store.refund('acme', 'k1 /dmarc', 1_768_467_600_000) as Promise<unknown>),
+  fc.constant<Act>(([store]) => store.replace('acme', exampleAccount('acme', ['k1']), { ...NOTHING, requests: 0 })),
+  fc.nat().map(
+    (index): Act =>
+      async ([store, other], found) => {
+        const past = found[index % Math.max(1, found.length)]
+        const recalled = past && (await other.recall(past.moment))
+        if (recalled) await store.replace('acme', recalled.state, recalled.counters)
+      },
+  ),
+  fc.constantFrom('s1', 's2').map(
+    (name): Act =>
+      ([store]) =>
+        store.takeSnapshot('acme', { name, real: 0, replace: true, limit: 2 }),
+  ),
+  fc.constantFrom('s1', 's2').map(
+    (name): Act =>
+      async ([store]) => {
+        const snapshot = await store.readSnapshot('acme', name)
+        if (snapshot) await store.replace('acme', snapshot.state, { ...snapshot.counters, snapshot: name })
+      },
+  ),
+)
+
+const plans: fc.Arbitrary<Partial<CountingPlan>> = fc.constantFrom(
+  {},
+  { isCounted: true },
+  { isCounted: true, charge: { ...CHARGE, bucket: 'k1 /dmarc' } },
+  { isCounted: true, charge: { ...CHARGE, bucket: '/domains' }, rules: [{ id: 'fault_1', ...RULE }] },
+  { isCounted: true, rules: ['fault_1', 'fault_2'].map((id) => ({ id, ...RULE })) },
+)
+
+describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () => {
+  it('is recalled by every replica as it was, whatever has happened since', async () => {
+    const prefix = freshPrefix()
+    const { stores, clock } = await openTwo(prefix)
+    const step = fc.record({
+      acts: fc.array(fc.tuple(acts, fc.boolean()), { maxLength: 4 }),
+      plan: plans,
+      swaps: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
+        const [one, other] = stores
+        await one.create(exampleAccount('acme', ['k1']))
+        try {
+          const found: Found[] = []
+          for (const { acts: made, plan, swaps } of steps) {
+            for (const [act, isOther] of made) await act(isOther ? [other, one] : [one, other], found)
+            found.push(await enter(swaps ? other : one, plan))
+            clock.now += 20_000
+          }
+          for (const [index, each] of found.entries()) await expectRecalled(index % 2 === 0 ? one : other, each)
+        } finally {
+          await one.delete('acme')
+        }
+      }),
+      { numRuns: budget({ quick: 40, full: 1_000 }), seed },
+    )
+    // Nothing stays of an account, of its snapshots, and of the copies that large changes make.
+    const server = await sharedRedis()
+    const kept = (await server.command('KEYS', `${prefix}:*`)) as string[]
+    expect(kept.filter((key) => !key.includes('{all}') && !key.endsWith(':fences'))).toEqual([])
+  })
+
+  it('is recalled although the account has become very large since, and empty again', async () => {
+    const {
+      stores: [one, other],
+    } = await openTwo()
+    await one.create(exampleAccount('acme', ['k1']))
+    await applyUpdate(one, 'acme', watch('a.example'))
+    const found: Found[] = [await enter(one)]
+    for (const count of [1_500, 0, 1_001]) {
+      if (count === 0) await other.replace('acme', exampleAccount('acme', ['k1']), NOTHING)
+      else await updating(addDomains(count))([one, other], found)
+      found.push(await enter(other))
+      await applyUpdate(one, 'acme', watch(`${count}.example`))
+      found.push(await enter(other, { isCounted: true, charge: { ...CHARGE, bucket: 'k1 /dmarc' } }))
+    }
+    for (const each of found) await expectRecalled(one, each)
+    const [first] = found
+    const past = first && (await other.recall(first.moment))
+    if (past === undefined) throw new Error('It is kept.')
+    await other.replace('acme', past.state, past.counters)
+    for (const each of found) await expectRecalled(one, each)
+    expect((await one.read('acme')).domains.size).toBe(1)
+  })
+
+  it('is not recalled where a change since then is no longer known, rather than wrong', async () => {
+    const {
+      stores: [one, other],
+    } = await openTwo()
+    await one.create(exampleAccount('acme', ['k1']))
+    const found: Found[] = []
+    for (let round = 0; round < 6; round++) {
+      await updating(addDomains(1_001 + round))([one, other], found)
+      found.push(await enter(other))
+    }
+    // Only the last large changes can be undone.
+    expect(await Promise.all(found.map(({ moment }) => one.recall(moment)))).toMatchObject([
+      undefined,
+      {},
+      {},
+      {},
+      {},
+      {},
+    ])
+    for (const each of found.slice(1)) await expectRecalled(one, each)
+  })
+
+  it('is not recalled after a thousand changes, and after a thousand requests', async () => {
+    const {
+      stores: [one, other],
+    } = await openTwo()
+    await one.create(exampleAccount('acme', ['k1']))
+    const first = await enter(one)
+    const many = Array.from({ length: 1_000 }, (_, index) => index)
+    await Promise.all(
+      many.slice(0, 999).map((index) => updating((state) => ({ ...state, seed: index }))([one, other], [])),
+    )
+    const second = await enter(one, { isCounted: true })
+    await expectRecalled(other, first)
+    await updating((state) => ({ ...state, seed: -1 }))([one, other], [])
+    expect(await other.recall(first.moment)).toBeUndefined()
+    await expectRecalled(other, second)
+    await Promise.all(many.slice(0, 999).map(() => enter(other, { isCounted: true })))
+    await expectRecalled(one, second)
+    await enter(other, { isCounted: true })
+    expect(await one.recall(second.moment)).toBeUndefined()
+    await expectRecalled(one, await enter(other))
+  })
+
+  it('is not recalled of an account that has ended, nor of a version that the server has lost', async () => {
+    const {
+      stores: [one, other],
+    } = await openTwo()
+    await one.create(exampleAccount('acme', ['k1']))
+    const { moment } = await enter(one)
+    await applyUpdate(other, 'acme', watch('a.example'))
+    const [version = '', token = ''] = (await enter(one)).moment.version.split(' ')
+    for (const lost of [`${version} ${token}x`, `${Number(version) + 1} other`, `${version} `, '', 'x']) {
+      expect(await one.recall({ ...moment, version: lost })).toBeUndefined()
+    }
+    expect(await one.recall({ ...moment, sequence: moment.sequence + 1 })).toBeUndefined()
+    expect(await one.recall({ ...moment, incarnation: 5 })).toBeUndefined()
+    expect(await one.recall(moment)).toBeDefined()
+    await other.delete('acme')
+    expect(await one.recall(moment)).toBeUndefined()
+    await one.create(exampleAccount('acme', ['k1']))
+    expect(await one.recall(moment)).toBeUndefined()
+  })
+})
