@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createRandom } from '../random.ts'
 import type { AccountCall } from './account-model.ts'
 import type { Exchange } from './history.ts'
 
@@ -27,17 +28,6 @@ export interface Workload {
 export const GROUP_NAMES = ['Web', 'Mail', 'Shop'] as const
 const SPELLINGS = ['Web', 'WEB', 'Mail', 'mail', 'Shop']
 const DOMAINS = ['a.example', 'b.example', 'c.example', 'd.example', 'e.example']
-
-/** A sequence of numbers from 0 to 1 that depends on the seed alone. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 function choose<Value>(values: readonly Value[], random: () => number): Value {
   return values[Math.floor(random() * values.length)] as Value
