@@ -11,6 +11,7 @@ import type {
   Capacity,
   Counters,
   FormerAccount,
+  Incarnate,
   Moment,
   Replacement,
   SnapshotOutcome,
@@ -150,8 +151,12 @@ class Replica implements RedisStore {
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
     decide: (state: AccountState, version?: string) => Decision<AccountState, Value, Code>,
+    meant?: number,
   ): Promise<Decision<AccountState, Value, Code>> {
-    return this.#with(accountId, (incarnation) => this.#updates.run(incarnation, decide))
+    return this.#with(accountId, async (incarnation) => {
+      const isMeant = meant === undefined || Number(incarnation) === meant
+      return isMeant ? this.#updates.run(incarnation, decide) : GONE
+    })
   }
 
   async replace(accountId: string, state: AccountState, counters: Replacement): Promise<void> {
@@ -205,13 +210,11 @@ class Replica implements RedisStore {
     throw tooManyOthers()
   }
 
-  refund(accountId: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
-    return this.#track(() => this.#refund(accountId, bucket, startedAt))
+  refund({ incarnation }: Incarnate, bucket: string, startedAt: number): Promise<Hits | undefined> {
+    return this.#track(() => this.#refund(`${incarnation}`, bucket, startedAt))
   }
 
-  async #refund(accountId: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
-    const incarnation = this.#copies.withId(accountId) ?? (await this.#registry.find('id', accountId))?.incarnation
-    if (incarnation === undefined) return undefined
+  async #refund(incarnation: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
     const refunded = await this.#steps.refund(incarnation, bucket, startedAt)
     return refunded === GONE ? undefined : refunded
   }

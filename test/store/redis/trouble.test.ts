@@ -87,8 +87,9 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     const { hits } = await enter(store, 'k1', { charge: CHARGE }, () => 0)
     await enter(store, 'k1', { charge: CHARGE }, () => 0)
     await enter(store, 'k1', { charge: CHARGE }, () => 0)
+    const { incarnation } = (await look(store, 'k1')) ?? { incarnation: 0 }
     proxy.loseReplies(next(1, runsOf('refund')))
-    expect(await store.refund('acme', '/dmarc', hits?.startedAt ?? 0)).toMatchObject({ used: 2 })
+    expect(await store.refund({ id: 'acme', incarnation }, '/dmarc', hits?.startedAt ?? 0)).toMatchObject({ used: 2 })
     expect((await sound.store.counters('acme')).quotas.get('/dmarc')?.used).toBe(2)
     proxy.loseReplies(next(1, runsOf('recount')))
     const count = () =>
