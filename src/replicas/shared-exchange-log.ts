@@ -61,11 +61,10 @@ export interface SharedExchangeLogOptions<Explanation> {
 
 /** What the store keeps of a violation. */
 interface StoredExample {
-  ordinal: number
   /** Whose key has been hidden in it. */
   account?: string
-  /** Absent until it is explained; null where that has failed. */
-  explanation?: unknown
+  /** Null where that has failed. */
+  explanation: unknown
 }
 
 /** An exchange of this replica that the store has not told back yet. */
@@ -107,6 +106,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       keys: this.#keys.record,
       terms: { replica: this.#replica, limit: journal.limits.entries, total, window },
       lost: ({ number }) => void this.#held.delete(Number(number)),
+      failed: (err) => this.#tellFailure(err, 'Some exchanges cannot be written to the store, and are lost.'),
       ...(options.waiting !== undefined && { waiting: options.waiting }),
     })
     this.#tail = new Tail({
@@ -114,11 +114,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       keys: this.#keys,
       window,
       apply: (record, isNew) => this.#apply(record, isNew),
-      failed: (err) => {
-        if (!this.#hasFailed)
-          options.log?.error({ err }, 'Some exchanges in the store cannot be read, and are left out.')
-        this.#hasFailed = true
-      },
+      failed: (err) => this.#tellFailure(err, 'Some exchanges in the store cannot be read, and are left out.'),
       restart: (isOther) => {
         this.#observer.restart()
         if (isOther) journal.restart()
@@ -260,6 +256,12 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return 0
   }
 
+  /** Says once what is a bug, or a store of another version. */
+  #tellFailure(err: unknown, message: string): void {
+    if (!this.#hasFailed) this.#options.log?.error({ err }, message)
+    this.#hasFailed = true
+  }
+
   #orderFor(kind: OutboxItem['kind'], accountId: string): OutboxItem {
     return { kind, account: encodeId(accountId), coverageKey: this.#keys.coverageOf(accountId) }
   }
@@ -346,7 +348,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     holders: readonly (AccountState | string | undefined)[],
     explain: () => Promise<Explanation>,
   ): Promise<void> {
-    const example: StoredExample = { ordinal, explanation: (await explain().catch(() => undefined)) ?? null }
+    const example: StoredExample = { explanation: (await explain().catch(() => undefined)) ?? null }
     for (const holder of [...holders, DEFAULT_ACCOUNT]) {
       const account = typeof holder === 'string' ? await this.#readAccount(holder) : holder
       const key = account && this.#options.publicKeyOf(account)
@@ -398,19 +400,22 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   async #readExample(key: string, place: number, text: string): Promise<Explanation[]> {
     const { publicKeyOf } = this.#options
-    const { ordinal, account: id, explanation } = JSON.parse(text) as StoredExample
-    if (explanation === undefined) {
-      const entry = this.journal.at(ordinal)
+    // The ordinal, and what is known of it by now.
+    const end = text.indexOf(' ')
+    const stored = text.slice(end + 1)
+    if (stored === '') {
+      const entry = this.journal.at(Number(text.slice(0, end)))
       if (entry === undefined) return []
       const explained = this.#explain(entry, entry.account, undefined)
       if (key === this.#keys.examples) void this.#keepExample(place, entry, [entry.account], () => explained)
       return [await explained]
     }
+    const { account: id, explanation } = JSON.parse(stored) as StoredExample
     if (explanation === null) return []
-    if (!text.includes(PUBLIC_KEY) || id === undefined) return [explanation as Explanation]
+    if (!stored.includes(PUBLIC_KEY) || id === undefined) return [explanation as Explanation]
     const account = await this.#readAccount(id)
     const publicKey = (account && publicKeyOf(account)) ?? '$API_KEY'
-    const revealed = readJson(text.replaceAll(PUBLIC_KEY, inJson(publicKey))) as StoredExample
+    const revealed = readJson(stored.replaceAll(PUBLIC_KEY, inJson(publicKey))) as StoredExample
     return [revealed.explanation as Explanation]
   }
 
@@ -441,7 +446,7 @@ function readAccountId(field: string | undefined): string | undefined {
 }
 
 function isUnexplained([, text]: readonly [number, string]): boolean {
-  return !text.includes('"explanation":')
+  return text.endsWith(' ')
 }
 
 /** The text as it stands within a text of JSON. */

@@ -402,6 +402,18 @@ describe.skipIf(!HAS_REDIS)('The store', () => {
     expect(await idsOf(other)).toHaveLength(2)
   })
 
+  it('finds the end of the stream where the rest of what it knows is older', async () => {
+    const server = await sharedRedis()
+    const prefix = freshPrefix()
+    const [one, other] = await startReplicas({ prefix })
+    for (const id of ['a', 'b', 'c']) takeNobodys(one, id)
+    await one.exchanges.caughtUp()
+    await server.command('HSET', `${prefix}:{all}:history`, 'last', '1-0', 'ordinal', '1')
+    takeNobodys(other, 'd')
+    await until(() => one.journal.find('d') !== undefined)
+    expect(await idsOf(other)).toEqual(['a', 'b', 'c', 'd'])
+  })
+
   it('has exchanges that cannot be read, and the others come all the same', async () => {
     const server = await sharedRedis()
     const prefix = freshPrefix()

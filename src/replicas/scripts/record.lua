@@ -33,9 +33,30 @@ local function id_of_last()
   return whole(ordinal) .. '-' .. whole(sequence)
 end
 
+-- Appends a record behind the last one. A server that takes over, or a script that was stopped, may have left the stream
+-- further than the history knows.
+local function append(is_exchange, fields)
+  for attempt = 1, 2 do
+    if is_exchange then
+      ordinal, sequence = ordinal + 1, 0
+    else
+      sequence = sequence + 1
+    end
+    local reply = redis.pcall('XADD', exchanges, id_of_last(), unpack(fields))
+    if type(reply) ~= 'table' or not reply.err then return end
+    if attempt == 2 or not string.find(reply.err, 'equal or smaller') then return error(reply) end
+    local info = redis.call('XINFO', 'STREAM', exchanges)
+    for place = 1, #info, 2 do
+      if info[place] == 'last-generated-id' then
+        ordinal, sequence = string.match(info[place + 1], '^(%d+)-(%d+)$')
+        ordinal, sequence = tonumber(ordinal), tonumber(sequence)
+      end
+    end
+  end
+end
+
 local function add_event(kind, account, upto)
-  sequence = sequence + 1
-  redis.call('XADD', exchanges, id_of_last(), 'c', kind, 'a', account, 'u', whole(upto or ordinal))
+  append(false, { 'c', kind, 'a', account, 'u', whole(upto or ordinal) })
   redis.call('ZADD', dropped, ordinal, id_of_last())
 end
 
@@ -169,12 +190,11 @@ function DO.exchange(item)
       end
     end
   end
-  ordinal = ordinal + 1
-  sequence = 0
   redis.call('HINCRBYFLOAT', history, 'seconds', item.seconds)
   redis.call('HINCRBY', verdict, 'requests', 1)
   if item.judged then redis.call('HINCRBY', verdict, 'judged', 1) end
   if item.injected then redis.call('HINCRBY', verdict, 'injected', 1) end
+  local example
   local fields = { 'a', account, 'i', item.incarnation, 'r', batch.replica, 'n', whole(item.number), 'e', ARGV[item.text + 1] }
   local function add(name, value)
     fields[#fields + 1] = name
@@ -185,11 +205,13 @@ function DO.exchange(item)
   if item.violation then
     local place = redis.call('HINCRBY', verdict, 'violations', 1)
     redis.call('HINCRBY', verdict, 'code ' .. item.violation, 1)
-    if place <= SHOWN then redis.call('HSET', examples, place, cjson.encode({ ordinal = ordinal })) end
+    example = place <= SHOWN and place
     add('v', whole(place))
     if item.presented then add('p', item.presented) end
   end
-  redis.call('XADD', exchanges, id_of_last(), unpack(fields))
+  append(true, fields)
+  -- To be explained by the replica, behind the ordinal.
+  if example then redis.call('HSET', examples, example, whole(ordinal) .. ' ') end
   keep(account, item.weight)
   if is_orphan then return end
   if item.ruled then redis.call('HINCRBY', history, 'ruled', 1) end
@@ -220,8 +242,9 @@ end
 
 function DO.example(item)
   local known = redis.call('HGET', examples, item.place)
-  if known and cjson.decode(known).ordinal == item.ordinal then
-    redis.call('HSET', examples, item.place, item.example)
+  local place = whole(item.ordinal) .. ' '
+  if known and string.sub(known, 1, #place) == place then
+    redis.call('HSET', examples, item.place, place .. item.example)
   end
 end
 
