@@ -37,7 +37,7 @@ const HELD = 20_000
 /** In milliseconds, how long to wait for the explanation of a violation by the replica that has answered it, and how often. */
 const EXPLAINING = { patience: 300, pause: 20 }
 /** The part of the journal's memory up to which the store keeps exchanges, so that no replica forgets some by itself. */
-const OF_JOURNAL = 0.9
+export const OF_JOURNAL = 0.9
 /** In place of a key that is no secret, because no key is written into the store. */
 const PUBLIC_KEY = '{{public-key}}'
 

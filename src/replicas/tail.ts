@@ -206,7 +206,7 @@ export class Tail {
   }
 }
 
-export function isBefore(one: Place, other: Place): boolean {
+function isBefore(one: Place, other: Place): boolean {
   return one.ordinal < other.ordinal || (one.ordinal === other.ordinal && one.sequence < other.sequence)
 }
 

@@ -36,7 +36,7 @@ end
 -- Appends a record behind the last one. A server that takes over, or a script that was stopped, may have left the stream
 -- further than the history knows.
 local function append(is_exchange, fields)
-  for attempt = 1, 2 do
+  for attempt = 1, 50 do
     if is_exchange then
       ordinal, sequence = ordinal + 1, 0
     else
@@ -44,15 +44,17 @@ local function append(is_exchange, fields)
     end
     local reply = redis.pcall('XADD', exchanges, id_of_last(), unpack(fields))
     if type(reply) ~= 'table' or not reply.err then return end
-    if attempt == 2 or not string.find(reply.err, 'equal or smaller') then return error(reply) end
-    local info = redis.call('XINFO', 'STREAM', exchanges)
-    for place = 1, #info, 2 do
-      if info[place] == 'last-generated-id' then
-        ordinal, sequence = string.match(info[place + 1], '^(%d+)-(%d+)$')
-        ordinal, sequence = tonumber(ordinal), tonumber(sequence)
-      end
+    if not string.find(reply.err, 'equal or smaller') then break end
+    local top = redis.call('XREVRANGE', exchanges, '+', '-', 'COUNT', 1)[1]
+    if attempt == 1 and top then
+      ordinal, sequence = string.match(top[1], '^(%d+)-(%d+)$')
+      ordinal, sequence = tonumber(ordinal), tonumber(sequence)
+    else
+      -- The end of the stream was deleted, and only Redis knows how far it went.
+      ordinal, sequence = ordinal + 2 ^ attempt, 0
     end
   end
+  redis.call('XADD', exchanges, id_of_last(), unpack(fields))
 end
 
 local function add_event(kind, account, upto)
