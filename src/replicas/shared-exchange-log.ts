@@ -114,7 +114,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       keys: this.#keys,
       window,
       apply: (record, isNew) => this.#apply(record, isNew),
-      failed: (err) => this.#tellFailure(err, 'Some exchanges in the store cannot be read, and are left out.'),
+      failed: (err) => this.#tellFailure(err, 'Some exchanges in the store cannot be read.'),
       restart: (isOther) => {
         this.#observer.restart()
         if (isOther) journal.restart()

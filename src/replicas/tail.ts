@@ -35,7 +35,7 @@ export interface TailOptions {
   keys: HistoryKeys
   /** How many records are kept for replicas that are behind. */
   window: number
-  /** Is told of a record that cannot be read; the others are. */
+  /** Is told why something cannot be read, never because the store is away. The rest is read. */
   failed(error: unknown): void
   /** Takes the next record; `isNew` is whether it has come since the start, and was not read before. */
   apply(record: TailRecord, isNew: boolean): void
@@ -127,7 +127,8 @@ export class Tail {
         await this.#read(BLOCK)
       } catch (error) {
         if (this.#isClosed) return
-        if (!(error instanceof StoreError)) throw error
+        // It may be a server that becomes one of another kind, which goes by.
+        if (!(error instanceof StoreError)) this.#options.failed(error)
         await new Promise((resolve) => setTimeout(resolve, PAUSE).unref())
       }
     }

@@ -414,6 +414,22 @@ describe.skipIf(!HAS_REDIS)('The store', () => {
     expect(await idsOf(other)).toEqual(['a', 'b', 'c', 'd'])
   })
 
+  it('is read again after an answer that is none', async () => {
+    const server = await sharedRedis()
+    const prefix = freshPrefix()
+    const [one, other] = await startReplicas({ prefix })
+    takeNobodys(one, 'a')
+    await one.exchanges.caughtUp()
+    await server.command('RENAME', `${prefix}:{all}:exchanges`, `${prefix}:{all}:kept`)
+    await server.command('SET', `${prefix}:{all}:exchanges`, 'no stream')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await server.command('DEL', `${prefix}:{all}:exchanges`)
+    await server.command('RENAME', `${prefix}:{all}:kept`, `${prefix}:{all}:exchanges`)
+    takeNobodys(one, 'b')
+    await until(() => other.journal.find('b') !== undefined)
+    expect(await idsOf(other)).toEqual(['a', 'b'])
+  })
+
   it('has exchanges that cannot be read, and the others come all the same', async () => {
     const server = await sharedRedis()
     const prefix = freshPrefix()
