@@ -194,9 +194,20 @@ export class Tail {
   /** `names`: whether a store that has no contents yet is to get a name for them. */
   async #askLast({ names = false } = {}): Promise<{ born: string | undefined; last: Place }> {
     const { connection, keys } = this.#options
-    if (names) await connection.send(['HSETNX', keys.history, 'born', randomUUID()], { repeatable: true })
     const reply = await connection.send(['HMGET', keys.history, 'born', 'last'], { repeatable: true })
     const [born, last] = reply as readonly (string | null)[]
+    if (names && born === null) {
+      const naming = connection.send(['HSETNX', keys.history, 'born', randomUUID()], { repeatable: true })
+      const isNamed = await naming.then(
+        () => true,
+        (error: unknown) => {
+          // A store without memory can be read all the same.
+          if (error instanceof StoreError && error.problem === 'full') return false
+          throw error
+        },
+      )
+      if (isNamed) return this.#askLast()
+    }
     return { born: born ?? undefined, last: readPlace(last ?? '0-0') }
   }
 

@@ -20,7 +20,12 @@ redis.call('SET', guard, string.format('%d', batch.number), 'PX', 3600000)
 redis.call('HSETNX', history, 'born', batch.replica .. ' ' .. batch.number)
 
 -- An exchange has the id ORDINAL-0. What happens between two of them has ORDINAL-1 and so on, so that ordinals have no gaps.
-local last = redis.call('HGET', history, 'last') or '0-0'
+local last = redis.call('HGET', history, 'last')
+if not last then
+  -- Of a history that was evicted or deleted, the rest says nothing any more.
+  redis.call('DEL', exchanges, rings, weights, dropped)
+  last = '0-0'
+end
 local ordinal, sequence = string.match(last, '^(%d+)-(%d+)$')
 ordinal, sequence = tonumber(ordinal), tonumber(sequence)
 local forgotten = 0
