@@ -271,6 +271,9 @@ export class Worlds {
    */
   async noteKeys(accountId: string, given: readonly string[] = []): Promise<void> {
     const { store } = this.#deps
+    const { secrets } = this.journal
+    // Of most accounts, such as sandboxes, there is nothing to know.
+    if (!secrets.concerns(accountId, given)) return
     const reading = Promise.all([store.snapshotKeys(accountId), store.read(accountId)])
     // The account may be deleted meanwhile, and its secrets with it.
     const read = await reading.catch(() => undefined)
@@ -281,7 +284,7 @@ export class Worlds {
       const others = [origin.key, ...original, ...this.#pastKeys(accountId)]
       return [...kept, ...others.flatMap(({ hash }) => hash ?? [])]
     }
-    this.journal.secrets.update(accountId, { held: keys.map(({ hash }) => hash), recoverable }, given)
+    secrets.update(accountId, { held: keys.map(({ hash }) => hash), recoverable }, given)
   }
 
   /** Takes note of a key of the account that a request carries: of an account that was kept, only hashes are known. */

@@ -49,8 +49,7 @@ export class Secrets {
    * were not known before; of these, only those of its keys are kept.
    */
   update(accountId: string, { held, recoverable = () => [] }: HeldKeys, given: readonly string[] = []): void {
-    // A sandbox is not worth a place.
-    const listed = given.filter((secret) => !secret.startsWith('sandbox_'))
+    const listed = given.filter(isWorthPlace)
     const former = this.#accounts.get(accountId)
     if (former === undefined && listed.length === 0) return
     const account = former ?? { known: new Map(), hidden: new Set(), index: undefined }
@@ -77,6 +76,11 @@ export class Secrets {
     this.update(accountId, { held, recoverable: () => this.#accounts.get(accountId)?.known.keys() ?? [] }, [secret])
     const account = this.#accounts.get(accountId)
     return account !== undefined && account.hidden.size < account.known.size
+  }
+
+  /** Whether the account has secrets here, or would with these. */
+  concerns(accountId: string, given: readonly string[]): boolean {
+    return this.#accounts.has(accountId) || given.some(isWorthPlace)
   }
 
   /** Whether the secret of this hash was given. */
@@ -126,6 +130,11 @@ export class Secrets {
     if (count > 0) this.#holders.set(word, count)
     else this.#holders.delete(word)
   }
+}
+
+/** A sandbox is not worth a place. */
+function isWorthPlace(secret: string): boolean {
+  return !secret.startsWith('sandbox_')
 }
 
 export function createIndex(secrets: Iterable<string>): WordIndex {

@@ -58,8 +58,10 @@ import { LONGEST_URL } from '../../src/start/store-url.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
 import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
 import { CONNECTING, DEADLINE } from '../../src/store/redis/connection.ts'
+import { formerKeys } from '../../src/store/redis/keys.ts'
 import { BEAT_EVERY, PATIENCE as DOOR_PATIENCE, LEASE } from '../../src/store/redis/membership.ts'
 import { LOADING } from '../../src/store/redis/server-check.ts'
+import { readScript } from '../../src/store/script.ts'
 import { TOLD as DIFFERENCES } from '../../src/trials/explore/effects.ts'
 import { FACTOR, PATIENCE as PATIENCE_OF_EXPLORE, SPARE } from '../../src/trials/explore/session.ts'
 import { EARLIER } from '../../src/trials/explore/shrinking.ts'
@@ -90,6 +92,9 @@ type Row = [limit: string, value: string, option: string, atIt: string]
 const { settings } = await loadContract({ overlays: [] })
 const control = await loadControlApi()
 const limits = readLimits(control)
+const scripts = readScript('store/redis/scripts/step.lua').text
+/** A number that the scripts of the store on Redis have by this name. */
+const inScript = (name: string) => Number(new RegExp(`^local ${name} = (\\d+)$`, 'm').exec(scripts)?.[1])
 const schema = (pointer: string) => Number(valueAt(control.document.source, `/components/schemas/${pointer}`))
 
 /** The page that lists every limit with its value in the code. */
@@ -198,6 +203,29 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ['quota counters', 'one for each key and path', '', 'forgotten with the key, and when the window is over'],
       ['responses that are kept for the next reader', bytes(KEPT), '', 'all are forgotten and made again'],
       ['domains of which figures are kept', number(KEPT_DOMAINS), '', 'all are forgotten and made again'],
+    ],
+  ],
+  [
+    'Accounts on a store that several servers share (`--store`)',
+    [
+      [
+        'changes of an account that a rewind can undo',
+        `${number(inScript('RECORDS') - 1)} or ${bytes(inScript('BYTES'))}`,
+        '',
+        'a rewind to what came before is refused: 404 `not_found`',
+      ],
+      [
+        'of these, changes of more than a quarter of that or of 1,000 domains and groups, such as the reset of a large account',
+        `the last ${formerKeys('', '').length}`,
+        '',
+        'the same',
+      ],
+      [
+        'requests, refunds and settings of counters that a rewind can undo',
+        number(inScript('RECORDS')),
+        '',
+        'the same, also where the journal has more requests',
+      ],
     ],
   ],
   [

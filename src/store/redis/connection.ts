@@ -8,6 +8,8 @@ import { StoreClock } from './store-clock.ts'
 
 /** In milliseconds, how long a command may take with everything that it waits for. */
 export const DEADLINE = 800
+/** The same for a command of the control plane that copies or reads a whole account, which may be large. */
+export const LARGE_DEADLINE = 5_000
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */

@@ -1,7 +1,7 @@
 import type { Settings } from '../../domain/settings.ts'
 import { joinParts } from '../parts.ts'
 import type { FormerAccount, Moment } from '../store.ts'
-import type { Reply, StoreConnection } from './connection.ts'
+import { LARGE_DEADLINE, type Reply, type StoreConnection } from './connection.ts'
 import { readCounters, readTexts } from './counter-texts.ts'
 import { accountKeys, formerKeys } from './keys.ts'
 import type { readScripts } from './scripts.ts'
@@ -22,7 +22,9 @@ export async function recallAccount(
   // See `momentVersion`.
   const [version = '', token = ''] = text.split(' ')
   const keys = [...accountKeys(prefix, `${incarnation}`), ...formerKeys(prefix, `${incarnation}`)]
-  const reply = (await connection.run(recall, keys, [version, token, `${sequence}`])) as readonly Reply[]
+  const reply = (await connection.run(recall, keys, [version, token, `${sequence}`], {
+    deadline: LARGE_DEADLINE,
+  })) as readonly Reply[]
   const [outcome, told, changes, counts, quotas, tallies] = reply
   if (outcome !== 'ok') return undefined
   const parts = new Map(readTexts(told))

@@ -247,11 +247,8 @@ class Replica implements RedisStore {
 
   takeSnapshot(accountId: string, request: SnapshotRequest): Promise<SnapshotOutcome> {
     return this.#with(accountId, async (incarnation) => {
-      const copy = this.#copies.get(incarnation) ?? (await this.#steps.load(incarnation))
-      if (copy === GONE) return GONE
-      const { isEvictable, isChanged } = copy
-      if (isEvictable && !isChanged && !(await this.#registry.mark(incarnation))) return GONE
-      const outcome = await this.#snapshots.take(incarnation, request)
+      const mark = () => this.#registry.mark(incarnation)
+      const outcome = await this.#snapshots.take(incarnation, request, mark)
       const present = this.#copies.get(incarnation)
       if (present?.isChanged === false) this.#copies.put({ ...present, isChanged: true })
       return outcome

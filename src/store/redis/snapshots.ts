@@ -2,7 +2,7 @@ import type { Settings } from '../../domain/settings.ts'
 import { joinParts } from '../parts.ts'
 import type { FormerAccount, SnapshotOutcome, SnapshotRequest, SnapshotSummary } from '../store.ts'
 import { GONE, type Gone, newOperation } from './account-steps.ts'
-import type { CommandOptions, Reply, StoreConnection } from './connection.ts'
+import { type CommandOptions, LARGE_DEADLINE, type Reply, type StoreConnection } from './connection.ts'
 import { readCounters, readTexts } from './counter-texts.ts'
 import { accountKeys, decodeId, encodeId, snapshotKey, snapshotKeys } from './keys.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
@@ -49,16 +49,33 @@ export class RedisSnapshots {
     this.#options = options
   }
 
-  take(incarnation: string, { name, replace, limit }: SnapshotRequest): Promise<SnapshotOutcome | Gone> {
+  /** `mark` takes note that the account is going to be changed for the first time; `false` where it is gone. */
+  take(
+    incarnation: string,
+    { name, replace, limit }: SnapshotRequest,
+    mark: () => Promise<boolean>,
+  ): Promise<SnapshotOutcome | Gone> {
+    let isMarked = false
     return this.#insist<SnapshotOutcome | Gone>(async (replaced) => {
       // A new one each time: the server keeps in mind which commands it must not execute any more.
       const operation = newOperation()
-      const given = [encodeId(name), replace ? '1' : '0', `${limit}`, this.#options.now(), replaced]
+      const given = [
+        encodeId(name),
+        replace ? '1' : '0',
+        `${limit}`,
+        this.#options.now(),
+        replaced,
+        isMarked ? '1' : '0',
+      ]
       const args = (attempt: number) => [operation, `${attempt}`, ...given]
       const copies = [operation, ...(replaced === '' ? [] : [replaced])]
       const reply = await this.#run('take-snapshot', incarnation, copies, args(1), { repeat: args })
       const [outcome, told] = reply
       if (outcome === 'gone') return GONE
+      if (outcome === 'unmarked') {
+        isMarked = await mark()
+        return isMarked ? new OtherCopy(replaced) : GONE
+      }
       if (outcome === 'taken' || outcome === 'too-many') return { ok: false, reason: outcome }
       if (outcome !== 'ok') return new OtherCopy(told as string)
       return { ok: true, snapshot: summarize(name, readEntry(told as string)) }
@@ -155,7 +172,8 @@ export class RedisSnapshots {
       ...[...accountKeys(prefix, incarnation), snapshotKey(prefix, incarnation)],
       ...copies.flatMap((operation) => snapshotKeys(prefix, incarnation, operation)),
     ]
-    return (await this.#connection.run(this.#scripts[script], keys, args, options)) as readonly Reply[]
+    const given = { deadline: LARGE_DEADLINE, ...options }
+    return (await this.#connection.run(this.#scripts[script], keys, args, given)) as readonly Reply[]
   }
 }
 

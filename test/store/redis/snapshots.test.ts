@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { accept } from '../../../src/domain/errors.ts'
 import { isScript, next, startCuttingProxy } from '../../support/cutting-proxy.ts'
-import { freshPrefix, HAS_REDIS, sharedRedis } from '../../support/redis-server.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../../support/redis-server.ts'
 import { applyUpdate, exampleAccount, holdKeys, watch } from '../example-account.ts'
 import { openReplica, openReplicas } from './open-replicas.ts'
 
@@ -119,5 +119,29 @@ describe.skipIf(!HAS_REDIS)('Snapshots on Redis', () => {
     expect(await keysOf(prefix)).toEqual([])
     await store.create(exampleAccount('acme', ['k1']))
     expect(await store.snapshots('acme')).toEqual([])
+  })
+
+  it('are refused when the server has no memory left, and can be read and deleted then', async () => {
+    const server = await startRedis()
+    const { store } = await openReplica({ port: server.port })
+    await store.create(exampleAccount('acme', ['k1']))
+    await store.takeSnapshot('acme', { ...REQUEST, name: 's' })
+    await server.command('CONFIG', 'SET', 'maxmemory', '1')
+    await expect(store.takeSnapshot('acme', { ...REQUEST, name: 't' })).rejects.toMatchObject({ problem: 'full' })
+    expect(await store.snapshots('acme')).toHaveLength(1)
+    expect((await store.readSnapshot('acme', 's'))?.state.id).toBe('acme')
+    expect(await store.deleteSnapshot('acme', 's')).toBe(true)
+    await server.command('CONFIG', 'SET', 'maxmemory', '0')
+    expect(await store.takeSnapshot('acme', { ...REQUEST, name: 't' })).toMatchObject({ ok: true })
+  })
+
+  it('of an account that this replica has not seen are taken without reading it, also of one that may be evicted', async () => {
+    const [one, other] = await openReplicas(2)
+    if (one === undefined || other === undefined) throw new Error('There are two.')
+    await one.store.create(exampleAccount('evictable', ['k1']), { evictable: true, limit: 1 })
+    expect(await other.store.takeSnapshot('evictable', { ...REQUEST, name: 's' })).toMatchObject({ ok: true })
+    expect(other.store.copies.used).toBe(0)
+    // It counts as changed, so it does not make room.
+    await expect(one.store.create(exampleAccount('next'), { limit: 1 })).rejects.toMatchObject({ problem: 'full' })
   })
 })

@@ -2,10 +2,10 @@
 -- Copies an account with its counters, and keeps the copy under a name. Nothing of the account leaves the server.
 --include step.lua
 local SNAPSHOTS = KEYS[8]
-local operation, attempt, name, may_replace, limit, given_time, replaced = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5],
-  ARGV[6], ARGV[7]
+local operation, attempt, name, may_replace, limit, given_time, replaced, is_marked = ARGV[1], ARGV[2], ARGV[3], ARGV[4],
+  ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 
-local meta = redis.call('HMGET', META, 'real', 'unborn', 'taken', 'version')
+local meta = redis.call('HMGET', META, 'real', 'unborn', 'taken', 'version', 'evictable', 'changed')
 if not meta[4] then return { 'gone' } end
 if is_late(operation, attempt) then return { 'late' } end
 -- The first attempt was done, and its reply was lost.
@@ -18,14 +18,17 @@ if not known and redis.call('HLEN', SNAPSHOTS) >= tonumber(limit) then return { 
 local former = known and string.match(known, '^%d+ (%S+)') or ''
 if former ~= replaced then return { 'conflict', former } end
 
+-- The first change of an account that may be evicted is noted in the list of all accounts before it is made.
+if meta[5] == '1' and meta[6] == '0' and is_marked == '0' then return { 'unmarked' } end
+
 if meta[2] then settle() end
 local real = read_time(given_time, meta[1])
 local clock = cjson.decode(redis.call('HGET', PARTS, '.clock'))
+-- The names of domains begin with `d`, those of groups with `g`.
 local domains, groups = 0, 0
 for _, field in ipairs(redis.call('HKEYS', PARTS)) do
-  local letter = string.sub(field, 1, 1)
-  if letter == 'd' then domains = domains + 1 end
-  if letter == 'g' then groups = groups + 1 end
+  local letter = string.byte(field)
+  if letter == 100 then domains = domains + 1 elseif letter == 103 then groups = groups + 1 end
 end
 redis.call('COPY', PARTS, KEYS[9])
 redis.call('COPY', QUOTAS, KEYS[10])
