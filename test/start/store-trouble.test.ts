@@ -191,6 +191,16 @@ describe.skipIf(!HAS_REDIS)('a server whose store', () => {
     await expectBack(server)
   })
 
+  it.each(['kill', 'pause'] as const)('is away at the end (%s) stops all the same, and soon', async (trouble) => {
+    const redis = await startRedis()
+    const server = await start({ store: redis.url })
+    await server.add('one.example')
+    await redis[trouble]()
+    await server.get()
+    await timed(() => server.stop())
+    if (trouble === 'pause') redis.resume()
+  })
+
   it('has forgotten its scripts notices nothing', async () => {
     const redis = await startRedis()
     const server = await start({ store: redis.url })
