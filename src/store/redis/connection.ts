@@ -41,6 +41,8 @@ export interface CommandOptions {
    * changes nothing is.
    */
   repeatable?: boolean
+  /** Whether a command changes nothing. Then it is repeatable, and never `unknown`. */
+  isReadOnly?: boolean
   /**
    * In milliseconds, how long the command may take; 800 by default. A command that blocks on the server needs longer, and
    * a connection of its own.
@@ -106,6 +108,8 @@ function clientOptions(address: StoreAddress, name: string): RedisClientOptions 
     ...(password !== undefined && { password }),
     ...(database !== undefined && { database }),
     disableOfflineQueue: true,
+    // Each command has a deadline of its own here.
+    commandOptions: { timeout: 0 },
     disableClientInfo: true,
     maintNotifications: 'disabled',
   } as unknown as RedisClientOptions
@@ -186,8 +190,8 @@ class Connection implements StoreConnection {
   }
 
   send(command: readonly string[], options: CommandOptions = {}): Promise<Reply> {
-    const { deadline = DEADLINE, repeat } = options
-    const call: Call = { name: command[0] ?? '', isSafe: false, until: elapsed() + deadline, sent: 0 }
+    const { deadline = DEADLINE, repeat, isReadOnly = false } = options
+    const call: Call = { name: command[0] ?? '', isSafe: isReadOnly, until: elapsed() + deadline, sent: 0 }
     return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
   }
 
@@ -204,7 +208,7 @@ class Connection implements StoreConnection {
   async #call(
     call: Call,
     write: (attempt: number) => readonly string[],
-    { repeatable = false }: CommandOptions,
+    { isReadOnly = false, repeatable = isReadOnly }: CommandOptions,
   ): Promise<Reply> {
     for (;;) {
       const client = this.#client ?? (await this.#waitUntil(call))

@@ -11,6 +11,9 @@ const OLDEST = 7
 /** In milliseconds, for how long the start waits for a server that is still loading its data. */
 export const LOADING = 1_500
 
+/** How many parts the keys of a cluster have. */
+const SLOTS = 16_384
+
 /** What serves the store. */
 export interface StoreServer {
   name: 'Redis' | 'Valkey'
@@ -22,7 +25,7 @@ export interface StoreServer {
 /** Commands that are sent without a script. What scripts call is read from their texts. */
 export const SENT: readonly string[] = [
   ...['eval', 'evalsha', 'info', 'time', 'zrem', 'unlink'],
-  ...['xread', 'xrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
+  ...['xread', 'xrange', 'hget', 'hmget', 'hgetall', 'hscan', 'hsetnx', 'hincrby'],
 ]
 /** The arguments of commands that do not begin with one key, which is `K` here. */
 const SHAPES: Readonly<Record<string, readonly string[]>> = {
@@ -58,8 +61,19 @@ export async function checkServer(
     const master = `${facts.get('master_host')}:${facts.get('master_port')}`
     throw unusable(`is a read-only replica of ${master}; give the address of that server`)
   }
+  if (facts.get('redis_mode') === 'cluster') await checkCluster(connection)
   await checkRights(connection, prefix, scripts)
   return { name, version, warnings: warningsOf(facts) }
+}
+
+/** One node that has all slots is as good as a server that is none. The client here follows no redirections. */
+async function checkCluster(connection: StoreConnection): Promise<void> {
+  const text = `${await connection.send(['CLUSTER', 'INFO'], { repeatable: true }).catch(explainRefusal)}`
+  const fact = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1])
+  if (fact('cluster_size') > 1) {
+    throw unusable('is a cluster of several nodes, which is not supported; use one server, or a cluster of one node')
+  }
+  if (fact('cluster_slots_ok') < SLOTS) throw unusable('is a cluster that does not serve all slots')
 }
 
 /** What the server says about itself, as soon as it has loaded its data. */
