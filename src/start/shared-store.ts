@@ -125,6 +125,13 @@ async function openAt(
       watch(restore) {
         membership.watch({
           away: (reason) => log.error({ store: shown, reason }, AWAY),
+          full: (isFull) =>
+            isFull
+              ? log.error(
+                  { store: shown },
+                  'The store has no memory left (its setting maxmemory): changes are refused.',
+                )
+              : log.info({ store: shown }, 'The store has memory again.'),
           back: (after) => log.info({ store: shown, seconds: Math.round(after / 100) / 10 }, 'The store is back.'),
           async emptied() {
             log.warn({ store: shown }, 'The store was emptied or replaced: only the default account is there again.')
@@ -224,7 +231,9 @@ function describeOptions(options: CompleteOptions, fixture: object): Record<stri
     SHARED_OPTIONS.flatMap((name) => {
       const value = shown[name]
       const option: Option<unknown> = LIBRARY_OPTIONS[name]
-      return value === undefined ? [] : [[`--${flagOf(name, option)}`, JSON.stringify(value)]]
+      return value === undefined
+        ? []
+        : [[`--${flagOf(name, option)}`, typeof value === 'string' ? value : JSON.stringify(value)]]
     }),
   )
 }

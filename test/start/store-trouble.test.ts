@@ -227,10 +227,26 @@ describe.skipIf(!HAS_REDIS)('a server whose store', () => {
     await redis.command('CONFIG', 'SET', 'maxmemory', '1mb')
     expect((await server.add('two.example')).status).toBe(500)
     expect((await server.get()).body.data).toEqual({ domains: ['one.example'] })
-    await new Promise((resolve) => setTimeout(resolve, 600))
-    expect((await server.ask('/ready')).status).toBe(200)
+    await until(
+      () => server.ask('/ready'),
+      ({ data }) => data.limitation !== null,
+      ({ status }) => expect(status).toBe(200),
+    )
+    expect((await server.ask('/ready')).data).toMatchObject({
+      status: 'ready',
+      limitation: 'Changes are refused, because the store has no memory left (its setting maxmemory).',
+    })
     await redis.command('CONFIG', 'SET', 'maxmemory', '0')
     expect((await server.add('two.example')).status).toBe(200)
+    await until(
+      () => server.ask('/ready'),
+      ({ data }) => data.limitation === null,
+    )
+    expect(server.said).toEqual([
+      'The store is shared.',
+      'The store has no memory left (its setting maxmemory): changes are refused.',
+      'The store has memory again.',
+    ])
   })
 })
 
