@@ -4,14 +4,15 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { startUnderstudy, type Understudy } from '../../src/start/server.ts'
 import { askControl, type ControlResponse } from '../support/control-plane.ts'
+import { promptly } from '../support/promptness.ts'
 import { freshPrefix, HAS_REDIS, sharedRedis, startRedis } from '../support/redis-server.ts'
 import { type Received, sendRequest } from '../support/request.ts'
 import { expectLawful } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const KEY = 'the-key-of-default'
-/** In milliseconds, how long an answer may take while the store is away, and how often it is looked how busy the machine is. */
-const [PROMPT, LOOK] = [1_000, 10]
+/** In milliseconds, how long an answer may take while the store is away. */
+const PROMPT = 1_000
 /** In milliseconds, how long a server may take to notice that its store is there again, on a busy machine. */
 const SOON = 10_000
 
@@ -64,21 +65,8 @@ async function until<Result>(
   }
 }
 
-/** Expects the call to end promptly. What this process stood still for, on a busy machine, does not count. */
-async function timed<Result>(call: () => Promise<Result>): Promise<Result> {
-  const before = performance.now()
-  let [looked, stood] = [before, 0]
-  const timer = setInterval(() => {
-    const now = performance.now()
-    stood += Math.max(0, now - looked - 2 * LOOK)
-    looked = now
-  }, LOOK)
-  try {
-    return await call()
-  } finally {
-    clearInterval(timer)
-    expect(performance.now() - before).toBeLessThan(PROMPT + 2 * stood)
-  }
+function timed<Result>(call: () => Promise<Result>): Promise<Result> {
+  return promptly(PROMPT, call)
 }
 
 /** Expects a server whose store is away to say so everywhere. */
