@@ -183,7 +183,7 @@ export class RedisSnapshots {
   }
 
   #ask(...command: string[]): Promise<Reply> {
-    return this.#connection.send(command, { repeatable: true })
+    return this.#connection.send(command, { isReadOnly: true })
   }
 
   async #run(
