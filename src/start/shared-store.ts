@@ -66,7 +66,9 @@ async function openAt(
     for (const warning of server.warnings) log.warn({ store: shown }, warning)
     const terms: Terms = {
       contract: digestOf(JSON.stringify(contract.document.source)),
-      overlays: overlays.map(({ name, actions }) => `${name} ${digestOf(JSON.stringify(actions)).slice(0, 12)}`),
+      overlays: overlays.map(
+        ({ name, actions }) => `${name.replace(/^.*[/\\]/, '')} ${digestOf(JSON.stringify(actions)).slice(0, 12)}`,
+      ),
       options: describeOptions(options, fixture),
     }
     const membership = new Membership(connection, { prefix, instance, terms, drawId: drawKey })

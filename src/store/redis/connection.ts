@@ -13,7 +13,7 @@ export const LARGE_DEADLINE = 5_000
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
-const CONNECTING = 1_000
+export const CONNECTING = 1_000
 
 /** Where the server listens, and as whom to log in. */
 export interface StoreAddress {
@@ -139,6 +139,7 @@ class Connection implements StoreConnection {
   /** When the connection was lost. */
   #lostAt = elapsed()
   #isClosed = false
+  #wasConnected = false
   #pause: NodeJS.Timeout | undefined
 
   constructor(create: (name: string) => RedisClientType, name: string, figures: StoreFigures, clock: StoreClock) {
@@ -330,7 +331,6 @@ class Connection implements StoreConnection {
   async #greet(client: RedisClientType): Promise<void> {
     // Without a listener, an error would end the process. What is wrong is seen where the commands fail.
     client.on('error', () => this.#lose(client, 'The connection to the store was lost'))
-    const isRenewed = this.figures.roundTrips > 0
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`it has not answered within ${CONNECTING} ms`)), CONNECTING)
@@ -346,7 +346,9 @@ class Connection implements StoreConnection {
     } finally {
       clearTimeout(timer)
     }
-    if (isRenewed) this.figures.reconnects++
+    // The figures are those of several connections, each of which has a first time.
+    if (this.#wasConnected) this.figures.reconnects++
+    this.#wasConnected = true
   }
 }
 
