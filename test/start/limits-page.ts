@@ -158,6 +158,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'the connection is closed',
       ],
       [
+        'the same, where the client has closed its side and waits for an answer',
+        seconds(CONNECTION_LIMITS.halfClosed),
+        '',
+        'the connection is closed',
+      ],
+      [
         'time until a client that left is noticed, unless more of its requests wait than are read',
         seconds(CONNECTION_LIMITS.look),
         '',

@@ -185,7 +185,7 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
           await one.delete('acme')
         }
       }),
-      { numRuns: budget({ quick: 40, full: 1_000 }), seed },
+      { numRuns: budget({ quick: 40, full: 500 }), seed },
     )
     // Nothing stays of an account, of its snapshots, and of the copies that large changes make.
     const server = await sharedRedis()

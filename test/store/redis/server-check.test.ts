@@ -32,6 +32,10 @@ describe('the server of a store', () => {
       ['redis_version:7.0.0', 'redis_mode:sentinel'],
       'is a Sentinel, which holds no data; give the address of the server that it watches',
     ],
+    [
+      ['redis_version:7.0.0', 'redis_mode:cluster', 'cluster_slots_ok:16384', 'cluster_size:3'],
+      'is a cluster of several nodes, which is not supported; use one server, or a cluster of one node',
+    ],
     [['redis_version:7.0.0', 'loading:1'], 'is still loading its data; start again when it has'],
   ])('is refused: %j', async (facts, message) => {
     await expect(check(...facts)).rejects.toThrow(message)
