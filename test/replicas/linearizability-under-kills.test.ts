@@ -20,9 +20,9 @@ function troublesOf(seed: number): readonly string[] {
 
 describe.skipIf(!HAS_REDIS)('what concurrent clients see of three replicas', () => {
   const seeds = Array.from({ length: RUNS }, (_, index) => SEED + index)
-  const runs = seeds.map((seed) => ({ seed, troubles: troublesOf(seed) }))
+  const runs = seeds.map((seed) => ({ seed, troubles: troublesOf(seed), trouble: troublesOf(seed).join(', or ') }))
 
-  it.for(runs)('is that of one server while $troubles (seed $seed)', { timeout: 120_000 }, async (run) => {
+  it.for(runs)('is that of one server while $trouble (seed $seed)', { timeout: 120_000 }, async (run) => {
     const exchanges = await runReplicas({ ...run, start: startReplicaProcess })
     expectLinearizable(exchanges, run.seed)
     expectMeaningful(exchanges, 600)
