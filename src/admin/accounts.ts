@@ -5,6 +5,7 @@ import { accept, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { isObject } from '../ground/json.ts'
+import { StoreError } from '../store/store-error.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountHandler, type ControlCall, done, type Handler, listed } from './handler.ts'
@@ -17,8 +18,12 @@ export const listAccounts: Handler = async (call) => {
   const page = await selectPage(call, { items: ids, count: ids.length, idOf: (id) => id })
   if (!page.ok) return page
   const made = await Promise.allSettled(page.items.map(async (id) => reportAccount(call, await call.store.read(id))))
-  // An account may have been deleted since the list was made.
-  const items = made.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const items = made.flatMap((each) => {
+    if (each.status === 'fulfilled') return [each.value]
+    // An account may have been deleted since the list was made.
+    if (each.reason instanceof StoreError && each.reason.problem === 'unknown-account') return []
+    throw each.reason
+  })
   return listed('accounts', items, { count: ids.length, next: page.next })
 }
 

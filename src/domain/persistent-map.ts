@@ -12,6 +12,9 @@ class Cells<Key, Value> extends Map<Key, Cell<Value>> {
   left = 0
 }
 
+/** From how many versions before the newest a key is looked up without a copy. */
+const NEAR = 32
+
 function put<Key, Value>(cells: Cells<Key, Value>, key: Key, value: Value): void {
   const known = cells.get(key)
   if (known === undefined) cells.set(key, { value, place: cells.size })
@@ -29,7 +32,7 @@ export type Change<Key, Value> = [key: Key, before: Value | undefined, after: Va
 /**
  * An immutable map in insertion order. All versions share one `Map`, so that a change costs what it changes, and not what
  * the map contains. The newest version owns the `Map`. An older version keeps what its successor changed, and makes a
- * copy in the rare case that somebody reads more of it than its size. Each version changes one key only: the garbage
+ * copy in the rare case that somebody reads more of it than its size and a few keys. Each version changes one key only: the garbage
  * collector keeps chains of versions for long, so each version is as small as possible.
  *
  * A version that is kept for long says so with `keep`. Then it holds at most as many changes as it has entries: after
@@ -85,11 +88,11 @@ export class PersistentMap<Key, Value> {
   }
 
   get(key: Key): Value | undefined {
-    return this.#own().get(key)?.value
+    return this.#lookUp(key)?.value
   }
 
   has(key: Key): boolean {
-    return this.#own().has(key)
+    return this.#lookUp(key) !== undefined
   }
 
   keys(): IterableIterator<Key> {
@@ -306,6 +309,17 @@ export class PersistentMap<Key, Value> {
     this.#cell = cell
     if (cells.left > 0 && --cells.left === 0) settle(cells)
     return newer
+  }
+
+  /** The cell of a key. Where few versions are newer, that needs no copy. */
+  #lookUp(key: Key): Cell<Value> | undefined {
+    let version: PersistentMap<Key, Value> = this
+    for (let steps = 0; steps < NEAR; steps++) {
+      if (version.#at instanceof Cells) return version.#at.get(key)
+      if (version.#key === key) return version.#cell
+      version = version.#at
+    }
+    return this.#own().get(key)
   }
 
   #own(): Cells<Key, Value> {

@@ -121,7 +121,9 @@ function secretsIn(value: string): string[] {
 function credentialsInQuery(target: string): string[] {
   const query = queryOf(target)
   if (query === '') return []
-  return readParameters(query).flatMap(([name, value]) => (CREDENTIAL.test(name) && !NO_SECRET.test(value) ? [value] : []))
+  return readParameters(query).flatMap(([name, value]) =>
+    CREDENTIAL.test(name) && !NO_SECRET.test(value) ? [value] : [],
+  )
 }
 
 /** Whether a word is too long to be an ordinary one. */

@@ -1,5 +1,6 @@
 import { establishedKey } from '../accounts/fixture-keys.ts'
 import { DEFAULT_ACCOUNT, type Worlds } from '../accounts/worlds.ts'
+import type { AccountState } from '../domain/account.ts'
 import { accept } from '../domain/errors.ts'
 import { addKey } from '../domain/keys.ts'
 import { deriveKey, hasDerivedKey, hashKey, identityOf } from '../ground/secrets.ts'
@@ -35,11 +36,31 @@ async function createUnlessThere(store: Store, worlds: Worlds, apiKey: string | 
   }
 }
 
-/** The accounts with a key that an earlier start on a loopback address has derived, as the log names them. */
-export async function findExposed(store: Store): Promise<string[]> {
+/** How many accounts of a store that is another process are searched: each of them costs a step of that store. */
+export const SEARCHED = 1_000
+/** How many are read at a time. */
+const AT_ONCE = 50
+
+/**
+ * The accounts with a key that an earlier start on a loopback address has derived, as the log names them. `most` is how
+ * many accounts are looked at.
+ */
+export async function findExposed(store: Store, most = Number.POSITIVE_INFINITY): Promise<string[]> {
+  const ids = (await store.list()).slice(0, most)
   const exposed: string[] = []
-  for (const id of await store.list()) {
-    if (hasDerivedKey(await store.read(id))) exposed.push(nameInLog(id))
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const accounts = await Promise.all(ids.slice(from, from + AT_ONCE).map((id) => readIfThere(store, id)))
+    exposed.push(...accounts.flatMap((account) => (account && hasDerivedKey(account) ? [nameInLog(account.id)] : [])))
   }
   return exposed
+}
+
+/** The account, unless another server has deleted it by now. */
+async function readIfThere(store: Store, id: string): Promise<AccountState | undefined> {
+  try {
+    return await store.read(id)
+  } catch (error) {
+    if (error instanceof StoreError && error.problem === 'unknown-account') return undefined
+    throw error
+  }
 }

@@ -31,7 +31,7 @@ import { createMalformedRecorder } from '../service/recorder.ts'
 import type { Store } from '../store/store.ts'
 import { allowedOrigins, corsFor } from './allowed-origins.ts'
 import { findPossibleConnections } from './connection-limit.ts'
-import { findExposed, provideDefaultAccount } from './default-account.ts'
+import { findExposed, provideDefaultAccount, SEARCHED } from './default-account.ts'
 import { divideMemory } from './memory.ts'
 import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
@@ -187,11 +187,11 @@ async function composeServer(
     })
     const kept = await store.has(DEFAULT_ACCOUNT)
     if (kept) worlds.checkDefaults()
-    const provide = () => provideDefaultAccount(store, worlds, options.apiKey)
-    const apiKey = await provide()
-    opened.watch(provide)
+    const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
+    // A random key that was shown is used again; one that derives from the seed is the same anyway.
+    opened.watch(() => provideDefaultAccount(store, worlds, options.apiKey ?? (randomKeys ? apiKey : undefined)))
     await worlds.noteKeys(DEFAULT_ACCOUNT, [...(apiKey === undefined ? [] : [apiKey]), ...secretsOf(fixture)])
-    const exposed = isLoopback(host) ? [] : await findExposed(store)
+    const exposed = isLoopback(host) ? [] : await findExposed(store, traffic === undefined ? undefined : SEARCHED)
     if (exposed.length > 0) log.warn({ accounts: exposed.slice(0, 10), count: exposed.length }, EXPOSED)
     // Not before the account that must not be damaged is there: a start that fails says one thing.
     for (const reason of skipped) log.warn({ reason }, 'A damaged account is left out.')

@@ -66,7 +66,9 @@ async function openAt(
     for (const warning of server.warnings) log.warn({ store: shown }, warning)
     const terms: Terms = {
       contract: digestOf(JSON.stringify(contract.document.source)),
-      overlays: overlays.map(({ name, actions }) => `${name} ${digestOf(JSON.stringify(actions)).slice(0, 12)}`),
+      overlays: overlays.map(
+        ({ name, actions }) => `${name.replace(/^.*[/\\]/, '')} ${digestOf(JSON.stringify(actions)).slice(0, 12)}`,
+      ),
       options: describeOptions(options, fixture),
     }
     const membership = new Membership(connection, { prefix, instance, terms, drawId: drawKey })
@@ -117,7 +119,7 @@ async function openAt(
       skipped: [],
       async openExchanges(parts: ExchangeParts) {
         const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
-        exchanges = await openSharedExchangeLog({ connection: guarded, prefix, ...parts, readAccount })
+        exchanges = await openSharedExchangeLog({ connection: guarded, prefix, log, ...parts, readAccount })
         return exchanges
       },
       watch(restore) {

@@ -17,7 +17,7 @@ const SCHEMES: Readonly<Record<string, { tls: boolean }>> = {
 }
 const USUAL_PORT = 6379
 /** No URL of a store is longer; a hostname has at most 253 characters. */
-const LONGEST = 2_000
+export const LONGEST_URL = 2_000
 /** More databases than any server has; it says itself how many there are. */
 const HIGHEST_DATABASE = 65_535
 
@@ -29,7 +29,7 @@ const SOCKET_PARTS = /^unix:(?:\/\/(?:(.*)@)?)?(\/(?!\/)[^?#]*)?([?#].*)?$/is
 
 /** Reads the URL of a store; or says what would be right. Nothing of the URL is repeated, because it may hold a password. */
 export function readStoreUrl(written: string): ReadUrl | { remedy: string } {
-  if (written.length > LONGEST) return { remedy: `must be a URL of at most ${LONGEST} characters` }
+  if (written.length > LONGEST_URL) return { remedy: `must be a URL of at most ${LONGEST_URL} characters` }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
   if (/[\s\u0000-\u001f\u007f]/.test(written)) return { remedy: 'must be a URL without spaces; write %20 for a space' }
   return /^unix:/i.test(written) ? readSocketUrl(written) : readHostUrl(written)
@@ -107,7 +107,7 @@ function isBetween(written: string, lowest: number, highest: number): boolean {
  * An ellipsis stands for each part that is left out.
  */
 export function maskStoreUrl(written: string): string {
-  const shortened = written.slice(-LONGEST)
+  const shortened = written.slice(-LONGEST_URL)
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]{0,20}:(?:\/\/)?)?(.*)$/is.exec(shortened) ?? []
   const end = rest.lastIndexOf('@')
   const user = end < 0 ? '' : '…@'

@@ -141,7 +141,7 @@ describe('a stream of events', () => {
     const described = vi.spyOn(Journal.prototype, 'redactorFor')
     onTestFinished(() => described.mockRestore())
     const reader = await Reader.open(service, '/events', '0')
-    for (let round = 0; round < 200; round++) await new Promise((resolve) => setImmediate(resolve))
+    for (let round = 0; round < 1_000; round++) await new Promise((resolve) => setImmediate(resolve))
     // The rest is still in the journal, which nobody has copied.
     expect(described.mock.calls.length).toBeLessThan(FULL / 2)
     for (let number = FULL * 0.8 + 1; number <= FULL; number++)
@@ -206,7 +206,7 @@ describe('a stream of events', () => {
     idle.on('error', () => {})
     idle.write(`GET /__admin/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\nLast-Event-ID: 0\r\n\r\n`)
     await once(idle, 'readable')
-    for (let round = 0; round < 200; round++) await new Promise((resolve) => setImmediate(resolve))
+    for (let round = 0; round < 1_000; round++) await new Promise((resolve) => setImmediate(resolve))
     await vi.advanceTimersByTimeAsync(45_000)
     await vi.advanceTimersByTimeAsync(15_000)
     let bytes = 0

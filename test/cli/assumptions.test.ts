@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
-import { beforeAll, describe, expect } from 'vitest'
+import { describe, expect } from 'vitest'
 import { overlayFor } from '../../src/contract/assumptions.ts'
-import { type Choices, readChoices } from '../../src/contract/choices.ts'
 import { writeEvidence } from '../../src/evidence/evidence-file.ts'
 import type { Observation } from '../../src/evidence/observation.ts'
 import type { Json } from '../../src/ground/json.ts'
 import type { Dependencies } from '../../src/trials/vary/dependencies.ts'
 import { assumptions, document } from '../support/alternatives.ts'
+import { choices } from '../support/choices.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { PROGRAM, runShell } from '../support/program-process.ts'
@@ -141,11 +141,6 @@ describe('assumptions', () => {
 })
 
 describe('assumptions with evidence and dependencies', () => {
-  let choices: Choices
-  beforeAll(async () => {
-    choices = await readChoices([])
-  })
-
   /** What vary reports of a client that fails with these alternatives, and tolerates all others. */
   function dependenciesOn(...failing: string[]): Dependencies {
     return {

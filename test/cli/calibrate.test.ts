@@ -1,24 +1,20 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
-import { beforeAll, describe, expect } from 'vitest'
-import { type Choices, readChoices } from '../../src/contract/choices.ts'
+import { describe, expect } from 'vitest'
+import { readChoices } from '../../src/contract/choices.ts'
 import { writeEvidence } from '../../src/evidence/evidence-file.ts'
 import type { Observation } from '../../src/evidence/observation.ts'
 import type { Json } from '../../src/ground/json.ts'
 import { actionsFor } from '../support/alternatives.ts'
 import { budget } from '../support/budget.ts'
+import { choices } from '../support/choices.ts'
 import { writeOverlay } from '../support/overlay-file.ts'
 import { expectRefusal, it } from '../support/program.ts'
 import { runInProcess } from '../support/program-in-process.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-let choices: Choices
-beforeAll(async () => {
-  choices = await readChoices([])
-})
 
 async function writeObservations(file: string, ...observations: Observation[]): Promise<string> {
   await writeEvidence(

@@ -79,6 +79,8 @@ describe('a fresh build', () => {
 describe('a signal', () => {
   it.for(['SIGTERM', 'SIGINT'] as const)(
     '%s ends serve with exit code 0 within 2 seconds, idle connections or not',
+    // A machine that does something else takes longer.
+    { retry: 2 },
     async (signal, { serveProcess, onTestFinished }) => {
       const service = await serveProcess()
       const agent = new Agent({ keepAlive: true })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
-import { type Alternative, nameOf, readChoices } from '../../src/contract/choices.ts'
+import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import { loadContract } from '../../src/contract/contract.ts'
 import { applyOverlay } from '../../src/contract/overlay.ts'
 import { calibrate, readCalibration } from '../../src/evidence/calibration.ts'
@@ -10,9 +10,9 @@ import { messagesIn } from '../../src/evidence/messages.ts'
 import type { Observation } from '../../src/evidence/observation.ts'
 import { isObject, type Json, mergePatch, stepsOf, valueAt } from '../../src/ground/json.ts'
 import { budget } from '../support/budget.ts'
+import { choices } from '../support/choices.ts'
 
 const SEED = 14_018
-const choices = await readChoices([])
 const { source } = choices.contract.document
 
 function evidenceOf(observations: Observation[], messages: Record<string, string[]> = {}): Evidence {

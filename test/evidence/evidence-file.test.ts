@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Choices, readChoices } from '../../src/contract/choices.ts'
+import { describe, expect, it } from 'vitest'
+import { readChoices } from '../../src/contract/choices.ts'
 import {
   describeEvidence,
   digestOf,
@@ -15,13 +15,9 @@ import {
 import { EVIDENCE_LIMITS } from '../../src/evidence/evidence-schema.ts'
 import type { Conclusion } from '../../src/evidence/investigation.ts'
 import { deriveKey } from '../../src/ground/secrets.ts'
+import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-let choices: Choices
-beforeAll(async () => {
-  choices = await readChoices([])
-})
 
 const AT = Date.UTC(2026, 2, 10, 12)
 const KEY = deriveKey(42, 'default')

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
-import { type Alternative, nameOf, readChoices } from '../../src/contract/choices.ts'
+import { type Alternative, nameOf } from '../../src/contract/choices.ts'
 import type { Contract } from '../../src/contract/contract.ts'
 import type { Exchange } from '../../src/evidence/exchange.ts'
 import { Investigation } from '../../src/evidence/investigation.ts'
@@ -12,10 +12,10 @@ import { readJson, valueAt } from '../../src/ground/json.ts'
 import type { ServerOptions } from '../../src/start/options.ts'
 import { assumptions } from '../support/alternatives.ts'
 import { budget } from '../support/budget.ts'
+import { choices } from '../support/choices.ts'
 import { exchangeWith } from '../support/exchanges.ts'
 import { API_KEY, openService, type TestService } from '../support/service.ts'
 
-const choices = await readChoices([])
 const NEW_KEY = 'key_NewKey01.111111111111111111111111111111111111111111111111'
 const ACCOUNT = {
   domains: ['a.example', 'c.example'],

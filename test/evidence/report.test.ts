@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { readChoices } from '../../src/contract/choices.ts'
 import { Answers } from '../../src/evidence/answers.ts'
 import { applyBaseline } from '../../src/evidence/baseline.ts'
 import type { Exchange } from '../../src/evidence/exchange.ts'
 import type { Finding, Label } from '../../src/evidence/finding.ts'
 import type { Conclusion } from '../../src/evidence/investigation.ts'
 import { describeFindings, type EvidenceReport, type EvidenceReportOptions } from '../../src/evidence/report.ts'
+import { choices } from '../support/choices.ts'
 import { expectReport } from '../support/report-schema.ts'
 
-const choices = await readChoices([])
 const [first] = choices.alternatives
 
 function findingOf(label: Label, what = 'data', more: Partial<Finding> = {}): Finding {

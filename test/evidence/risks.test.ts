@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { readChoices } from '../../src/contract/choices.ts'
 import { writeRiskTable } from '../../src/evidence/risk-report.ts'
 import { type ClientReport, findForeignIn, findRisks, type Risk } from '../../src/evidence/risks.ts'
 import type { AssumptionVerdict } from '../../src/evidence/verdict.ts'
 import { widthOf } from '../../src/reports/columns.ts'
+import { choices } from '../support/choices.ts'
 
-const choices = await readChoices([])
 /** It has two alternatives. */
 const ID = 'body-limit'
 type Verdict = ClientReport['alternatives'][number]['verdict']

@@ -7,6 +7,7 @@ import { HAS_CURL, HAS_JQ } from '../support/curl.ts'
 import { blocksOf, type Document, readDocuments } from '../support/documents.ts'
 import { it } from '../support/program.ts'
 import { PROGRAM, ROOT, runShell } from '../support/program-process.ts'
+import { HAS_REDIS, startRedis } from '../support/redis-server.ts'
 
 const documents = readDocuments()
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -18,9 +19,13 @@ const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
 /** The languages of fenced blocks: those of the documents that are run here, and those of others. */
 const LANGUAGES = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'python', 'go', 'java', 'jsonc', 'txt'])
 
+/** The URL of a store in the documents. A document that has it needs a Redis. */
+const STORE = 'redis://127.0.0.1:6379'
+const needsStore = ({ commands }: Document) => commands.some(({ text }) => text.includes(STORE))
+
 /** The documents whose commands are run: those that a newcomer reads first, or all. */
 const played = documents
-  .filter(({ commands }) => commands.length > 0)
+  .filter((document) => document.commands.length > 0 && (HAS_REDIS || !needsStore(document)))
   .slice(0, budget({ quick: 3, full: documents.length }))
 
 /**
@@ -55,6 +60,12 @@ exit 0`,
 trap 'kill -9 $! 2>/dev/null' EXIT
 until grep -q 'is ready' greeting.txt; do kill -0 $! || exit 1; done
 kill -TERM $!; wait $!; cat greeting.txt`,
+  // Starts as the document says, but on a socket of its own; the servers of the document use that of the test.
+  'redis-server': `
+"$REAL_REDIS_SERVER" "$@" --port 0 --unixsocket ./document.sock >redis.txt 2>&1 &
+until grep -q 'accept connections at' redis.txt; do kill -0 $! 2>/dev/null || { cat redis.txt; exit 1; }; sleep 0.02; done
+kill -KILL $!; exit 0`,
+  'redis-cli': `exec "$REAL_REDIS_CLI" -u "$REDIS_URL" "$@"`,
   curl: `
 case " $* " in
   *' -N '*) "$REAL_CURL" -s --max-time 1 "$@"; [ $? = 28 ] ;;
@@ -68,11 +79,18 @@ async function environmentIn(folder: string): Promise<Record<string, string>> {
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
     chmodSync(join(folder, name), 0o755)
   }
-  const { stdout } = await runShell('command -v curl')
+  const { stdout } = await runShell('command -v curl; command -v redis-server; command -v redis-cli')
+  const [curl, server, client] = stdout.split('\n')
   const PATH = `${folder}:${process.env['PATH']}`
   // Annotations of GitHub Actions are in no document.
   const GITHUB_ACTIONS = ''
-  return { PATH, PROGRAM, ROOT, REAL_NODE: process.execPath, REAL_CURL: stdout.trim(), GITHUB_ACTIONS }
+  const programs = {
+    REAL_NODE: process.execPath,
+    REAL_CURL: `${curl}`,
+    REAL_REDIS_SERVER: `${server}`,
+    REAL_REDIS_CLI: `${client}`,
+  }
+  return { PATH, PROGRAM, ROOT, ...programs, GITHUB_ACTIONS }
 }
 
 /** What differs from run to run, or where openapi.yaml grows, is written alike. */
@@ -88,12 +106,17 @@ async function runAll(
   { commands }: Document,
   folder: string,
   origin: string,
+  store: string,
 ): Promise<{ code: number; output: string }[]> {
   const script = commands.map(
-    ({ text }) => `${text.replaceAll('http://127.0.0.1:4010', origin)}\nprintf '\\n@@%s@@\\n' $?`,
+    ({ text }) =>
+      `${text.replaceAll('http://127.0.0.1:4010', origin).replaceAll(STORE, store)}\nprintf '\\n@@%s@@\\n' $?`,
   )
   writeFileSync(join(folder, 'commands.sh'), ['exec 2>&1', ...script].join('\n'))
-  const { stdout, stderr } = await runShell('. ./commands.sh', { folder, environment: await environmentIn(folder) })
+  const { stdout, stderr } = await runShell('. ./commands.sh', {
+    folder,
+    environment: { ...(await environmentIn(folder)), REDIS_URL: store },
+  })
   const results = [...stdout.matchAll(/([\s\S]*?)\n@@(\d+)@@\n/g)]
   expect(results, stdout + stderr).toHaveLength(commands.length)
   return results.map(([, output = '', code]) => ({ code: Number(code), output }))
@@ -105,7 +128,8 @@ describe('the documentation', () => {
     async (document, { folder, onTestFinished }) => {
       const service = await startUnderstudy({ enforceQuotas: false })
       onTestFinished(() => service.stop())
-      const results = await runAll(document, folder, new URL(service.baseUrl).origin)
+      const store = needsStore(document) ? (await startRedis()).url : STORE
+      const results = await runAll(document, folder, new URL(service.baseUrl).origin, store)
       for (const [index, { text, refused, prints, exits = 0 }] of document.commands.entries()) {
         const { code, output } = results[index] ?? { code: 1, output: '' }
         expect({ text, code, output: output.slice(0, 500) }).toMatchObject({ code: exits })

@@ -21,7 +21,7 @@ describe('Memory is bounded', { retry: 2, timeout: 120_000 }, () => {
     })
     connection.socket.write(
       Buffer.concat([
-        requestBytes({ target: DOMAINS, headers: [AUTHORIZED, ['Prefer', 'delay=1500']] }),
+        requestBytes({ target: DOMAINS, headers: [AUTHORIZED, ['Prefer', 'delay=700']] }),
         repeat(READ, 9_999),
         requestBytes({ target: DOMAINS, headers: [AUTHORIZED, CLOSE] }),
       ]),

@@ -38,6 +38,7 @@ import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
 import { STOP_PATIENCE, TIMEOUTS } from '../../src/http/engine/http-server.ts'
+import { BLOCK } from '../../src/http/nobody-ids.ts'
 import { RECEPTION } from '../../src/http/reception.ts'
 import { KEPT } from '../../src/http/reply.ts'
 import { JOURNAL_LIMITS } from '../../src/journal/journal.ts'
@@ -50,11 +51,16 @@ import { ANNOTATIONS, LARGEST_SUMMARY } from '../../src/reports/github.ts'
 import { LONGEST_COMMENT } from '../../src/reports/markdown.ts'
 import { LONGEST_DESCRIPTION, LONGEST_NAME } from '../../src/reports/sarif.ts'
 import { SUMMARISED } from '../../src/reports/summary.ts'
+import { SEARCHED } from '../../src/start/default-account.ts'
 import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
 import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
+import { LONGEST_URL } from '../../src/start/store-url.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
 import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
+import { CONNECTING, DEADLINE } from '../../src/store/redis/connection.ts'
 import { formerKeys } from '../../src/store/redis/keys.ts'
+import { BEAT_EVERY, PATIENCE as DOOR_PATIENCE, LEASE } from '../../src/store/redis/membership.ts'
+import { LOADING } from '../../src/store/redis/server-check.ts'
 import { readScript } from '../../src/store/script.ts'
 import { TOLD as DIFFERENCES } from '../../src/trials/explore/effects.ts'
 import { FACTOR, PATIENCE as PATIENCE_OF_EXPLORE, SPARE } from '../../src/trials/explore/session.ts'
@@ -325,6 +331,57 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
     ],
   ],
   [
+    'Shared store',
+    [
+      ['URL of a store', `${number(LONGEST_URL)} characters`, '`--store`', 'wrong usage, exit code 2'],
+      ['prefix of the keys of a store', '64 characters', '`--store-prefix`', 'wrong usage, exit code 2'],
+      [
+        'time for one step of the store, with everything that it waits for',
+        milliseconds(DEADLINE),
+        '',
+        '500 `internal_error`, 503 `unavailable` at the control plane',
+      ],
+      [
+        'time in which a request waits to learn whether the store is the one that it was',
+        milliseconds(DOOR_PATIENCE),
+        '',
+        'it goes on, and is answered 500 if the store is still away',
+      ],
+      [
+        'time between two looks at the store',
+        milliseconds(BEAT_EVERY),
+        '',
+        '`/ready` tells what the last one has found',
+      ],
+      [
+        'time for which a server that is heard of no more counts as running',
+        seconds(LEASE),
+        '',
+        'another contract may take over the keys',
+      ],
+      ['time to connect at the start', seconds(CONNECTING), '', 'exit code 3'],
+      ['time in which the start waits for a store that loads its data', milliseconds(LOADING), '', 'exit code 3'],
+      [
+        'numbers for requests of nobody that a server reserves ahead',
+        number(BLOCK),
+        '',
+        'the next are reserved when half of them are used; while the store is away and none are left, ids are random',
+      ],
+      [
+        'accounts that a start beyond loopback searches for keys that anybody can compute',
+        number(SEARCHED),
+        '',
+        'the others are not looked at; without a shared store, all are',
+      ],
+      [
+        'copies of accounts that a server keeps',
+        'the memory without the share of the journal',
+        '`--max-memory`',
+        'those that were used longest ago are fetched again when they are needed',
+      ],
+    ],
+  ],
+  [
     'Reports',
     [
       [
@@ -585,6 +642,10 @@ function number(value: number): string {
 
 function bytes(value: number): string {
   return value < 2 ** 20 ? `${number(value / 2 ** 10)} KiB` : `${number(value / 2 ** 20)} MiB`
+}
+
+function milliseconds(value: number): string {
+  return `${number(value)} ms`
 }
 
 function seconds(milliseconds: number): string {

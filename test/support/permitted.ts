@@ -1,5 +1,6 @@
-import { type Choices, readChoices } from '../../src/contract/choices.ts'
+import type { Choices } from '../../src/contract/choices.ts'
 import { type ContractVariant, compileVariants, Permitted } from '../../src/evidence/permitted.ts'
+import { choices } from './choices.ts'
 
 export interface Documented {
   choices: Choices
@@ -9,6 +10,5 @@ export interface Documented {
 
 /** What the document permits, compiled once for all tests of a worker. */
 export async function readPermitted(): Promise<Documented> {
-  const choices = await readChoices([])
   return { choices, variants: await compileVariants(choices), permitted: await Permitted.read(choices) }
 }

@@ -1,16 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountState } from '../../domain/account.ts'
-import { timeOn } from '../../domain/clock.ts'
-import { type Counters, type CountingPlan, countPlanned, type PlannedCount } from '../../domain/counting.ts'
+import type { Counters, CountingPlan, PlannedCount } from '../../domain/counting.ts'
 import type { FaultTally } from '../../domain/faults.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import type { Settings } from '../../domain/settings.ts'
-import { beginChanceOfFault, chanceOfFault, fraction } from '../../ground/chance.ts'
-import { applyChanges, joinParts, type Part, type PartChange, partsOf } from '../parts.ts'
-import type { CommandOptions, Reply, StoreConnection } from './connection.ts'
+import { applyChanges, type Part, type PartChange, partsOf } from '../parts.ts'
+import { type LogRecord, readAccount, readRecord } from './account-reading.ts'
+import { type CommandOptions, DEADLINE, type Reply, type StoreConnection } from './connection.ts'
 import type { Copies, Copy } from './copies.ts'
+import { readCounters, readTexts, writeHits, writeTally } from './counter-texts.ts'
 import { accountKeys, formerKeys, snapshotKey } from './keys.ts'
+import { readCount, writePlan } from './plan-texts.ts'
 import type { readScripts, ScriptName } from './scripts.ts'
+
+/** How many parts of a new account are written at a time. */
+const WRITTEN = 5_000
+/** How many parts of an account may be changed in each further millisecond of the deadline. */
+const CHANGED_IN_TIME = 20
 
 /** An account that is not there any more. */
 export const GONE = Symbol('gone')
@@ -94,23 +100,10 @@ export class AccountSteps {
 
   /** Reads the whole account. */
   async load(incarnation: string): Promise<Copy | Gone> {
-    const reply = await this.#run('load', incarnation, () => [])
-    const [outcome, version, token, gate, evictable, changed, fields] = reply
-    if (outcome !== 'ok') return this.#forget(incarnation)
-    const parts: Part[] = []
-    const texts = fields as readonly string[]
-    for (let index = 0; index < texts.length; index += 2) {
-      parts.push([texts[index] as string, texts[index + 1] as string])
-    }
-    return this.#keep({
-      incarnation,
-      state: joinParts(parts, this.#settings),
-      version: Number(version),
-      token: token as string,
-      gate: gate as string,
-      isEvictable: evictable === '1',
-      isChanged: changed === '1',
-    })
+    const { look } = this.#scripts
+    const deps = { connection: this.#connection, look, settings: this.#settings }
+    const copy = await readAccount(incarnation, accountKeys(this.#prefix, incarnation), deps)
+    return copy === undefined ? this.#forget(incarnation) : this.#keep(copy)
   }
 
   /** The account as it is now. */
@@ -131,13 +124,21 @@ export class AccountSteps {
     return brought === GONE ? GONE : false
   }
 
-  /** Lets a request enter; the copy that is up to date where it must be planned again. */
-  async enter(copy: Copy, plan: CountingPlan, longestWindow: number): Promise<EnteredStep | Copy | Gone> {
+  /**
+   * Lets a request enter; the copy that is up to date where it must be planned again. `expected` is the version that the
+   * changes which are on their way make of the copy. It is no news when their replies come first.
+   */
+  async enter(
+    copy: Copy,
+    plan: CountingPlan,
+    longestWindow: number,
+    expected: string,
+  ): Promise<EnteredStep | Copy | Gone> {
     const { state, incarnation } = copy
     const operation = newOperation()
     const planned = writePlan(plan, state)
     const args = (attempt: number) => [
-      ...[operation, `${attempt}`, `${copy.version}`, copy.token, copy.gate, this.#now()],
+      ...[operation, `${attempt}`, `${copy.version}`, copy.token, expected, copy.gate, this.#now()],
       ...('frozenAt' in state.clock ? ['1', `${state.clock.frozenAt}`] : ['0', `${state.clock.offset}`]),
       ...[plan.isCounted ? '1' : '0', `${longestWindow}`],
       ...planned,
@@ -146,16 +147,9 @@ export class AccountSteps {
     const [outcome, real, version, token, gate] = reply
     if (outcome === 'gone') return this.#forget(incarnation)
     if (outcome === 'stale') return this.#bring(copy, copy.version, { version, token, gate, changes: reply[5] })
-    const [, , , , , requests, sequence, former, tallies, changes] = reply
+    const [, , , , , requests, sequence, hits, tallies, changes] = reply
     const time = Number(real)
-    const before = {
-      requests: Number(requests),
-      quotas: { get: () => readHits(former) },
-      tallies: new Map(readTallies(plan, tallies as readonly Reply[])),
-    }
-    const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(state, rule, ordinal)[0])
-    // The script has counted so too.
-    const counted = countPlanned(plan, before, timeOn(state.clock, time), draw)
+    const counted = readCount(plan, state, time, { requests, hits, tallies })
     const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
     if (brought === GONE) return GONE
     const found = { sequence: Number(sequence), version: Number(version), token: token as string }
@@ -163,14 +157,20 @@ export class AccountSteps {
   }
 
   /** Writes a new account, which nobody finds yet. */
-  async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<void> {
-    const args = [newOperation(), isEvictable ? '1' : '0', ...[...partsOf(state)].flat()]
-    await this.#run('create', incarnation, () => args, { repeatable: true })
+  async create(incarnation: string, state: AccountState, isEvictable: boolean): Promise<Copy> {
+    const operation = newOperation()
+    const parts = [...partsOf(state)]
+    for (let from = 0; from < parts.length; from += WRITTEN) {
+      const args = [operation, isEvictable ? '1' : '0', ...parts.slice(from, from + WRITTEN).flat()]
+      await this.#run('create', incarnation, () => args, { repeatable: true })
+    }
+    return { incarnation, state, version: 1, token: operation, gate: operation, isEvictable, isChanged: false }
   }
 
   /** A new account that is registered stays. */
-  async settle(incarnation: string): Promise<void> {
-    await this.#run('settle', incarnation, () => [], { repeatable: true })
+  async settle(copy: Copy): Promise<void> {
+    await this.#run('settle', copy.incarnation, () => [], { repeatable: true })
+    if (this.#copies.get(copy.incarnation) === undefined) this.#keep(copy)
   }
 
   /** Makes `copy` of it if that succeeds. Otherwise the present copy is the answer, or that the account is gone. */
@@ -190,7 +190,8 @@ export class AccountSteps {
       ...[sets, deletions, removedKeys, removedRules, quotas, tallies].map(({ length }) => `${length}`),
       ...[sets.flat(), deletions, removedKeys, removedRules, quotas.flat(), tallies.flat()].flat(),
     ]
-    const reply = await this.#run('change', incarnation, args, { repeat: args })
+    const deadline = DEADLINE + Math.floor(changes.length / CHANGED_IN_TIME)
+    const reply = await this.#run('change', incarnation, args, { repeat: args, deadline })
     if (reply[0] === 'gone') return this.#forget(incarnation)
     if (reply[0] === 'conflict') {
       this.#connection.figures.conflicts++
@@ -215,38 +216,31 @@ export class AccountSteps {
     if (outcome !== 'ok') return this.#forget(copy.incarnation)
     const brought = await this.#bring(copy, copy.version, { version, token, gate, changes })
     if (brought === GONE) return GONE
-    // Windows are in the order in which they began.
-    const windows = readPairs(quotas, readHits).sort(([, one], [, other]) => one.startedAt - other.startedAt)
-    return {
-      copy: brought,
-      quotas: new Map(windows),
-      tallies: new Map(readPairs(tallies, readTally)),
-      requests: Number(requests),
-      sequence: sequence as string,
-    }
+    const read = readCounters(readTexts(quotas), readTexts(tallies))
+    return { copy: brought, ...read, requests: Number(requests), sequence: sequence as string }
   }
 
-  /** Sets counters, unless they have changed since they were read; whether that was done. */
+  /** Sets counters, unless they have changed since they were read; when that was done, if it was. */
   async recount(
     { copy, sequence }: CountersStep,
     requests: number,
     changes: readonly CounterChange[],
-  ): Promise<boolean | Gone> {
+  ): Promise<number | undefined | Gone> {
     const operation = newOperation()
     const args = (attempt: number) => [
       ...[operation, `${attempt}`, copy.token, sequence, `${requests}`, this.#now()],
       ...changes.flatMap(([name, before = '', after = '']) => [name, before, after]),
     ]
-    const [outcome] = await this.#run('recount', copy.incarnation, args, { repeat: args })
+    const [outcome, real] = await this.#run('recount', copy.incarnation, args, { repeat: args })
     if (outcome === 'gone') return this.#forget(copy.incarnation)
     if (outcome !== 'ok') {
       this.#connection.figures.conflicts++
-      return false
+      return undefined
     }
     // A later version may be known already.
     const present = this.#copies.get(copy.incarnation)
     if (present !== undefined && !present.isChanged) this.#copies.put({ ...present, isChanged: true })
-    return true
+    return Number(real)
   }
 
   async refund(incarnation: string, bucket: string, startedAt: number): Promise<Hits | undefined | Gone> {
@@ -300,11 +294,13 @@ export class AccountSteps {
   async #bring(asked: Copy, known: Copy['version'], { version, token, gate, changes }: Told): Promise<Copy | Gone> {
     const kept = this.#copies.get(asked.incarnation)
     const copy = kept !== undefined && kept.version >= asked.version ? kept : asked
-    if (copy.token === token || changes === 0) return copy
-    if (changes === 1 || copy.version < known || copy.version === Number(version)) return this.load(copy.incarnation)
+    if (copy.token === token) return copy
+    if (changes === 0 && copy.version >= Number(version)) return copy
+    if (changes === 0 || changes === 1 || copy.version < known || copy.version === Number(version))
+      return this.load(copy.incarnation)
     if (copy.version > Number(version)) return copy
     let { state } = copy
-    for (const [id, fields] of changes as readonly (readonly [string, readonly string[]])[]) {
+    for (const [id, fields] of changes as readonly LogRecord[]) {
       if (Number.parseInt(id, 10) > copy.version) state = applyChanges(state, readRecord(fields), this.#settings)
     }
     const present = { ...copy, state, version: Number(version), token: token as string, gate: gate as string }
@@ -312,85 +308,11 @@ export class AccountSteps {
   }
 }
 
+/** What the operations of this process have in common, and how many there were. */
+const process = randomBytes(9).toString('base64url')
+let operations = 0
+
 /** An id that no other operation of any replica has. */
 export function newOperation(): string {
-  return randomBytes(9).toString('base64url')
-}
-
-/** The part of a plan that the script needs, see `enter.lua`. */
-function writePlan({ charge, told, rules }: CountingPlan, account: AccountState): string[] {
-  const charged =
-    charge === undefined
-      ? [told ?? '', '0', '0', '0', '0', '1', '0', '0']
-      : [
-          ...[charge.bucket, '1', `${charge.limit}`, `${charge.graceLimit}`, writeNumber(charge.graceEnds)],
-          ...[`${charge.window * 1000}`, charge.start === 'aligned' ? '1' : '0', charge.enforced ? '1' : '0'],
-        ]
-  const asked = rules.flatMap(({ id, skip, times, probability, ends }) => [
-    ...[id, `${skip}`, writeNumber(times), `${probability}`, writeNumber(ends)],
-    ...(probability < 1 ? beginChanceOfFault(account, id) : [0, 0, 0, 0]).map((word) => `${word >>> 0}`),
-  ])
-  return [...charged, ...asked]
-}
-
-/** Lua reads the greatest number as infinite enough. */
-function writeNumber(number: number): string {
-  return Number.isFinite(number) ? `${number}` : `${Math.sign(number) * Number.MAX_VALUE}`
-}
-
-/** The fields of a record of the log: `o`, the operation, and then each part with `+` after and `-` before the change. */
-function readRecord(fields: readonly string[]): PartChange[] {
-  const changes = new Map<string, string | undefined>()
-  for (let index = 2; index < fields.length; index += 2) {
-    const field = fields[index] as string
-    const name = field.slice(1)
-    if (field.startsWith('+')) changes.set(name, fields[index + 1])
-    else if (!changes.has(name)) changes.set(name, undefined)
-  }
-  return [...changes]
-}
-
-export function writeHits({ startedAt, used }: Hits): string {
-  return `${startedAt}:${used}`
-}
-
-export function writeTally({ matched, hits }: FaultTally): string {
-  return `${matched}:${hits}`
-}
-
-function readHits(text: Reply | undefined): Hits | undefined {
-  const pair = readPair(text)
-  return pair && { startedAt: pair[0], used: pair[1] }
-}
-
-function readTally(text: Reply | undefined): FaultTally | undefined {
-  const pair = readPair(text)
-  return pair && { matched: pair[0], hits: pair[1] }
-}
-
-/** The tallies of the rules of a plan, in their order. Those behind one that acts are not there. */
-function* readTallies({ rules }: CountingPlan, texts: readonly Reply[]): Generator<[string, FaultTally]> {
-  for (const [index, { id }] of rules.entries()) {
-    const tally = readTally(texts[index])
-    if (tally !== undefined) yield [id, tally]
-  }
-}
-
-function readPair(text: Reply | undefined): [number, number] | undefined {
-  if (typeof text !== 'string' || text === '') return undefined
-  const colon = text.lastIndexOf(':')
-  return [Number(text.slice(0, colon)), Number(text.slice(colon + 1))]
-}
-
-function readPairs<Value>(
-  list: Reply | undefined,
-  read: (text: Reply | undefined) => Value | undefined,
-): [string, Value][] {
-  const pairs: [string, Value][] = []
-  const texts = list as readonly string[]
-  for (let index = 0; index < texts.length; index += 2) {
-    const value = read(texts[index + 1])
-    if (value !== undefined) pairs.push([texts[index] as string, value])
-  }
-  return pairs
+  return `${process}.${(++operations).toString(36)}`
 }

@@ -13,7 +13,7 @@ export const LARGE_DEADLINE = 5_000
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
-const CONNECTING = 1_000
+export const CONNECTING = 1_000
 
 /** Where the server listens, and as whom to log in. */
 export interface StoreAddress {
@@ -41,11 +41,15 @@ export interface CommandOptions {
    * changes nothing is.
    */
   repeatable?: boolean
+  /** Whether a command changes nothing. Then it is repeatable, and never `unknown`. */
+  isReadOnly?: boolean
   /**
    * In milliseconds, how long the command may take; 800 by default. A command that blocks on the server needs longer, and
    * a connection of its own.
    */
   deadline?: number
+  /** Whether the server may wait before it answers, so that the time until then is no latency. */
+  blocks?: boolean
   /** Gives other arguments when the command is sent again, so that it can look for what was done already. */
   repeat?: (attempt: number) => readonly string[]
 }
@@ -106,6 +110,8 @@ function clientOptions(address: StoreAddress, name: string): RedisClientOptions 
     ...(password !== undefined && { password }),
     ...(database !== undefined && { database }),
     disableOfflineQueue: true,
+    // Each command has a deadline of its own here.
+    commandOptions: { timeout: 0 },
     disableClientInfo: true,
     maintNotifications: 'disabled',
   } as unknown as RedisClientOptions
@@ -135,6 +141,7 @@ class Connection implements StoreConnection {
   /** When the connection was lost. */
   #lostAt = elapsed()
   #isClosed = false
+  #wasConnected = false
   #pause: NodeJS.Timeout | undefined
 
   constructor(create: (name: string) => RedisClientType, name: string, figures: StoreFigures, clock: StoreClock) {
@@ -185,8 +192,8 @@ class Connection implements StoreConnection {
   }
 
   send(command: readonly string[], options: CommandOptions = {}): Promise<Reply> {
-    const { deadline = DEADLINE, repeat } = options
-    const call: Call = { name: command[0] ?? '', isSafe: false, until: elapsed() + deadline, sent: 0 }
+    const { deadline = DEADLINE, repeat, isReadOnly = false } = options
+    const call: Call = { name: command[0] ?? '', isSafe: isReadOnly, until: elapsed() + deadline, sent: 0 }
     return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
   }
 
@@ -203,7 +210,7 @@ class Connection implements StoreConnection {
   async #call(
     call: Call,
     write: (attempt: number) => readonly string[],
-    { repeatable = false }: CommandOptions,
+    { isReadOnly = false, repeatable = isReadOnly, blocks = false }: CommandOptions,
   ): Promise<Reply> {
     for (;;) {
       const client = this.#client ?? (await this.#waitUntil(call))
@@ -213,7 +220,7 @@ class Connection implements StoreConnection {
       const sentAt = elapsed()
       try {
         const reply = await this.#reply(client, write(call.sent), call.until)
-        this.figures.noteReply(elapsed() - sentAt)
+        if (!blocks) this.figures.noteReply(elapsed() - sentAt)
         return reply
       } catch (error) {
         if (error instanceof Error && isReply(error)) {
@@ -326,7 +333,6 @@ class Connection implements StoreConnection {
   async #greet(client: RedisClientType): Promise<void> {
     // Without a listener, an error would end the process. What is wrong is seen where the commands fail.
     client.on('error', () => this.#lose(client, 'The connection to the store was lost'))
-    const isRenewed = this.figures.roundTrips > 0
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`it has not answered within ${CONNECTING} ms`)), CONNECTING)
@@ -342,7 +348,9 @@ class Connection implements StoreConnection {
     } finally {
       clearTimeout(timer)
     }
-    if (isRenewed) this.figures.reconnects++
+    // The figures are those of several connections, each of which has a first time.
+    if (this.#wasConnected) this.figures.reconnects++
+    this.#wasConnected = true
   }
 }
 

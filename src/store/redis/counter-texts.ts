@@ -21,14 +21,22 @@ export function readCounters(quotas: Iterable<[string, string]>, tallies: Iterab
   }
 }
 
-function readHits(text: string): Hits {
+export function readHits(text: string): Hits {
   const [startedAt, used] = readNumbers(text)
   return { startedAt, used }
 }
 
-function readTally(text: string): FaultTally {
+export function readTally(text: string): FaultTally {
   const [matched, hits] = readNumbers(text)
   return { matched, hits }
+}
+
+export function writeHits({ startedAt, used }: Hits): string {
+  return `${startedAt}:${used}`
+}
+
+export function writeTally({ matched, hits }: FaultTally): string {
+  return `${matched}:${hits}`
 }
 
 function readNumbers(text: string): [number, number] {

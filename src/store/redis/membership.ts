@@ -1,7 +1,7 @@
 import { elapsed } from '../../ground/clock.ts'
 import { readScript } from '../script.ts'
 import { StoreError } from '../store-error.ts'
-import { type ConnectionState, DEADLINE, type StoreConnection } from './connection.ts'
+import type { ConnectionState, StoreConnection } from './connection.ts'
 
 // Both may run any number of times, so nobody has to know whether one without a reply was run.
 const JOIN = { ...readScript('store/redis/scripts/join.lua'), isReadOnly: true }
@@ -53,6 +53,8 @@ export interface Door {
   opened(): Promise<void>
 }
 
+/** In milliseconds, how long requests wait at most to learn whether the store is the one that it was. */
+export const PATIENCE = 600
 const DISPLACED = 'Servers with another contract have taken over the keys of this prefix; restart this one with theirs'
 
 /** One of the servers that use the keys of a prefix: it takes part, looks after the store, and leaves. */
@@ -109,7 +111,10 @@ export class Membership implements Door {
       ])
       .catch((error: unknown) => {
         if (error instanceof Error && error.message.startsWith('WRONGTYPE'))
-          throw new StoreError('unusable', `its key ${this.#keys[0]} is not of this program; use another prefix`)
+          throw new StoreError(
+            'unusable',
+            `its key ${this.#keys[0]} is not of this program; use another --store-prefix`,
+          )
         throw error
       })
     const [joined, others, format, found, overlaysFound, optionsFound, born] = reply as [number, number, ...string[]]
@@ -236,7 +241,7 @@ export class Membership implements Door {
   }
 
   #close(): void {
-    this.#closedUntil = elapsed() + DEADLINE
+    this.#closedUntil = elapsed() + PATIENCE
   }
 
   #open(): void {

@@ -20,17 +20,10 @@ import type {
   Visitor,
 } from '../store.ts'
 import { StoreError } from '../store-error.ts'
-import {
-  AccountSteps,
-  type CounterChange,
-  type CountersStep,
-  GONE,
-  type Gone,
-  writeHits,
-  writeTally,
-} from './account-steps.ts'
+import { AccountSteps, type CounterChange, type CountersStep, GONE, type Gone } from './account-steps.ts'
 import type { StoreConnection } from './connection.ts'
 import { Copies, type Copy, momentVersion } from './copies.ts'
+import { writeHits, writeTally } from './counter-texts.ts'
 import { recallAccount } from './recall.ts'
 import { Registry } from './registry.ts'
 import { readScripts } from './scripts.ts'
@@ -38,7 +31,7 @@ import { RedisSnapshots } from './snapshots.ts'
 import { Updates } from './updates.ts'
 
 /** How many bytes of accounts a process keeps copies of, unless it is told another number. */
-export const COPIES_LIMIT = 256 * 2 ** 20
+const COPIES_LIMIT = 256 * 2 ** 20
 /** How often a request is planned again because the account was changed meanwhile, and a count counted again. */
 const MAX_ATTEMPTS = 200
 
@@ -74,7 +67,7 @@ class Replica implements RedisStore {
   readonly #copies: Copies
   readonly #updates: Updates
   readonly #snapshots: RedisSnapshots
-  readonly #recall: (moment: Moment) => Promise<FormerAccount | undefined>
+  readonly #recall: (moment: Moment, copy: Copy) => Promise<FormerAccount | undefined>
   /** By incarnation, the last of the counts that wait for each other. */
   readonly #counting = new Map<string, Promise<unknown>>()
   /** What is under way. */
@@ -89,7 +82,7 @@ class Replica implements RedisStore {
     this.#steps = new AccountSteps(connection, scripts, this.#copies, { prefix, settings, now })
     const { steps, registry, copies } = { steps: this.#steps, registry: this.#registry, copies: this.#copies }
     this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
-    this.#recall = (moment) => recallAccount(moment, connection, scripts, { prefix, settings })
+    this.#recall = (moment, copy) => recallAccount(moment, copy, connection, scripts, { prefix, settings })
     this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
   }
 
@@ -128,19 +121,22 @@ class Replica implements RedisStore {
   async #create(state: AccountState, capacity: Capacity): Promise<string | undefined> {
     const incarnation = `${randomInt(1, 2 ** 48 - 1)}`
     // First the data, which nobody finds, and then the list, which decides at one moment whether the account is there.
-    await this.#steps.create(incarnation, state, capacity.evictable === true)
-    const finish = (doomed: string) => this.#finish(doomed)
+    const copy = await this.#steps.create(incarnation, state, capacity.evictable === true)
+    const finish = async (doomed: string) => void (await this.#finish(doomed))
     const registered = await this.#registry.register(state, incarnation, capacity, finish).catch((error) => {
-      // If that fails too, the data vanishes by itself.
-      void this.#steps.kill(incarnation).catch(() => {})
+      // Data that is perhaps registered stays for now. Any other vanishes by itself if this fails too.
+      if (!isUnknown(error)) void this.#steps.kill(incarnation).catch(() => {})
       throw error
     })
     const { evicted, doomed } = registered
-    await Promise.all([
-      this.#steps.settle(incarnation),
-      evicted && this.#finish(evicted.incarnation),
-      ...doomed.map((each) => this.#finish(each)),
-    ])
+    const gone = [...(evicted === undefined ? [] : [evicted.incarnation]), ...doomed]
+    try {
+      await Promise.all([this.#steps.settle(copy), ...gone.map((each) => this.#finish(each))])
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      // It is there, but perhaps not for long.
+      throw Object.assign(new StoreError('unknown', error.message), { reported: true })
+    }
     return evicted?.id
   }
 
@@ -193,7 +189,8 @@ class Replica implements RedisStore {
         copy = found
       }
       const plan = makePlan(copy.state)
-      const entered = await this.#steps.enter(copy, plan, longestWindow)
+      const expected = this.#updates.expectedOf(copy.incarnation) ?? copy.token
+      const entered = await this.#steps.enter(copy, plan, longestWindow, expected)
       if (entered === GONE) copy = undefined
       else if ('state' in entered) copy = entered
       else {
@@ -272,7 +269,10 @@ class Replica implements RedisStore {
   }
 
   recall(moment: Moment): Promise<FormerAccount | undefined> {
-    return this.#track(() => this.#recall(moment))
+    return this.#track(async () => {
+      const copy = await this.#refresh(`${moment.incarnation}`)
+      return copy === GONE ? undefined : this.#recall(moment, copy)
+    })
   }
 
   /** Nothing: the journal of replicas keeps no states. */
@@ -351,9 +351,11 @@ class Replica implements RedisStore {
         ...compare('q', read.quotas, new Map(counting.quotas.entries()), writeHits),
         ...compare('t', read.tallies, new Map(counting.tallies.entries()), writeTally),
       ]
-      const isDone = await this.#steps.recount(read, counting.requests, changes)
-      if (isDone === GONE) return GONE
-      if (isDone) return value
+      const done = await this.#steps.recount(read, counting.requests, changes)
+      if (done === GONE) return GONE
+      if (done === undefined) continue
+      if (copy.isEvictable) this.#registry.noteUse(incarnation, done)
+      return value
     }
     throw tooManyOthers()
   }
@@ -373,6 +375,10 @@ class Replica implements RedisStore {
     this.#pending.add(pending)
     return pending
   }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof StoreError && error.problem === 'unknown'
 }
 
 function tooManyOthers(): StoreError {

@@ -1,8 +1,8 @@
 import { readScript, type Script } from '../script.ts'
 
 const NAMES = [
-  ...['enter', 'look', 'load', 'create', 'settle', 'change', 'counters', 'recount', 'refund', 'kill'],
-  ...['take-snapshot', 'list-snapshots', 'read-snapshot', 'delete-snapshot', 'recall'],
+  ...['enter', 'look', 'create', 'settle', 'change', 'counters', 'recount', 'refund', 'kill'],
+  ...['take-snapshot', 'list-snapshots', 'delete-snapshot', 'recall'],
   ...['register', 'release', 'find', 'claim', 'disclaim', 'use', 'mark', 'room', 'new-id', 'list'],
 ] as const
 

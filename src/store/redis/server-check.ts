@@ -9,7 +9,10 @@ const RIGHTS = readScript('store/redis/scripts/rights.lua')
 /** The first version whose scripts may say what they need, and be asked what their user may do. */
 const OLDEST = 7
 /** In milliseconds, for how long the start waits for a server that is still loading its data. */
-const LOADING = 1_500
+export const LOADING = 1_500
+
+/** How many parts the keys of a cluster have. */
+const SLOTS = 16_384
 
 /** What serves the store. */
 export interface StoreServer {
@@ -19,19 +22,17 @@ export interface StoreServer {
   warnings: readonly string[]
 }
 
-/**
- * Commands that are sent without a script, with arguments that are right for them where the key `K` is theirs. What
- * scripts call is read from their texts.
- */
-const SENT: readonly (readonly string[])[] = [
-  ['eval', 'return 1', '0'],
-  ['evalsha', 'da39a3ee5e6b4b0d3255bfef95601890afd80709', '0'],
-  ['info'],
-  ['time'],
-  ['xread', 'COUNT', '1', 'STREAMS', 'K', '0'],
+/** Commands that are sent without a script. What scripts call is read from their texts. */
+export const SENT: readonly string[] = [
+  ...['eval', 'evalsha', 'info', 'time', 'zrem', 'unlink', 'hscan'],
+  ...['xread', 'xrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
 ]
-/** The arguments of commands that have not one key as their first argument. */
+/** The arguments of commands that do not begin with one key, which is `K` here. */
 const SHAPES: Readonly<Record<string, readonly string[]>> = {
+  eval: ['return 1', '0'],
+  evalsha: ['da39a3ee5e6b4b0d3255bfef95601890afd80709', '0'],
+  info: [],
+  hscan: ['K', '0'],
   time: [],
   copy: ['K', 'K'],
   rename: ['K', 'K'],
@@ -61,8 +62,19 @@ export async function checkServer(
     const master = `${facts.get('master_host')}:${facts.get('master_port')}`
     throw unusable(`is a read-only replica of ${master}; give the address of that server`)
   }
+  if (facts.get('redis_mode') === 'cluster') await checkCluster(connection)
   await checkRights(connection, prefix, scripts)
   return { name, version, warnings: warningsOf(facts) }
+}
+
+/** One node that has all slots is as good as a server that is none. The client here follows no redirections. */
+async function checkCluster(connection: StoreConnection): Promise<void> {
+  const text = `${await connection.send(['CLUSTER', 'INFO'], { repeatable: true }).catch(explainRefusal)}`
+  const fact = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1])
+  if (fact('cluster_size') > 1) {
+    throw unusable('is a cluster of several nodes, which is not supported; use one server, or a cluster of one node')
+  }
+  if (fact('cluster_slots_ok') < SLOTS) throw unusable('is a cluster that does not serve all slots')
 }
 
 /** What the server says about itself, as soon as it has loaded its data. */
@@ -84,11 +96,11 @@ async function readFacts(connection: StoreConnection): Promise<ReadonlyMap<strin
 
 async function checkRights(connection: StoreConnection, prefix: string, scripts: readonly Script[]): Promise<void> {
   const key = `${prefix}:{all}:marker`
-  const called = new Set(scripts.flatMap(({ text }) => commandsIn(text)))
-  const calls = [
-    ...SENT.map((words) => words.map((word) => (word === 'K' ? key : word))),
-    ...[...called].map((command) => [command, ...shapeOf(command).map((word) => (word === 'K' ? key : word))]),
-  ]
+  const commands = new Set([...SENT, ...scripts.flatMap(({ text }) => commandsIn(text))])
+  const calls = [...commands].map((command) => [
+    command,
+    ...(SHAPES[command] ?? ['K']).map((word) => (word === 'K' ? key : word)),
+  ])
   const refused = await connection
     .run(RIGHTS, [key], [JSON.stringify(calls)], { repeatable: true })
     .catch((error: unknown) => explainRefusal(error, prefix))
@@ -101,10 +113,6 @@ async function checkRights(connection: StoreConnection, prefix: string, scripts:
 /** The names of the commands that a script calls. */
 export function commandsIn(text: string): string[] {
   return [...text.matchAll(/redis\.p?call\(\s*['"](\w+)['"]/g)].map(([, name = '']) => name.toLowerCase())
-}
-
-function shapeOf(command: string): readonly string[] {
-  return SHAPES[command] ?? ['K']
 }
 
 /** Where the check itself may not run, the server says why. */

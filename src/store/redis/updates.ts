@@ -56,6 +56,11 @@ export class Updates {
     }
     return line.add(decide, counters)
   }
+
+  /** The version that the account has when all changes that are under way have succeeded; `undefined` without any. */
+  expectedOf(incarnation: string): string | undefined {
+    return this.#lines.get(incarnation)?.expected
+  }
 }
 
 /** The changes of one account. */
@@ -77,6 +82,10 @@ class Line {
     this.#incarnation = incarnation
     this.#deps = deps
     this.#end = onEnd
+  }
+
+  get expected(): string | undefined {
+    return this.#head?.token
   }
 
   add(decide: Decide, counters: Step['counters']): Promise<AnyDecision | Gone> {

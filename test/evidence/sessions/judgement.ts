@@ -1,11 +1,12 @@
-import { type Choices, nameOf, readChoices } from '../../../src/contract/choices.ts'
+import { nameOf } from '../../../src/contract/choices.ts'
 import type { Exchange } from '../../../src/evidence/exchange.ts'
 import { type Finding, isFailure } from '../../../src/evidence/finding.ts'
 import { type Conclusion, Investigation, type InvestigationOptions } from '../../../src/evidence/investigation.ts'
 import type { AssumptionVerdict } from '../../../src/evidence/verdict.ts'
 import { decideVerdicts } from '../../../src/evidence/verdicts.ts'
+import { choices } from '../../support/choices.ts'
 
-export const choices: Choices = await readChoices([])
+export { choices }
 
 export interface Judgement {
   conclusion: Conclusion

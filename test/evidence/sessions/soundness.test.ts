@@ -45,7 +45,7 @@ describe('nobody is accused', { timeout: 600_000 }, () => {
       fc.asyncProperty(session, async (each) => {
         expect(await wrongsAbout(each.session, [], each.isSoleWriter)).toEqual([])
       }),
-      { seed: SEED, numRuns: budget({ quick: 20, full: 200 }, 'SOUNDNESS_RUNS'), endOnFailure: true },
+      { seed: SEED, numRuns: budget({ quick: 10, full: 120 }, 'SOUNDNESS_RUNS'), endOnFailure: true },
     )
   })
 
@@ -54,7 +54,7 @@ describe('nobody is accused', { timeout: 600_000 }, () => {
       fc.asyncProperty(session, alternatives, async (each, truth) => {
         expect(await wrongsAbout(each.session, truth, each.isSoleWriter), truth.join()).toEqual([])
       }),
-      { seed: SEED, numRuns: budget({ quick: 4, full: 60 }, 'SOUNDNESS_RUNS'), endOnFailure: true },
+      { seed: SEED, numRuns: budget({ quick: 2, full: 40 }, 'SOUNDNESS_RUNS'), endOnFailure: true },
     )
   })
 })

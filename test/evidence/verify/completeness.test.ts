@@ -41,7 +41,7 @@ async function findMistakes(truth: readonly Alternative[]): Promise<string[]> {
 
 describe('verify', { timeout: 600_000 }, () => {
   it('finds each choice of a service that it can ask for, says nothing false, and accuses nobody', async () => {
-    const step = budget({ quick: 80, full: 10 }, 'ALTERNATIVE_STEP')
+    const step = budget({ quick: 160, full: 16 }, 'ALTERNATIVE_STEP')
     const tried = choices.alternatives.filter((_, index) => index % step === 20 % step)
     const mistakes: string[] = []
     for (const alternative of tried) mistakes.push(...(await findMistakes([alternative])))
@@ -59,7 +59,7 @@ describe('verify', { timeout: 600_000 }, () => {
         const mistakes = await findMistakes(truth)
         expect(mistakes, mistakes.join('\n')).toEqual([])
       }),
-      { seed: SEED, numRuns: budget({ quick: 1, full: 6 }, 'ALTERNATIVE_TRIPLES'), endOnFailure: true },
+      { seed: SEED, numRuns: budget({ quick: 1, full: 4 }, 'ALTERNATIVE_TRIPLES'), endOnFailure: true },
     )
   })
 })

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../../src/behaviour/operations/operations.ts'
 import { bindBehaviours } from '../../../src/behaviour/service-contract.ts'
-import { readChoices } from '../../../src/contract/choices.ts'
 import { foresee } from '../../../src/evidence/verify/foresight.ts'
 import { isHarmless, PROBES } from '../../../src/evidence/verify/probes.ts'
 import { RehearsedService } from '../../../src/evidence/verify/rehearsed-service.ts'
 import { budget } from '../../support/budget.ts'
+import { choices } from '../../support/choices.ts'
 
-const choices = await readChoices([])
 const reads = PROBES.filter(isHarmless)
 
 describe('what the reads of verify would tell', () => {

@@ -98,7 +98,8 @@ describe('verify', () => {
     },
   )
 
-  it.for(DEVIATIONS.filter(({ hidden }) => hidden !== undefined))(
+  const unseen = DEVIATIONS.filter(({ hidden }) => hidden !== undefined)
+  it.for(unseen.slice(0, budget({ quick: 1, full: unseen.length })))(
     'says nothing of what one key cannot see within the quotas and without harm: $id',
     { timeout: 60_000 },
     async ({ id, named }) => {

@@ -115,7 +115,7 @@ describe('a run of verify', { timeout: 120_000 }, () => {
     await run.result()
     client.close()
     expect(moments.length).toBeGreaterThan(300)
-    const step = Math.ceil(moments.length / budget({ quick: 40, full: moments.length }))
+    const step = Math.ceil(moments.length / budget({ quick: 20, full: moments.length }))
     for (let index = 0; index < moments.length; index += step) {
       const { ledger, state } = moments[index] as Moment
       await service.store.update('default', () => ({ ok: true, state, value: undefined }))

@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { readChoices } from '../../../src/contract/choices.ts'
 import { Client } from '../../../src/evidence/verify/client.ts'
 import { Custody } from '../../../src/evidence/verify/custody.ts'
 import { digestOf, Ledger } from '../../../src/evidence/verify/ledger.ts'
 import { type VerifyOptions, type VerifyResult, verify } from '../../../src/evidence/verify/verification.ts'
+import { choices } from '../../support/choices.ts'
 import { API_KEY, type TestService } from '../../support/service.ts'
 
-/** The contract as it is; the rehearsal of all probes is done once for it. */
-export const choices = await readChoices([])
+export { choices }
+
 const RUN = 'testrun1'
 
 export interface Run {

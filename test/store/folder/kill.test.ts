@@ -147,8 +147,8 @@ it('opens a hundred accounts at once after a kill', async () => {
   const taken = performance.now() - began
   onTestFinished(() => second.close())
   expect(await second.list()).toHaveLength(100)
-  // It takes a tenth of that; the machine may have other things to do.
-  expect(taken).toBeLessThan(1000)
+  // It takes a hundredth of that; the machine may have other things to do.
+  expect(taken).toBeLessThan(10_000)
 })
 
 it('has on the disk, when it is answered, neither a deleted account nor the former holder of its id', async () => {

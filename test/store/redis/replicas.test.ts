@@ -168,6 +168,31 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
     expect([...(await other.read('acme')).domains.keys()].at(-1)).toBe('last.example')
   })
 
+  it('read a large account in several steps, as it is at the last of them', async () => {
+    const prefix = freshPrefix()
+    const { store: one } = await openReplica({ prefix })
+    const names = Array.from({ length: 25_000 }, (_, index) => `d${index}.example`)
+    const state = exampleAccount('acme')
+    await one.create({
+      ...state,
+      domains: state.domains.with(names.map((name) => [name, { name, addedAt: 0, features: [] }])),
+    })
+    const others = await openReplicas(3, { prefix })
+    const reads = others.map(({ store }) => store.read('acme'))
+    const changes = Array.from({ length: 40 }, (_, index) =>
+      applyUpdate(one, 'acme', (present) => {
+        const domains = present.domains.delete(`d${index}.example`)
+        return accept({ ...present, domains: domains.set(`new-${index}`, { name: 'x', addedAt: 0, features: [] }) }, 0)
+      }),
+    )
+    for (const read of await Promise.all(reads)) expect(read.domains.size).toBe(names.length)
+    await Promise.all(changes)
+    const present = encodeAccount(await one.read('acme'))
+    for (const { store } of others) expect(encodeAccount(await store.read('acme'))).toEqual(present)
+    const latest = await openReplica({ prefix })
+    expect(encodeAccount(await latest.store.read('acme'))).toEqual(present)
+  })
+
   it('keep the log of changes below 1,000 records and a mebibyte', async () => {
     const prefix = freshPrefix()
     const { store, connection } = await openReplica({ prefix })
@@ -228,6 +253,33 @@ describe.skipIf(!HAS_REDIS)('on a cluster of one node', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('a store', () => {
+  it('takes an account from the list whose data is gone, as soon as somebody asks for it', async () => {
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix })
+    for (const id of ['a', 'b']) await store.create(exampleAccount(id, [`key of ${id}`]))
+    for (const name of (await connection.send(['KEYS', `${prefix}:*:meta`])) as string[]) {
+      await connection.send(['DEL', name])
+    }
+    expect(await look(store, 'key of a')).toBeUndefined()
+    await expect(store.read('b')).rejects.toMatchObject({ problem: 'unknown-account' })
+    expect(await store.list()).toEqual([])
+    await store.create(exampleAccount('a', ['key of b']))
+    expect((await look(store, 'key of b'))?.id).toBe('a')
+  })
+
+  it('keeps a new account whose creator ended before it could say that it is complete', async () => {
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix })
+    const other = await openReplica({ prefix })
+    await store.create(exampleAccount('acme', ['k1']))
+    const [meta] = (await connection.send(['KEYS', `${prefix}:*:meta`])) as [string]
+    // As it is between the two steps of a creation.
+    await connection.send(['HSET', meta, 'unborn', '1'])
+    await connection.send(['PEXPIRE', meta, '60000'])
+    expect((await look(other.store, 'k1'))?.id).toBe('acme')
+    expect(await connection.send(['PTTL', meta])).toBe(-1)
+  })
+
   it('leaves nothing behind on a server when its accounts are deleted', async () => {
     const prefix = freshPrefix()
     const { store, connection } = await openReplica({ prefix })

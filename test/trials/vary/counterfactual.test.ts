@@ -5,9 +5,8 @@ import { findReached } from '../../../src/trials/vary/counterfactual.ts'
 import type { Recording } from '../../../src/trials/vary/recording.ts'
 import { BEHAVIOURS, type Behaviour } from '../../contract/behaviours.ts'
 import { budget } from '../../support/budget.ts'
+import { choices } from '../../support/choices.ts'
 import { optionsOf, record } from './recorded-service.ts'
-
-const choices = await readChoices([])
 
 /** The same with few alternatives. */
 function only(isMeant: (alternative: Alternative, index: number) => boolean): Choices {

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
-import { type Alternative, type Choices, nameOf, readChoices } from '../../../src/contract/choices.ts'
+import { type Alternative, type Choices, nameOf } from '../../../src/contract/choices.ts'
 import type { AlternativeReport } from '../../../src/trials/vary/dependencies.ts'
 import { type VaryOptions, type VaryResult, vary } from '../../../src/trials/vary/vary.ts'
+import { choices } from '../../support/choices.ts'
 
 const CLIENTS = join(import.meta.dirname, '../clients')
 
@@ -19,7 +20,7 @@ case $(send GET /domains) in
 esac
 `
 
-export const allChoices = await readChoices([])
+export const allChoices = choices
 
 /** The same with few alternatives: those of these assumptions, or those of these names. */
 export function only(...names: string[]): Choices {

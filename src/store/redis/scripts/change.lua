@@ -138,9 +138,11 @@ while total > BYTES do
   end
 end
 -- A copy that the log no longer leads to is of no use.
-local oldest = tonumber(string.match(redis.call('XRANGE', LOG, '-', '+', 'COUNT', 1)[1][1], '^%d+'))
-for slot = 1, #FORMER do
-  if meta[8 + slot] and tonumber(meta[8 + slot]) + 1 < oldest then redis.call('UNLINK', FORMER[slot]) end
+if meta[9] then
+  local oldest = tonumber(string.match(redis.call('XRANGE', LOG, '-', '+', 'COUNT', 1)[1][1], '^%d+'))
+  for slot = 1, #FORMER do
+    if meta[8 + slot] and tonumber(meta[8 + slot]) + 1 < oldest then redis.call('UNLINK', FORMER[slot]) end
+  end
 end
 redis.call('HSET', META, 'version', next_version, 'token', operation, 'changed', '1', 'bytes', total, 'real', show(real))
 local gate = meta[3]

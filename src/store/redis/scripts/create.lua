@@ -2,8 +2,11 @@
 -- Writes the data of a new account, which nobody finds before it is registered. If its creator dies, it vanishes.
 --include step.lua
 local operation, evictable = ARGV[1], ARGV[2]
--- The same command again, because its reply was lost.
-if redis.call('EXISTS', META) == 1 then return { redis.call('HGET', META, 'token') == operation and 'ok' or 'taken' } end
+-- Others wait while a script runs, so a large account is written in several steps.
+if redis.call('EXISTS', META) == 1 then
+  for index = 3, #ARGV, 2 do redis.call('HSET', PARTS, ARGV[index], ARGV[index + 1]) end
+  return { 'ok' }
+end
 redis.call('HSET', META, 'version', '1', 'token', operation, 'gate', operation, 'requests', '0', 'sequence', '0',
   'evictable', evictable, 'changed', '0', 'unborn', '1')
 for index = 3, #ARGV, 2 do redis.call('HSET', PARTS, ARGV[index], ARGV[index + 1]) end

@@ -4,11 +4,12 @@
 -- The JavaScript in domain/counting.ts counts the same; it tells what the request has counted from what was there before.
 --include step.lua
 --include chance.lua
-local operation, attempt, version, token, gate, given_time = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local frozen, clock, counted, longest = ARGV[7], tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
-local bucket, charged, limit, grace_limit, grace_ends = ARGV[11], ARGV[12], tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
-local window, aligned, enforced = tonumber(ARGV[16]), ARGV[17], ARGV[18]
-local FIRST_RULE, RULE_SIZE = 19, 9
+local operation, attempt, version, token, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local gate, given_time, frozen, clock, counted = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]), ARGV[10]
+local longest, bucket, charged, limit = tonumber(ARGV[11]), ARGV[12], ARGV[13], tonumber(ARGV[14])
+local grace_limit, grace_ends, window = tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17])
+local aligned, enforced = ARGV[18], ARGV[19]
+local FIRST_RULE, RULE_SIZE = 20, 9
 
 local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'real', 'unborn', 'prune')
 if not meta[1] then return { 'gone' } end
@@ -16,15 +17,20 @@ if meta[7] then settle() end
 local real = read_time(given_time, meta[6])
 local requests, sequence = tonumber(meta[4]), tonumber(meta[5])
 
+-- Changes of the caller that were on their way before its request are no news to it.
+local function news()
+  if expected == meta[2] then return 0 end
+  return changes_since(version, token, meta[2])
+end
+
 -- `tallies` are those of the planned rules before, in their order.
 local function answer(at, before, sequence_before, hits, tallies)
-  return { 'ok', show(at), meta[1], meta[2], meta[3], show(before), show(sequence_before), hits, tallies,
-    changes_since(version, token, meta[2]) }
+  return { 'ok', show(at), meta[1], meta[2], meta[3], show(before), show(sequence_before), hits, tallies, news() }
 end
 
 -- A charge or a rule that was changed meanwhile must be planned again.
 if meta[3] ~= gate then
-  return { 'stale', show(real), meta[1], meta[2], meta[3], changes_since(version, token, meta[2]) }
+  return { 'stale', show(real), meta[1], meta[2], meta[3], news() }
 end
 
 local function read_hits(text)

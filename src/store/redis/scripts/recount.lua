@@ -5,11 +5,12 @@ local operation, attempt, token, sequence, requests, given_time = ARGV[1], ARGV[
 local meta = redis.call('HMGET', META, 'version', 'token', 'sequence', 'requests', 'real', 'unborn')
 if not meta[1] then return { 'gone' } end
 if is_late(operation, attempt) then return { 'late' } end
-if attempt ~= '1' and find_record(UNDO, operation) then return { 'ok' } end
+local real = read_time(given_time, meta[5])
+if attempt ~= '1' and find_record(UNDO, operation) then return { 'ok', show(real) } end
 -- The sequence counts everything that changes counters.
 if meta[2] ~= token or meta[3] ~= sequence then return { 'conflict' } end
 if meta[6] then settle() end
-local undo = { 'o', operation, 'r', show(read_time(given_time, meta[5])), 'n', meta[4] }
+local undo = { 'o', operation, 'r', show(real), 'n', meta[4] }
 -- Triples: `q` or `t` with the name, what was there, what comes there; nothing is an empty text.
 for index = 7, #ARGV, 3 do
   local key = string.sub(ARGV[index], 1, 1) == 'q' and QUOTAS or TALLIES
@@ -29,4 +30,4 @@ if #undo <= 4000 then
 else
   redis.call('DEL', UNDO)
 end
-return { 'ok' }
+return { 'ok', show(real) }

@@ -21,7 +21,7 @@ end
 
 -- What was changed since the version that the caller knows: 0 for nothing, a list of records of the log, or 1 where the
 -- log does not tell it. Versions are compared by the operation that made them: a store that comes back from an older
--- backup counts the same numbers again.
+-- backup counts the same numbers again. What parts were before the changes is not told.
 local function changes_since(version, token, present)
   if token == present then return 0 end
   if version == '0' then return 1 end
@@ -31,8 +31,18 @@ local function changes_since(version, token, present)
   local changes = {}
   for index = 2, #records do
     -- A record without its parts, because they were too many.
-    if records[index][2][3] == '!' then return 1 end
-    changes[index - 1] = { records[index][1], records[index][2] }
+    local fields = records[index][2]
+    if fields[3] == '!' then return 1 end
+    local present_parts = {}
+    for at = 3, #fields, 2 do
+      local is_former = string.sub(fields[at], 1, 1) == '-'
+      -- What a part was stands before what it is. Alone, it says that the part is gone.
+      if not is_former or fields[at + 2] ~= '+' .. string.sub(fields[at], 2) then
+        present_parts[#present_parts + 1] = fields[at]
+        present_parts[#present_parts + 1] = is_former and '' or fields[at + 1]
+      end
+    end
+    changes[index - 1] = { records[index][1], present_parts }
   end
   return changes
 end

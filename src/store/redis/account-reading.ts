@@ -1,0 +1,87 @@
+import type { Settings } from '../../domain/settings.ts'
+import { joinParts, type PartChange } from '../parts.ts'
+import type { Script } from '../script.ts'
+import { StoreError } from '../store-error.ts'
+import type { Reply, StoreConnection } from './connection.ts'
+import type { Copy } from './copies.ts'
+import { readTexts } from './counter-texts.ts'
+
+/** How many parts of an account are read at a time, because the server serves nobody else meanwhile. */
+const PAGE = '10000'
+/** How often the reading begins again because others have changed too much meanwhile. */
+const ATTEMPTS = 5
+
+/** A record of the log: its id, which begins with the version, and the parts that it has changed. */
+export type LogRecord = readonly [id: string, fields: readonly string[]]
+
+export interface ReadingDeps {
+  connection: StoreConnection
+  /** Tells what was changed since a version. */
+  look: Script
+  settings: Pick<Settings, 'nameComparison'>
+}
+
+/**
+ * Reads the whole account with these keys; `undefined` where it is gone. Commands of the server read much faster than a
+ * script. What they read of a large account is of several versions, so the changes since the first are applied to it.
+ */
+export async function readAccount(
+  incarnation: string,
+  keys: readonly string[],
+  deps: ReadingDeps,
+): Promise<Copy | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const copy = await tryToRead(incarnation, keys, deps)
+    if (copy !== 'changed') return copy
+  }
+  throw new StoreError('unavailable', 'Others change the account faster than it can be read')
+}
+
+async function tryToRead(
+  incarnation: string,
+  keys: readonly string[],
+  { connection, look, settings }: ReadingDeps,
+): Promise<Copy | 'changed' | undefined> {
+  const [meta = '', fields = ''] = keys
+  const send = (command: readonly string[]) => connection.send(command, { isReadOnly: true })
+  const describe = () => send(['HMGET', meta, 'version', 'token', 'gate', 'evictable', 'changed'])
+  // All three are on their way together. Most accounts are read then.
+  const [first, page, second] = await Promise.all([describe(), send(['HSCAN', fields, '0', 'COUNT', PAGE]), describe()])
+  let [version, token, gate] = first as readonly (string | null)[]
+  const [, , , evictable, changed] = first as readonly (string | null)[]
+  if (typeof version !== 'string' || typeof token !== 'string' || typeof gate !== 'string') return undefined
+  let [cursor, list] = page as [string, Reply]
+  // A page may have what another one has already.
+  const parts = new Map(readTexts(list))
+  if (cursor !== '0' || (second as readonly string[])[1] !== token) {
+    while (cursor !== '0') {
+      ;[cursor, list] = (await send(['HSCAN', fields, cursor, 'COUNT', PAGE])) as [string, Reply]
+      for (const [name, text] of readTexts(list)) parts.set(name, text)
+    }
+    const told = (await connection.run(look, keys, [version, token])) as readonly Reply[]
+    if (told[0] !== 'ok') return undefined
+    if (told[4] === 1) return 'changed'
+    // What was read after a change has it already, which makes no difference.
+    for (const [, record] of told[4] === 0 ? [] : (told[4] as unknown as readonly LogRecord[])) {
+      for (const [name, text] of readRecord(record)) {
+        if (text === undefined) parts.delete(name)
+        else parts.set(name, text)
+      }
+    }
+    ;[version, token, gate] = told.slice(1) as [string, string, string]
+  }
+  return {
+    incarnation,
+    state: joinParts(parts, settings),
+    version: Number(version),
+    token,
+    gate,
+    isEvictable: evictable === '1',
+    isChanged: changed === '1' || Number(version) > 1,
+  }
+}
+
+/** The parts of a record of the log: each with `+` where it has a new value, and with `-` where it is gone. */
+export function readRecord(fields: readonly string[]): PartChange[] {
+  return readTexts(fields).map(([name, text]) => [name.slice(1), name.startsWith('+') ? text : undefined])
+}

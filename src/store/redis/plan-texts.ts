@@ -1,0 +1,58 @@
+import type { AccountState } from '../../domain/account.ts'
+import { timeOn } from '../../domain/clock.ts'
+import { type CountingPlan, countPlanned, type PlannedCount } from '../../domain/counting.ts'
+import { beginChanceOfFault, chanceOfFault, fraction } from '../../ground/chance.ts'
+import type { Reply } from './connection.ts'
+import { readHits, readTally } from './counter-texts.ts'
+
+/** The part of a plan that the script needs, see `enter.lua`. */
+export function writePlan({ charge, told, rules }: CountingPlan, account: AccountState): string[] {
+  const charged =
+    charge === undefined
+      ? [told ?? '', '0', '0', '0', '0', '1', '0', '0']
+      : [
+          ...[charge.bucket, '1', `${charge.limit}`, `${charge.graceLimit}`, writeNumber(charge.graceEnds)],
+          ...[`${charge.window * 1000}`, charge.start === 'aligned' ? '1' : '0', charge.enforced ? '1' : '0'],
+        ]
+  const asked = rules.flatMap(({ id, skip, times, probability, ends }) => [
+    ...[id, `${skip}`, writeNumber(times), `${probability}`, writeNumber(ends)],
+    ...(probability < 1 ? beginChanceOfFault(account, id) : [0, 0, 0, 0]).map((word) => `${word >>> 0}`),
+  ])
+  return [...charged, ...asked]
+}
+
+/** What was there before a request was counted, as the script tells it. */
+interface FormerCounters {
+  requests: Reply | undefined
+  /** Of the bucket of the plan. */
+  hits: Reply | undefined
+  /** Of the rules of the plan, in their order. Those behind one that acts are not there. */
+  tallies: Reply | undefined
+}
+
+/** What a request has counted by its plan. The script has counted the same. `real` is the time of the store. */
+export function readCount(
+  plan: CountingPlan,
+  account: AccountState,
+  real: number,
+  { requests, hits, tallies }: FormerCounters,
+): PlannedCount {
+  const former = isThere(hits) ? readHits(hits) : undefined
+  const texts = tallies as readonly Reply[]
+  const known = plan.rules.flatMap(({ id }, index) => {
+    const text = texts[index]
+    return isThere(text) ? [[id, readTally(text)] as const] : []
+  })
+  const before = { requests: Number(requests), quotas: { get: () => former }, tallies: new Map(known) }
+  const draw = (rule: string, ordinal: number) => fraction(chanceOfFault(account, rule, ordinal)[0])
+  return countPlanned(plan, before, timeOn(account.clock, real), draw)
+}
+
+function isThere(text: Reply | undefined): text is string {
+  return typeof text === 'string' && text !== ''
+}
+
+/** Lua reads the greatest number as infinite enough. */
+function writeNumber(number: number): string {
+  return Number.isFinite(number) ? `${number}` : `${Math.sign(number) * Number.MAX_VALUE}`
+}

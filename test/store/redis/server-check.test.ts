@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import type { StoreConnection } from '../../../src/store/redis/connection.ts'
+import { checkServer, commandsIn } from '../../../src/store/redis/server-check.ts'
+import { readScriptsIn } from '../../../src/store/script.ts'
+
+/** A server that says this about itself, and permits everything. */
+function check(...facts: string[]) {
+  const connection = {
+    send: async () => `# Server\r\n${facts.join('\r\n')}\r\n`,
+    run: async () => [],
+  } as unknown as StoreConnection
+  return checkServer(connection, { prefix: 'p', scripts: [] })
+}
+
+describe('the server of a store', () => {
+  it.each<[facts: string[], server: object]>([
+    [['redis_version:7.0.15', 'role:master', 'maxmemory_policy:noeviction'], { name: 'Redis', version: '7.0.15' }],
+    [['redis_version:8.2.0', 'loading:0'], { name: 'Redis', version: '8.2.0' }],
+    [['redis_version:7.2.4', 'server_name:valkey', 'valkey_version:8.1.1'], { name: 'Valkey', version: '8.1.1' }],
+  ])('is accepted: %j', async (facts, server) => {
+    expect(await check(...facts)).toEqual({ ...server, warnings: [] })
+  })
+
+  it.each<[facts: string[], message: string]>([
+    [['redis_version:6.2.14'], 'is Redis 6.2.14; it must be Redis 7 or newer, or Valkey'],
+    [
+      ['redis_version:255.x', 'role:slave', 'master_host:a', 'master_port:1'],
+      'is a read-only replica of a:1; give the address of that server',
+    ],
+    [[], 'is Redis of an unknown version; it must be Redis 7 or newer, or Valkey'],
+    [
+      ['redis_version:7.0.0', 'redis_mode:sentinel'],
+      'is a Sentinel, which holds no data; give the address of the server that it watches',
+    ],
+    [['redis_version:7.0.0', 'loading:1'], 'is still loading its data; start again when it has'],
+  ])('is refused: %j', async (facts, message) => {
+    await expect(check(...facts)).rejects.toThrow(message)
+  })
+
+  it('is awaited for a moment while it loads its data', async () => {
+    let asked = 0
+    const connection = {
+      send: async () => `redis_version:7.0.0\r\nloading:${++asked < 3 ? 1 : 0}`,
+      run: async () => [],
+    } as unknown as StoreConnection
+    await checkServer(connection, { prefix: 'p', scripts: [] })
+    expect(asked).toBe(3)
+  })
+})
+
+describe('the scripts of the store', () => {
+  const scripts = ['store/redis/scripts', 'replicas/scripts'].flatMap(readScriptsIn)
+
+  it('name each command where they call it, so that the rights for it can be asked for', () => {
+    expect(scripts.length).toBeGreaterThan(10)
+    for (const { name, text } of scripts) {
+      const code = text.replaceAll(/--[^\n]*/g, '')
+      expect({ name, calls: code.match(/redis\.p?call\(/g)?.length ?? 0 }).toEqual({
+        name,
+        calls: commandsIn(code).length,
+      })
+    }
+  })
+
+  it('touch keys of one slot: those of all accounts, or those of one', () => {
+    // A key that is not among KEYS would be missed by a cluster, and by the check of rights.
+    for (const { name, text } of scripts) expect({ name, made: /['"]:\{/.test(text) }).toEqual({ name, made: false })
+  })
+})
