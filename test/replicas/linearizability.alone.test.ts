@@ -25,7 +25,10 @@ describe('what concurrent clients see', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('what concurrent clients see of three replicas', () => {
-  it('is that of one server, while replies are lost, connections are cut and Redis restarts', async () => {
+  // What is seen once is a fault: it is not tried again.
+  it('is that of one server, while replies are lost, connections are cut and Redis restarts', {
+    retry: 0,
+  }, async () => {
     const run = { seed: SEED, troubles: TROUBLES_OF_CONNECTIONS, start: startReplicaInProcess, requests: 30 }
     const exchanges = await runReplicas(run)
     expectLinearizable(exchanges, SEED)
