@@ -41,6 +41,20 @@ describe('the server of a store', () => {
     await expect(check(...facts)).rejects.toThrow(message)
   })
 
+  it.each(['INFO', 'EVALSHA'])('is refused where it does not know %s', async (renamed) => {
+    const answer = (command: string, text: unknown) => async () => {
+      if (command === renamed) throw new Error(`ERR unknown command '${command}', with args beginning with: `)
+      return text
+    }
+    const connection = { send: answer('INFO', 'redis_version:7.0.0\r\nrole:master'), run: answer('EVALSHA', []) }
+    await expect(
+      checkServer(connection as unknown as StoreConnection, { prefix: 'p', scripts: [] }),
+    ).rejects.toMatchObject({
+      problem: 'unusable',
+      message: `does not know the command ${renamed}; give it back its name if rename-command has taken it`,
+    })
+  })
+
   it('is awaited for a moment while it loads its data', async () => {
     let asked = 0
     const connection = {
