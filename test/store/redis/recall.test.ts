@@ -254,6 +254,23 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     expect((await one.read('acme')).domains.size).toBe(1)
   })
 
+  it('is recalled across a large change, although the one before it is no longer known', async () => {
+    const { stores } = await openTwo()
+    const [one, other] = stores
+    await one.create(exampleAccount('acme', ['k1']))
+    await updating(addDomains(1_001))(stores, [])
+    const description = 'x'.repeat(100_000)
+    for (let createdAt = 0; createdAt < 12; createdAt++) {
+      await updating((state) => ({ ...state, faults: [{ id: 'fault_1', createdAt, rule: { description } }] }))(
+        stores,
+        [],
+      )
+    }
+    const found = await enter(one)
+    await updating(addDomains(1_002))(stores, [])
+    await expectRecalled(other, found)
+  })
+
   it('is not recalled where a change since then is no longer known, rather than wrong', async () => {
     const {
       stores: [one, other],
