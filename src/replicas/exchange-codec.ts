@@ -31,7 +31,9 @@ interface StoredExchange {
   a?: Entry['allowance']
   s?: number
   c?: string
-  p?: readonly Problem<string>[]
+  p?: readonly StoredProblem[]
+  /** The values of problems, each of them once: that of many problems is the whole body. */
+  pv?: readonly unknown[]
   /** Whether the request violates the contract. */
   v?: 1
   d?: Entry['decided']
@@ -53,6 +55,9 @@ interface StoredExchange {
  * many bytes as they had.
  */
 type StoredBody = string | [kind: 'text' | 'cut' | 'bytes', held: string, size: number]
+
+/** A problem without its value, but with the place of that in a list. */
+type StoredProblem = Omit<Problem<string>, 'value'> & { at?: number }
 
 /** An error as a text; with the problem where the store has failed. */
 type StoredFailure = { text: string; message?: string; problem?: StoreProblem }
@@ -76,7 +81,7 @@ export function encodeExchange(entry: NewEntry, body: unknown, contract: Contrac
     ...(entry.allowance !== undefined && { a: entry.allowance }),
     ...(entry.status !== undefined && { s: entry.status }),
     ...(entry.code !== undefined && { c: entry.code }),
-    ...(problems.length > 0 && { p: problems.map((problem) => redactProblem(problem, redact)) }),
+    ...(problems.length > 0 && encodeProblems(problems, redact)),
     ...(entry.violatesContract && { v: 1 }),
     ...(entry.decided !== undefined && { d: entry.decided }),
     ...(entry.responseBody !== undefined && { rb: encodeBody(entry.responseBody, redact) }),
@@ -115,7 +120,7 @@ export function decodeExchange(
     allowance: stored.a,
     status: stored.s,
     code: stored.c,
-    problems: stored.p ?? NO_PROBLEMS,
+    problems: stored.p?.map((problem) => decodeProblem(problem, stored.pv ?? [])) ?? NO_PROBLEMS,
     violatesContract: stored.v === 1,
     decided: stored.d && { status: stored.d.status, code: stored.d.code },
     responseHeaders: stored.rh,
@@ -190,20 +195,29 @@ function redactInjection(
   }
 }
 
-function redactProblem(problem: Problem<string>, redact: Redact): Problem<string> {
-  const { code, reason, field, value, about } = problem
-  const written = value === undefined ? undefined : writeJson(value)
-  return {
-    code,
-    ...(reason !== undefined && { reason }),
-    ...(field !== undefined && { field: redact(field) }),
-    // What is nested too deeply to be written is shown in this way everywhere.
-    ...(value !== undefined && { value: written === undefined ? outline(value) : redactDeepValue(value, redact) }),
-    ...(about !== undefined && { about: redactWithin(about, redact) }),
-  }
+function encodeProblems(problems: readonly Problem<string>[], redact: Redact): Pick<StoredExchange, 'p' | 'pv'> {
+  const places = new Map<unknown, number>()
+  const p = problems.map(({ code, reason, field, value, about }): StoredProblem => {
+    if (value !== undefined && !places.has(value)) places.set(value, places.size)
+    const at = places.get(value)
+    return {
+      code,
+      ...(reason !== undefined && { reason }),
+      ...(field !== undefined && { field: redact(field) }),
+      ...(about !== undefined && { about: redactWithin(about, redact) }),
+      ...(at !== undefined && { at }),
+    }
+  })
+  return { p, ...(places.size > 0 && { pv: [...places.keys()].map((value) => redactValue(value, redact)) }) }
 }
 
-function redactDeepValue(value: unknown, redact: Redact): unknown {
+function decodeProblem({ at, ...problem }: StoredProblem, values: readonly unknown[]): Problem<string> {
+  return at === undefined ? problem : { ...problem, value: values[at] }
+}
+
+/** What is nested too deeply to be written is shown like this everywhere. */
+function redactValue(value: unknown, redact: Redact): unknown {
+  if (writeJson(value) === undefined) return redact(outline(value))
   try {
     return redactWithin(value, redact)
   } catch (error) {

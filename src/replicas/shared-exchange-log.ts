@@ -7,6 +7,7 @@ import { type Coverage, mergeCoverage } from '../coverage/coverage.ts'
 import type { AccountState } from '../domain/account.ts'
 import { readJson } from '../ground/json.ts'
 import { nameInstance } from '../ground/secrets.ts'
+import type { Log } from '../http/log.ts'
 import type { Entry } from '../journal/entry.ts'
 import type { Journal, NewEntry } from '../journal/journal.ts'
 import {
@@ -51,6 +52,7 @@ export interface SharedExchangeLogOptions<Explanation> {
   readAccount(accountId: string): Promise<AccountState | undefined>
   /** A key of the account that is no secret, if it has one. */
   publicKeyOf(account: AccountState): string | undefined
+  log?: Log
   /** How many exchanges are kept for replicas that are behind, at least 1. */
   window?: number
   /** The bytes that may wait while the store is away. */
@@ -87,6 +89,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   readonly #observer: Observer
   readonly #held = new Map<number, Held>()
   #number = 0
+  #hasFailed = false
   readonly #endListeners: ((accountId: string) => void)[] = []
   readonly #violationListeners = new Set<(violation: ObservedViolation<Explanation>) => void>()
 
@@ -111,6 +114,11 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       keys: this.#keys,
       window,
       apply: (record, isNew) => this.#apply(record, isNew),
+      failed: (err) => {
+        if (!this.#hasFailed)
+          options.log?.error({ err }, 'Some exchanges in the store cannot be read, and are left out.')
+        this.#hasFailed = true
+      },
       restart: (isOther) => {
         this.#observer.restart()
         if (isOther) journal.restart()
@@ -418,9 +426,14 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 export async function openSharedExchangeLog<Explanation>(
   options: SharedExchangeLogOptions<Explanation>,
 ): Promise<SharedExchangeLog<Explanation>> {
-  const log = new SharedExchangeLog(options)
-  await log.start()
-  return log
+  const exchanges = new SharedExchangeLog(options)
+  try {
+    await exchanges.start()
+  } catch (error) {
+    await exchanges.close()
+    throw error
+  }
+  return exchanges
 }
 
 function readAccountId(field: string | undefined): string | undefined {

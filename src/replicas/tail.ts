@@ -35,6 +35,8 @@ export interface TailOptions {
   keys: HistoryKeys
   /** How many records are kept for replicas that are behind. */
   window: number
+  /** Is told of a record that cannot be read; the others are. */
+  failed(error: unknown): void
   /** Takes the next record; `isNew` is whether it has come since the start, and was not read before. */
   apply(record: TailRecord, isNew: boolean): void
   /**
@@ -136,7 +138,7 @@ export class Tail {
     const { keys } = this.#options
     const waiting = block === undefined ? [] : ['BLOCK', `${block}`]
     const command = ['XREAD', 'COUNT', `${CHUNK}`, ...waiting, 'STREAMS', keys.exchanges, writePlace(this.#place)]
-    const reply = await this.#open.send(command, { repeatable: true, deadline: PATIENCE })
+    const reply = await this.#open.send(command, { repeatable: true, deadline: PATIENCE, blocks: block !== undefined })
     const [stream] = (reply ?? []) as readonly (readonly [string, readonly Reply[]])[]
     const records = stream?.[1] ?? []
     const turns = new Turns()
@@ -152,7 +154,11 @@ export class Tail {
   #take(record: TailRecord): void {
     this.#place = { ordinal: record.ordinal, sequence: record.sequence }
     this.#mark = markOf(record)
-    this.#options.apply(record, isBefore(this.#known, this.#place))
+    try {
+      this.#options.apply(record, isBefore(this.#known, this.#place))
+    } catch (error) {
+      this.#options.failed(error)
+    }
   }
 
   /** Looks whether the store still has what was read; if not, or if too much came meanwhile, everything is read again. */

@@ -119,7 +119,7 @@ async function openAt(
       skipped: [],
       async openExchanges(parts: ExchangeParts) {
         const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
-        exchanges = await openSharedExchangeLog({ connection: guarded, prefix, ...parts, readAccount })
+        exchanges = await openSharedExchangeLog({ connection: guarded, prefix, log, ...parts, readAccount })
         return exchanges
       },
       watch(restore) {

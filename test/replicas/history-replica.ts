@@ -45,6 +45,7 @@ export interface Replica {
   journal: Journal
   exchanges: SharedExchangeLog<Explanation>
   connection: StoreConnection
+  /** Sends a request; answers when the store has the exchange, which no client waits for. */
   send(method: string, path: string, body?: unknown, headers?: SentHeaders): Promise<Received>
   ask(method: string, path: string, body?: unknown): Promise<ControlResponse>
   /** Ends it, as at the end of the test. */
@@ -126,8 +127,14 @@ export async function startReplica(
   const { baseUrl } = urls
   return {
     ...{ baseUrl, store, worlds, journal, exchanges, connection, stop },
-    send: (method, path, body, headers = {}) =>
-      sendRequest(method, baseUrl + path, body, { authorization: `Bearer ${API_KEY}`, ...headers }),
+    async send(method, path, body, headers = {}) {
+      const received = await sendRequest(method, baseUrl + path, body, {
+        authorization: `Bearer ${API_KEY}`,
+        ...headers,
+      })
+      await exchanges.caughtUp().catch(() => {})
+      return received
+    },
     ask: (method, path, body) => askControl({ baseUrl }, method, path, body),
   }
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Circumstances } from '../../src/accounts/exchange-log.ts'
 import { elapsed } from '../../src/ground/clock.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { entry } from '../support/entry.ts'
 import { freshPrefix, HAS_REDIS, type RedisServer, sharedRedis, startRedis } from '../support/redis-server.ts'
+import { sendRequest } from '../support/request.ts'
 import { API_KEY } from '../support/service.ts'
 import { dumpStore, type Replica, startReplica, startReplicas } from './history-replica.ts'
 
@@ -98,7 +100,7 @@ describe.skipIf(!HAS_REDIS)('The exchanges of several replicas', () => {
           resolve(elapsed())
         })
       })
-      await one.send('GET', '/domains')
+      await sendRequest('GET', `${one.baseUrl}/domains`, undefined, { authorization: `Bearer ${API_KEY}` })
       const answered = elapsed()
       times.push((await arrived) - answered)
     }
@@ -168,7 +170,7 @@ describe.skipIf(!HAS_REDIS)('The exchanges of several replicas', () => {
     for (let number = 8; number < 12; number++) {
       takeNobodys(other, `n${number}`, { responseBody: { held: 'x'.repeat(9_000), size: 9_000 } })
     }
-    await one.exchanges.caughtUp()
+    await other.exchanges.caughtUp()
     const ids = await idsOf(one)
     expect(await idsOf(other)).toEqual(ids)
     expect(await idsOf(one, '/accounts/default')).toHaveLength(1)
@@ -339,6 +341,7 @@ describe.skipIf(!HAS_REDIS)('While the store is away', () => {
     takeNobodys(one, 'b')
     takeNobodys(other, 'c')
     expect(await events.take(3)).toEqual(['1', '2', '3'])
+    await until(() => one.journal.size() === 3)
     expect(await idsOf(other)).toEqual(await idsOf(one))
   })
 
@@ -380,6 +383,36 @@ describe.skipIf(!HAS_REDIS)('While the store is away', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('The store', () => {
+  it('does a batch once, also when it comes again because its reply was lost', async () => {
+    const [one, other] = await startReplicas()
+    const { run } = one.connection
+    let isLost = false
+    one.connection.run = async (...args) => {
+      const reply = await run.apply(one.connection, args)
+      if (args[0].name !== 'record' || isLost) return reply
+      isLost = true
+      throw new StoreError('unknown', 'The reply was lost')
+    }
+    await one.send('POST', '/domains', { nonsense: 1 })
+    await until(async () => (await idsOf(other)).length > 0)
+    await one.send('GET', '/domains')
+    expect(isLost).toBe(true)
+    await one.exchanges.caughtUp()
+    expect((await other.ask('GET', '/verdict')).data).toMatchObject({ requests: 2, violations: { count: 1 } })
+    expect(await idsOf(other)).toHaveLength(2)
+  })
+
+  it('has exchanges that cannot be read, and the others come all the same', async () => {
+    const server = await sharedRedis()
+    const prefix = freshPrefix()
+    const [one, other] = await startReplicas({ prefix })
+    await one.send('GET', '/domains')
+    await one.exchanges.caughtUp()
+    await server.command('XADD', `${prefix}:{all}:exchanges`, '1-7', 'e', 'not JSON', 'a', '')
+    await other.send('GET', '/domains')
+    expect(await idsOf(one)).toHaveLength(2)
+  })
+
   it('has no key that is in use, wherever a client has put it', async () => {
     const server: RedisServer = await startRedis()
     const [one, other] = await startReplicas({ server, prefix: 'p' })

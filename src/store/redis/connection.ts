@@ -48,6 +48,8 @@ export interface CommandOptions {
    * a connection of its own.
    */
   deadline?: number
+  /** Whether the server may wait before it answers, so that the time until then is no latency. */
+  blocks?: boolean
   /** Gives other arguments when the command is sent again, so that it can look for what was done already. */
   repeat?: (attempt: number) => readonly string[]
 }
@@ -208,7 +210,7 @@ class Connection implements StoreConnection {
   async #call(
     call: Call,
     write: (attempt: number) => readonly string[],
-    { isReadOnly = false, repeatable = isReadOnly }: CommandOptions,
+    { isReadOnly = false, repeatable = isReadOnly, blocks = false }: CommandOptions,
   ): Promise<Reply> {
     for (;;) {
       const client = this.#client ?? (await this.#waitUntil(call))
@@ -218,7 +220,7 @@ class Connection implements StoreConnection {
       const sentAt = elapsed()
       try {
         const reply = await this.#reply(client, write(call.sent), call.until)
-        this.figures.noteReply(elapsed() - sentAt)
+        if (!blocks) this.figures.noteReply(elapsed() - sentAt)
         return reply
       } catch (error) {
         if (error instanceof Error && isReply(error)) {

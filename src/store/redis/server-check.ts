@@ -24,14 +24,15 @@ export interface StoreServer {
 
 /** Commands that are sent without a script. What scripts call is read from their texts. */
 export const SENT: readonly string[] = [
-  ...['eval', 'evalsha', 'info', 'time', 'zrem', 'unlink'],
-  ...['xread', 'xrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby', 'hscan'],
+  ...['eval', 'evalsha', 'info', 'time', 'zrem', 'unlink', 'hscan'],
+  ...['xread', 'xrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
 ]
 /** The arguments of commands that do not begin with one key, which is `K` here. */
 const SHAPES: Readonly<Record<string, readonly string[]>> = {
   eval: ['return 1', '0'],
   evalsha: ['da39a3ee5e6b4b0d3255bfef95601890afd80709', '0'],
   info: [],
+  hscan: ['K', '0'],
   time: [],
   copy: ['K', 'K'],
   rename: ['K', 'K'],

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { Outbox, type OutboxItem } from '../../src/replicas/outbox.ts'
+import type { Reply, StoreConnection } from '../../src/store/redis/connection.ts'
+import { readScript, type Script } from '../../src/store/script.ts'
+import { StoreError } from '../../src/store/store-error.ts'
+
+interface Sent {
+  script: Script
+  number: number
+  items: OutboxItem[]
+  texts: readonly string[]
+  coverages: readonly string[]
+}
+
+/** A store that answers as a test decides. */
+function storeOf(answer: (sent: Sent, count: number) => void) {
+  const all: Sent[] = []
+  const connection = {
+    listen: () => () => {},
+    run: async (script: Script, keys: readonly string[], [batch = '', ...texts]: readonly string[]): Promise<Reply> => {
+      const { number, items } = JSON.parse(batch)
+      const sent = { script, number, items, texts, coverages: keys.slice(1) }
+      all.push(sent)
+      answer(sent, all.length)
+      return '1-0'
+    },
+  } as unknown as StoreConnection
+  const lost: OutboxItem[] = []
+  const script = readScript('replicas/scripts/record.lua')
+  const options = { connection, script, keys: ['k'], terms: { replica: 'r' } }
+  const open = (waiting?: number) =>
+    new Outbox({ ...options, lost: (item) => void lost.push(item), ...(waiting !== undefined && { waiting }) })
+  return { all, lost, open }
+}
+
+const exchange = (number: number, text = 'e'): OutboxItem => ({ kind: 'exchange', number, text, coverageKey: 'c' })
+
+describe('An outbox', () => {
+  it('sends everything in order, in few steps, with the key of each account once', async () => {
+    const { all, open } = storeOf(() => {})
+    const outbox = open()
+    for (let number = 1; number <= 250; number++) outbox.add(exchange(number, `e${number}`))
+    outbox.add({ kind: 'clear', account: 'a', coverageKey: 'other' })
+    await outbox.flush()
+    expect(all.map(({ number, items }) => [number, items.length])).toEqual([
+      [1, 200],
+      [2, 51],
+    ])
+    expect(all[1]?.items.at(-1)).toEqual({ kind: 'clear', account: 'a', coverage: 2 })
+    expect(all[1]?.coverages).toEqual(['c', 'other'])
+    expect(all[1]?.items[0]).toMatchObject({ number: 201, text: 1, coverage: 1 })
+    expect(all[1]?.texts[0]).toBe('e201')
+  })
+
+  it('sends the same batch again when nobody knows whether it was done, before anything else', async () => {
+    const { all, open } = storeOf((_, count) => {
+      if (count === 1) throw new StoreError('unknown', 'Lost')
+    })
+    const outbox = open()
+    outbox.add(exchange(1))
+    await expect(outbox.flush()).rejects.toThrow('Lost')
+    outbox.add(exchange(2))
+    await outbox.flush()
+    expect(all.map(({ number, items }) => [number, items.map((item) => item['number'])])).toEqual([
+      [1, [1]],
+      [1, [1]],
+      [2, [2]],
+    ])
+  })
+
+  it('loses the oldest exchanges when too much waits, and nothing that somebody has asked for', async () => {
+    let isAway = true
+    const { all, lost, open } = storeOf(() => {
+      if (isAway) throw new StoreError('unavailable', 'Away')
+    })
+    const outbox = open(10_000)
+    outbox.add(exchange(0))
+    await expect(outbox.flush()).rejects.toThrow('Away')
+    outbox.add({ kind: 'clear', account: 'a' })
+    for (let number = 1; number <= 50; number++) outbox.add(exchange(number, 'x'.repeat(700)))
+    expect(outbox.lost).toBe(lost.length)
+    expect(lost[0]).toMatchObject({ number: 1 })
+    isAway = false
+    await outbox.flush()
+    const sent = all.slice(1).flatMap(({ items }) => items)
+    expect(sent.filter(({ kind }) => kind === 'clear')).toHaveLength(1)
+    expect(new Set(sent.map((item) => item['number'])).size + lost.length).toBe(52)
+    expect(outbox.size).toBe(0)
+  })
+
+  it('gives exchanges up where the store has no memory, and still has things cleared', async () => {
+    const { all, lost, open } = storeOf(({ script }) => {
+      if (!script.text.startsWith('#!lua flags=allow-oom')) throw new StoreError('full', 'OOM')
+    })
+    const outbox = open()
+    outbox.add(exchange(1))
+    outbox.add({ kind: 'clear', account: 'a' })
+    await outbox.flush()
+    expect(lost).toHaveLength(1)
+    expect(all.at(-1)?.items).toEqual([{ kind: 'clear', account: 'a' }])
+    expect(all[0]?.script.digest).not.toBe(all[1]?.script.digest)
+  })
+
+  it('sends the rest when it is closed, and takes nothing then', async () => {
+    const { all, open } = storeOf(() => {})
+    const outbox = open()
+    outbox.add(exchange(1))
+    await outbox.close()
+    expect(all).toHaveLength(1)
+    outbox.add(exchange(2))
+    await expect(outbox.flush()).rejects.toThrow('closed')
+  })
+})
