@@ -105,17 +105,48 @@ export function changesPlans(changes: readonly PartChange[]): boolean {
 
 /** The account that has these parts, in any order. @throws Error for what is no account */
 export function joinParts(parts: Iterable<Part>, settings: NameSettings): AccountState {
-  const fields: Record<string, unknown> = {}
-  const entries: Record<MapLetter, [string, Entry, number][]> = { d: [], f: [], g: [] }
-  for (const [name, text] of parts) {
-    const letter = name.charAt(0)
-    if (letter === FIELD) fields[name.slice(1)] = JSON.parse(text)
+  return assemble({}, { d: new Map(), f: new Map(), g: new Map() }, parts, settings)
+}
+
+/**
+ * The account with other parts in place of those that it has, in maps of its own. Unlike `applyChanges`, it takes entries
+ * that come between others, as they do where changes are undone.
+ */
+export function exchangeParts(
+  state: AccountState,
+  changes: Iterable<PartChange>,
+  settings: NameSettings,
+): AccountState {
+  const entries: PlacedEntries = { d: new Map(), f: new Map(), g: new Map() }
+  for (const [letter, map] of mapsOf(state)) {
+    for (const [key, value, place] of map?.placed() ?? []) entries[letter].set(key, [key, value, place])
+  }
+  return assemble(fieldsOf(state), entries, changes, settings)
+}
+
+/** The entries of the maps of an account, in any order. */
+type PlacedEntries = Record<MapLetter, Map<string, [key: string, value: Entry, place: number]>>
+
+/** The account of these fields and entries, after changes of its parts. */
+function assemble(
+  fields: Record<string, unknown>,
+  placed: PlacedEntries,
+  changes: Iterable<PartChange>,
+  settings: NameSettings,
+): AccountState {
+  for (const [name, text] of changes) {
+    const key = name.slice(1)
+    if (name.charAt(0) === FIELD) {
+      if (text === undefined) delete fields[key]
+      else fields[key] = JSON.parse(text)
+    } else if (text === undefined) placed[letterOf(name)].delete(key)
     else {
       const { value, place } = readEntry(text)
-      entries[letterOf(name)].push([name.slice(1), value, place])
+      placed[letterOf(name)].set(key, [key, value, place])
     }
   }
-  for (const list of Object.values(entries)) list.sort(([, , one], [, , other]) => one - other)
+  const [d, f, g] = LETTERS.map((letter) => [...placed[letter].values()].sort(([, , one], [, , other]) => one - other))
+  const entries = { d: d ?? [], f: f ?? [], g: g ?? [] }
   const groups = PersistentMap.ofPlaced(entries.g) as AccountState['groups']
   const named = [...groups.values()].map(({ id, name }) => [comparedName(name, settings.nameComparison), id] as const)
   return {

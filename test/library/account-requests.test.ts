@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AccountWithKey, ServerOptions, Understudy } from '../../src/index.ts'
-import { holdTime } from '../support/held-time.ts'
+import { holdTime, someoneWaits } from '../support/held-time.ts'
 import { send, start } from './stand-in.ts'
 
 let understudy: Understudy
@@ -54,7 +54,7 @@ describe('waiting for a request', () => {
       .waitFor({ operation: 'addDomains', body: { domains: ['b.example'] } }, { timeout: 300 })
       .catch((thrown: unknown) => thrown)
     const { headers } = await add('a.example')
-    await expect.poll(() => vi.getTimerCount()).toBe(1)
+    await someoneWaits()
     await vi.advanceTimersByTimeAsync(300)
     const error = await refusal
     expect(error).toMatchObject({ name: 'ControlError', code: 'timeout', problems: [] })

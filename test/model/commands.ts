@@ -27,7 +27,9 @@ export function allCommands(more: readonly WeightedCommand[] = []): Arbitrary<Co
   return [usual]
 }
 
-export const reopening: Arbitrary<Command> = fc.constant(null).map(() => new Reopen())
+export function reopening(keeps: { keepsSnapshots: boolean }): Arbitrary<Command> {
+  return fc.constant(null).map(() => new Reopen(keeps))
+}
 
 /**
  * Sends copies of one request at the same time. Whichever order the service takes them in, it must answer what it
@@ -136,13 +138,19 @@ class PassTime implements Command {
 }
 
 class Reopen implements Command {
+  readonly #keeps: { keepsSnapshots: boolean }
+
+  constructor(keeps: { keepsSnapshots: boolean }) {
+    this.#keeps = keeps
+  }
+
   check(): boolean {
     return true
   }
 
   async run(model: Model, real: Real): Promise<void> {
     await real.reopen()
-    model.reopen()
+    model.reopen(this.#keeps)
     real.reach('the service was opened again')
   }
 

@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { loadContract } from '../../src/contract/contract.ts'
 import { openFolderStore } from '../../src/store/folder/folder-store.ts'
 import { openMemoryStore } from '../../src/store/memory.ts'
-import type { Store } from '../../src/store/store.ts'
 import { SETTINGS } from '../store/example-account.ts'
 import { budget } from '../support/budget.ts'
+import { freshPrefix, HAS_REDIS, sharedRedis } from '../support/redis-server.ts'
+import { openStoreAt } from '../support/redis-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { allCommands, readEverything, reopening } from './commands.ts'
 import { Model } from './model.ts'
-import { openService } from './service-under-test.ts'
+import { type OpenStore, openService } from './service-under-test.ts'
 
 // The same runs everywhere, so that a failure is nobody's luck. To explore further, and to find a failure again:
 // MODEL_SEED=$RANDOM MODEL_RUNS=5000 npx vitest run test/model
@@ -23,47 +24,67 @@ const reached = new Map<string, number>()
 
 interface Ground {
   name: string
-  /** Opens stores that keep the same accounts, one after the other. */
-  prepare(): () => Promise<Store>
-  /** Whether accounts outlive a store. */
-  keeps: boolean
+  /** Opens stores that keep the same accounts, one after the other, or at the same time where there are replicas. */
+  prepare(): Promise<OpenStore>
+  /** How many servers answer, which share what they keep. */
+  replicas: number
+  /** Whether accounts outlive a store, and whether their snapshots do. */
+  keeps: false | { keepsSnapshots: boolean }
+  isThere: boolean
 }
 
 const GROUNDS: readonly Ground[] = [
-  { name: 'in memory', prepare: () => async () => openMemoryStore(), keeps: false },
-  { name: 'in a folder', prepare: openingFolder, keeps: true },
+  { name: 'in memory', prepare: async () => async () => openMemoryStore(), replicas: 1, keeps: false, isThere: true },
+  { name: 'in a folder', prepare: openingFolder, replicas: 1, keeps: { keepsSnapshots: false }, isThere: true },
+  {
+    name: 'on Redis, with two replicas',
+    prepare: openingRedis,
+    replicas: 2,
+    keeps: { keepsSnapshots: true },
+    isThere: HAS_REDIS,
+  },
 ]
 
-function openingFolder(): () => Promise<Store> {
+async function openingFolder(): Promise<OpenStore> {
   const folder = temporaryFolder()
   return () => openFolderStore(folder, SETTINGS)
 }
 
-describe.each(GROUNDS)('the service with its accounts $name', ({ prepare, keeps }) => {
-  it(`answers any ${RUNS} sequences of requests as the model does (seed ${SEED})`, { timeout: PATIENCE }, async () => {
-    const rare = keeps ? [{ arbitrary: reopening, weight: 1 }] : []
-    const sequences = fc.noBias(fc.commands(allCommands(rare), { maxCommands: 100, size: 'max' }))
-    const property = fc.asyncProperty(sequences, async (commands) => {
-      const model = new Model()
-      const { real, stop } = await openService(prepare(), reach)
-      try {
-        await fc.asyncModelRun(() => ({ model, real }), commands)
-        if (keeps) {
-          await real.reopen()
-          model.reopen()
+async function openingRedis(): Promise<OpenStore> {
+  const { port } = await sharedRedis()
+  const prefix = freshPrefix()
+  return (clock) => openStoreAt(port, prefix, clock)
+}
+
+for (const { name, prepare, replicas, keeps, isThere } of GROUNDS) {
+  describe.skipIf(!isThere)(`the service with its accounts ${name}`, () => {
+    it(`answers any ${RUNS} sequences of requests as the model does (seed ${SEED})`, {
+      timeout: PATIENCE,
+    }, async () => {
+      const rare = keeps === false ? [] : [{ arbitrary: reopening(keeps), weight: 1 }]
+      const sequences = fc.noBias(fc.commands(allCommands(rare), { maxCommands: 100, size: 'max' }))
+      const property = fc.asyncProperty(sequences, async (commands) => {
+        const model = new Model()
+        const { real, stop } = await openService(await prepare(), reach, replicas)
+        try {
+          await fc.asyncModelRun(() => ({ model, real }), commands)
+          if (keeps !== false) {
+            await real.reopen()
+            model.reopen(keeps)
+          }
+          await readEverything(model, real)
+        } finally {
+          await stop()
         }
-        await readEverything(model, real)
-      } finally {
-        await stop()
-      }
-    })
-    await fc.assert(property, {
-      numRuns: RUNS,
-      seed: SEED,
-      ...(process.env['MODEL_END'] !== undefined && { endOnFailure: true }),
+      })
+      await fc.assert(property, {
+        numRuns: RUNS,
+        seed: SEED,
+        ...(process.env['MODEL_END'] !== undefined && { endOnFailure: true }),
+      })
     })
   })
-})
+}
 
 const IS_THOROUGH = RUNS >= FULL_RUNS
 const SITUATIONS = IS_THOROUGH

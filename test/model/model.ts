@@ -78,9 +78,9 @@ export class Model {
     return { ...injected, ...(injected.status !== 500 && injected.code !== 'unauthorized' && { quota }), ordinal }
   }
 
-  /** The service is closed and opened again: snapshots live in memory, and the account `default` always has its key. */
-  reopen(): void {
-    for (const account of this.accounts.values()) account.snapshots.clear()
+  /** The service is closed and opened again. The account `default` always has its key. */
+  reopen({ keepsSnapshots }: { keepsSnapshots: boolean }): void {
+    if (!keepsSnapshots) for (const account of this.accounts.values()) account.snapshots.clear()
     const account = this.accounts.get('default')
     const [{ name }] = ACCOUNTS.default.keys
     const key = `Bearer ${secretOf(name)}`

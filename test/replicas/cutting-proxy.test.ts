@@ -75,6 +75,12 @@ describe.skipIf(!HAS_REDIS)('the proxy between a replica and Redis', () => {
     expect(replies).toEqual(['PONG', 'PONG'])
   })
 
+  it('gives Redis other scripts', async () => {
+    const { proxy, open, key } = await start()
+    proxy.rewriteScripts((text) => text.replace('INCR', 'DECR'))
+    expect(await open().command('EVAL', COUNT, 1, key)).toBe(-1)
+  })
+
   it('delays replies', async () => {
     const { proxy, open } = await start()
     proxy.delay(50)

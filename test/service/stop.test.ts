@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { expect, it, vi } from 'vitest'
 import { STOP_PATIENCE } from '../../src/http/engine/http-server.ts'
 import { startUnderstudy } from '../../src/start/server.ts'
-import { holdTime } from '../support/held-time.ts'
+import { holdTime, someoneWaits } from '../support/held-time.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { AUTHORIZED, bodyOf, Connection, expectLawful, type Header, JSON_BODY, requestBytes } from '../support/wire.ts'
 
@@ -41,7 +41,7 @@ async function stopAfterPatience(service: TestService): Promise<void> {
   const stopping = service.stop().then(() => {
     stopped = true
   })
-  await expect.poll(() => vi.getTimerCount()).toBe(1)
+  await someoneWaits()
   await vi.advanceTimersByTimeAsync(STOP_PATIENCE - 1)
   expect(stopped).toBe(false)
   await vi.advanceTimersByTimeAsync(1)

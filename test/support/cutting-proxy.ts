@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { Values, wordsOf } from './resp.ts'
+import { Values, wordsOf, writeCommand } from './resp.ts'
 
 /** Whether something is to happen to a command; `words` are its name in upper case and its first two arguments. */
 export type Choice = (words: readonly string[]) => boolean
@@ -29,6 +29,8 @@ export interface CuttingProxy {
   loseReplies(choice: Choice): void
   /** Cuts the connection instead of delivering the commands that are chosen. */
   loseCommands(choice: Choice): void
+  /** Gives Redis other scripts than the client sends, from the beginning on. */
+  rewriteScripts(rewrite: (text: string) => string): void
   /** Leads new connections to another server. */
   leadTo(port: number): void
   /** Ends all of the above. */
@@ -60,7 +62,15 @@ const NONE: Choice = () => false
 async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
   const links = new Set<Link>()
   let target = redis
-  const state: State = { losesReply: NONE, losesCommand: NONE, delay: 0, isBlack: false, lost: 0, commands: new Map() }
+  const state: State = {
+    losesReply: NONE,
+    losesCommand: NONE,
+    delay: 0,
+    isBlack: false,
+    lost: 0,
+    commands: new Map(),
+    rewrite: undefined,
+  }
   let refuses = false
 
   const server = createServer((client) => {
@@ -104,6 +114,9 @@ async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
     loseCommands: (choice) => {
       state.losesCommand = choice
     },
+    rewriteScripts: (rewrite) => {
+      state.rewrite = rewrite
+    },
     leadTo: (other) => {
       target = other
     },
@@ -128,6 +141,7 @@ interface State {
   isBlack: boolean
   lost: number
   commands: Map<string, number>
+  rewrite: ((text: string) => string) | undefined
 }
 
 /** A connection of a client and its connection to Redis. */
@@ -172,6 +186,7 @@ class Link {
 
   #deliver(command: Buffer): void {
     if (this.#client.destroyed) return
+    const { rewrite } = this.#state
     const words = wordsOf(command)
     const [name = ''] = words
     if (this.#state.losesCommand(words)) {
@@ -181,7 +196,7 @@ class Link {
     }
     this.#state.commands.set(name, (this.#state.commands.get(name) ?? 0) + 1)
     this.#pending.push(this.#state.losesReply(words))
-    this.#redis.write(command)
+    this.#redis.write(name === 'EVAL' && rewrite !== undefined ? rewriteScript(command, rewrite) : command)
   }
 
   #answer(reply: Buffer): void {
@@ -196,4 +211,10 @@ class Link {
     if (delay === 0) this.#client.write(reply)
     else setTimeout(() => this.#client.destroyed || this.#client.write(reply), delay)
   }
+}
+
+/** The server knows the script by the digest of another text, so that the client sends its text each time. */
+function rewriteScript(command: Buffer, rewrite: (text: string) => string): Buffer {
+  const [name = '', text = '', ...rest] = wordsOf(command, Number.POSITIVE_INFINITY)
+  return Buffer.from(writeCommand([name, rewrite(text), ...rest]))
 }

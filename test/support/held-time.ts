@@ -8,3 +8,8 @@ export function holdTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldClearNativeTimers: true })
   onTestFinished(() => void vi.useRealTimers())
 }
+
+/** Resolves when somebody waits for a while. (`expect.poll` would let held time go on.) */
+export async function someoneWaits(): Promise<void> {
+  while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve))
+}

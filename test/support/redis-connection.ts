@@ -1,5 +1,5 @@
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
-import { type Reply, readReply, Values } from './resp.ts'
+import { type Reply, readReply, Values, writeCommand } from './resp.ts'
 
 /**
  * A connection that speaks RESP2 and nothing more, so that what tests see of a server does not depend on the client that
@@ -28,12 +28,11 @@ export class RedisConnection {
 
   /** Sends a command and resolves to the reply; rejects when the connection ends before it. */
   command(...words: readonly (string | number)[]): Promise<Reply> {
-    const bulk = words.map((word) => `$${Buffer.byteLength(`${word}`)}\r\n${word}\r\n`)
     return new Promise((resolve, reject) => {
       if (this.#isOver) return reject(new Error('The connection to Redis is closed.'))
       this.#waiting.push({ resolve, reject })
       this.#socket.ref()
-      this.#socket.write(`*${words.length}\r\n${bulk.join('')}`)
+      this.#socket.write(writeCommand(words))
     })
   }
 

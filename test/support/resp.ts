@@ -106,3 +106,9 @@ export function wordsOf(command: Buffer, count = 3): string[] {
   const [name = '', ...rest] = words
   return [name.toUpperCase(), ...rest]
 }
+
+/** A command as it is sent. */
+export function writeCommand(words: readonly (string | number)[]): string {
+  const texts = words.map((word) => `$${Buffer.byteLength(`${word}`)}\r\n${word}\r\n`)
+  return `*${words.length}\r\n${texts.join('')}`
+}

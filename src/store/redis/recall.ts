@@ -1,7 +1,8 @@
 import type { Settings } from '../../domain/settings.ts'
-import { joinParts } from '../parts.ts'
+import { exchangeParts, joinParts } from '../parts.ts'
 import type { FormerAccount, Moment } from '../store.ts'
 import { LARGE_DEADLINE, type Reply, type StoreConnection } from './connection.ts'
+import type { Copy } from './copies.ts'
 import { readCounters, readTexts } from './counter-texts.ts'
 import { accountKeys, formerKeys } from './keys.ts'
 import type { readScripts } from './scripts.ts'
@@ -11,10 +12,11 @@ type Fields = readonly string[]
 
 /**
  * The account as it was at a moment; `undefined` where the records of what was changed since do not reach back so far, or
- * the account has ended. The present account and these records are read in one step.
+ * the account has ended. It is made of `copy`, which is not older than the moment, so that the account is not sent again.
  */
 export async function recallAccount(
   { incarnation, version: text, sequence }: Moment,
+  copy: Copy,
   connection: StoreConnection,
   { recall }: ReturnType<typeof readScripts>,
   { prefix, settings }: { prefix: string; settings: Pick<Settings, 'nameComparison'> },
@@ -22,22 +24,25 @@ export async function recallAccount(
   // See `momentVersion`.
   const [version = '', token = ''] = text.split(' ')
   const keys = [...accountKeys(prefix, `${incarnation}`), ...formerKeys(prefix, `${incarnation}`)]
-  const reply = (await connection.run(recall, keys, [version, token, `${sequence}`], {
-    deadline: LARGE_DEADLINE,
-  })) as readonly Reply[]
-  const [outcome, told, changes, counts, quotas, tallies] = reply
+  const args = [version, token, `${sequence}`, `${copy.version}`, copy.token]
+  const reply = (await connection.run(recall, keys, args, { deadline: LARGE_DEADLINE })) as readonly Reply[]
+  const [outcome, parts, changes, counts, quotas, tallies] = reply
   if (outcome !== 'ok') return undefined
-  const parts = new Map(readTexts(told))
-  for (const fields of [...(changes as readonly Fields[])].reverse()) undoChange(parts, fields)
+  const undone = new Map<string, string | undefined>()
+  for (const fields of [...(changes as readonly Fields[])].reverse()) undoChange(undone, fields)
+  const state =
+    parts === null
+      ? exchangeParts(copy.state, undone, settings)
+      : exchangeParts(joinParts(readTexts(parts), settings), undone, settings)
   const counters = { q: new Map(readTexts(quotas)), t: new Map(readTexts(tallies)) }
   const records = counts as readonly (readonly [id: string, fields: Fields])[]
   for (const [, fields] of [...records].reverse()) undoCounts(counters, fields)
-  return { incarnation, state: joinParts(parts, settings), counters: readCounters(counters.q, counters.t) }
+  return { incarnation, state, counters: readCounters(counters.q, counters.t) }
 }
 
 /** Undoes a change: each part was what stands behind `-`, and was not there where nothing does. */
-function undoChange(parts: Map<string, string>, fields: Fields): void {
-  for (const [field] of pairsOf(fields)) if (field.startsWith('+')) parts.delete(field.slice(1))
+function undoChange(parts: Map<string, string | undefined>, fields: Fields): void {
+  for (const [field] of pairsOf(fields)) if (field.startsWith('+')) parts.set(field.slice(1), undefined)
   for (const [field, text] of pairsOf(fields)) if (field.startsWith('-')) parts.set(field.slice(1), text)
 }
 

@@ -67,7 +67,7 @@ class Replica implements RedisStore {
   readonly #copies: Copies
   readonly #updates: Updates
   readonly #snapshots: RedisSnapshots
-  readonly #recall: (moment: Moment) => Promise<FormerAccount | undefined>
+  readonly #recall: (moment: Moment, copy: Copy) => Promise<FormerAccount | undefined>
   /** By incarnation, the last of the counts that wait for each other. */
   readonly #counting = new Map<string, Promise<unknown>>()
   /** What is under way. */
@@ -82,7 +82,7 @@ class Replica implements RedisStore {
     this.#steps = new AccountSteps(connection, scripts, this.#copies, { prefix, settings, now })
     const { steps, registry, copies } = { steps: this.#steps, registry: this.#registry, copies: this.#copies }
     this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
-    this.#recall = (moment) => recallAccount(moment, connection, scripts, { prefix, settings })
+    this.#recall = (moment, copy) => recallAccount(moment, copy, connection, scripts, { prefix, settings })
     this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
   }
 
@@ -269,7 +269,10 @@ class Replica implements RedisStore {
   }
 
   recall(moment: Moment): Promise<FormerAccount | undefined> {
-    return this.#track(() => this.#recall(moment))
+    return this.#track(async () => {
+      const copy = await this.#refresh(`${moment.incarnation}`)
+      return copy === GONE ? undefined : this.#recall(moment, copy)
+    })
   }
 
   /** Nothing: the journal of replicas keeps no states. */

@@ -2,7 +2,7 @@ import { readScript, type Script } from '../script.ts'
 
 const NAMES = [
   ...['enter', 'look', 'create', 'settle', 'change', 'counters', 'recount', 'refund', 'kill'],
-  ...['take-snapshot', 'list-snapshots', 'read-snapshot', 'delete-snapshot', 'recall'],
+  ...['take-snapshot', 'list-snapshots', 'delete-snapshot', 'recall'],
   ...['register', 'release', 'find', 'claim', 'disclaim', 'use', 'mark', 'room', 'new-id', 'list'],
 ] as const
 

@@ -1,6 +1,7 @@
 import type { Settings } from '../../domain/settings.ts'
 import { joinParts } from '../parts.ts'
 import type { FormerAccount, SnapshotOutcome, SnapshotRequest, SnapshotSummary } from '../store.ts'
+import { StoreError } from '../store-error.ts'
 import { GONE, type Gone, newOperation } from './account-steps.ts'
 import { type CommandOptions, LARGE_DEADLINE, type Reply, type StoreConnection } from './connection.ts'
 import { readCounters, readTexts } from './counter-texts.ts'
@@ -18,6 +19,8 @@ class OtherCopy {
 
 /** How often a command is tried again because others were faster. */
 const ATTEMPTS = 20
+/** About how many parts of a snapshot are read at a time. */
+const PAGE = '10000'
 
 /** A snapshot with the operation that made its copy, which stands in the names of the copy's keys. */
 interface Entry extends Omit<SnapshotSummary, 'name'> {
@@ -87,23 +90,30 @@ export class RedisSnapshots {
     return entries === GONE ? GONE : entries.map(([name, entry]) => summarize(name, entry))
   }
 
-  read(incarnation: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined | Gone> {
-    return this.#insist<(FormerAccount & { takenAt: number }) | undefined | Gone>(async (copy) => {
-      const copies = copy === '' ? [] : [copy]
-      const reply = await this.#run('read-snapshot', incarnation, copies, [encodeId(name), copy])
-      const [outcome, told, parts, quotas, tallies] = reply
-      if (outcome === 'gone') return GONE
-      if (outcome === 'none') return undefined
-      if (outcome !== 'ok') return new OtherCopy(told as string)
-      const { takenAt } = readEntry(told as string)
-      const state = joinParts(readTexts(parts), this.#options.settings)
-      return {
-        incarnation: Number(incarnation),
-        takenAt,
-        state,
-        counters: readCounters(readTexts(quotas), readTexts(tallies)),
-      }
-    })
+  async read(incarnation: string, name: string): Promise<(FormerAccount & { takenAt: number }) | undefined | Gone> {
+    const { prefix, settings } = this.#options
+    const names = snapshotKey(prefix, incarnation)
+    const find = () => this.#ask('HGET', names, encodeId(name))
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const [meta = ''] = accountKeys(prefix, incarnation)
+      const [version, told] = await Promise.all([this.#ask('HGET', meta, 'version'), find()])
+      if (version === null) return GONE
+      if (typeof told !== 'string') return undefined
+      const { operation, takenAt } = readEntry(told)
+      const [parts = '', ...counters] = snapshotKeys(prefix, incarnation, operation)
+      const [texts, quotas, tallies] = await Promise.all([
+        this.#readPages(parts),
+        ...counters.map(async (key) => readTexts(await this.#ask('HGETALL', key))),
+      ])
+      // A copy never changes. It is whole if it is still there after it was read.
+      if ((await find()) !== told) continue
+      // A server that evicts keys may have evicted it.
+      if (texts.length === 0) return undefined
+      const state = joinParts(texts, settings)
+      const counted = readCounters(quotas ?? [], tallies ?? [])
+      return { incarnation: Number(incarnation), takenAt, state, counters: counted }
+    }
+    throw replacedTooOften()
   }
 
   /** The hashes of all keys that some snapshot could bring back. */
@@ -113,7 +123,7 @@ export class RedisSnapshots {
     const texts = await Promise.all(
       entries.map(([, { operation }]) => {
         const [parts = ''] = snapshotKeys(this.#options.prefix, incarnation, operation)
-        return this.#connection.send(['HGET', parts, '.keys'], { repeatable: true })
+        return this.#ask('HGET', parts, '.keys')
       }),
     )
     // A snapshot may be deleted meanwhile.
@@ -157,7 +167,23 @@ export class RedisSnapshots {
       if (!(result instanceof OtherCopy)) return result
       expected = result.operation
     }
-    throw new Error(`The snapshot was replaced ${ATTEMPTS} times while it was asked for.`)
+    throw replacedTooOften()
+  }
+
+  /** Reads a large hash page by page: the server serves others in between. */
+  async #readPages(key: string): Promise<[string, string][]> {
+    const pairs = new Map<string, string>()
+    let cursor = '0'
+    do {
+      const reply = (await this.#ask('HSCAN', key, cursor, 'COUNT', PAGE)) as readonly [string, Reply]
+      cursor = reply[0]
+      for (const [name, text] of readTexts(reply[1])) pairs.set(name, text)
+    } while (cursor !== '0')
+    return [...pairs]
+  }
+
+  #ask(...command: string[]): Promise<Reply> {
+    return this.#connection.send(command, { repeatable: true })
   }
 
   async #run(
@@ -175,6 +201,10 @@ export class RedisSnapshots {
     const given = { deadline: LARGE_DEADLINE, ...options }
     return (await this.#connection.run(this.#scripts[script], keys, args, given)) as readonly Reply[]
   }
+}
+
+function replacedTooOften(): StoreError {
+  return new StoreError('unavailable', 'Others replace the snapshot faster than it can be read')
 }
 
 /** What `take-snapshot.lua` writes. */

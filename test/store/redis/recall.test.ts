@@ -190,6 +190,44 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     expect(kept.filter((key) => !key.includes('{all}') && !key.endsWith(':fences'))).toEqual([])
   })
 
+  it('is recalled also where replicas ask and change the account at the same time, up to the change that it has made', async () => {
+    const { stores } = await openTwo()
+    const [one] = stores
+    await one.create(exampleAccount('acme', ['k1']))
+    const plan = { ...NOT_COUNTED, isCounted: true, charge: { ...CHARGE, bucket: '/domains', limit: 1_000 } }
+    const request = async (store: Store, name: string) => {
+      const entered = await store.enter('k1', {
+        clock: () => 0,
+        longestWindow: HOUR,
+        plan: () => plan,
+        conclude: (all) => all,
+      })
+      if (entered?.moment === undefined) throw new Error('The store names what requests find.')
+      const { account, moment, counted } = entered
+      let decided = { state: account, version: moment.version }
+      await store.update('acme', (state, version = '') => {
+        decided = { state, version }
+        return watch(name)(state)
+      })
+      return { moment, account, decided, used: counted.formerHits?.used }
+    }
+    const requests = await Promise.all(
+      Array.from({ length: 120 }, async (_, index) => {
+        const store = stores[index % 2] ?? one
+        if (index % 30 === 29) await store.replace('acme', exampleAccount('acme', ['k1']), NOTHING)
+        return request(store, `d${index % 50}.example`)
+      }),
+    )
+    for (const { moment, account, decided, used } of requests) {
+      const found = await one.recall(moment)
+      expect(found && encodeAccount(found.state)).toEqual(encodeAccount(account))
+      expect(found?.counters.quotas.get('/domains')?.used).toBe(used)
+      const before = await one.recall({ ...moment, version: decided.version })
+      expect(before && encodeAccount(before.state)).toEqual(encodeAccount(decided.state))
+    }
+    expect(new Set(requests.map(({ moment }) => moment.sequence)).size).toBe(requests.length)
+  })
+
   it('is recalled although the account has become very large since, and empty again', async () => {
     const {
       stores: [one, other],
@@ -275,5 +313,21 @@ describe.skipIf(!HAS_REDIS)(`What a request has found, with seed ${seed},`, () =
     expect(await one.recall(moment)).toBeUndefined()
     await one.create(exampleAccount('acme', ['k1']))
     expect(await one.recall(moment)).toBeUndefined()
+  })
+
+  it('is recalled for the price of what has changed since, and not of the account', async () => {
+    const {
+      stores: [one, other],
+    } = await openTwo()
+    await one.create(exampleAccount('acme', ['k1']))
+    await updating(addDomains(5_000))([one, other], [])
+    const found = await enter(other)
+    for (let index = 0; index < 10; index++) await applyUpdate(one, 'acme', watch(`${index}.example`))
+    await other.recall(found.moment)
+    const server = await sharedRedis()
+    const sent = async () => Number((await server.info('stats'))['total_net_output_bytes'])
+    const before = await sent()
+    await expectRecalled(other, found)
+    expect((await sent()) - before).toBeLessThan(10_000)
   })
 })

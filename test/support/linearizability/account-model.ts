@@ -54,12 +54,15 @@ export function accountModel(initial: AccountState): Specification<AccountState,
   return {
     initial,
     step(state, call, outcome, token) {
-      if (outcome === undefined) return [answer(state, call, `?${token}`).state]
+      if (outcome === undefined) {
+        return readings(state, call, outcome).map((read) => answer(read, call, `?${token}`).state)
+      }
       return readings(state, call, outcome).flatMap((read) => {
         const told = answer(read, call, 'group' in outcome ? outcome.group.id : '')
         return isEqual(told.outcome, outcome) ? [told.state] : []
       })
     },
+    changesNothing: (call, outcome) => /^(list|read) /.test(call.do) || 'refused' in outcome,
     keyOf(state) {
       const known = keys.get(state)
       if (known !== undefined) return known
@@ -75,10 +78,14 @@ export function accountModel(initial: AccountState): Specification<AccountState,
  * The state, or the states that it can be when ids that nobody was told are those that the call or its outcome names. An
  * id that stands for nothing in the state can be that of any such group, or of none.
  */
-function readings(state: AccountState, call: AccountCall, outcome: AccountOutcome): readonly AccountState[] {
+function readings(
+  state: AccountState,
+  call: AccountCall,
+  outcome: AccountOutcome | undefined,
+): readonly AccountState[] {
   const open = state.groups.filter(({ id }) => id.startsWith('?'))
   if (open.length === 0) return [state]
-  if ('groups' in outcome) {
+  if (outcome !== undefined && 'groups' in outcome) {
     // A list tells the id of each group by its name.
     const idOf = new Map(outcome.groups.map(({ name, id }) => [name, id]))
     return [

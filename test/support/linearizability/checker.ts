@@ -23,6 +23,8 @@ export interface Specification<State, Call, Outcome> {
    * told. An unknown outcome fits always.
    */
   step(state: State, call: Call, outcome: Outcome | undefined, token: string): readonly State[]
+  /** Whether a call with this outcome changes nothing, whatever the state is: a look, or a refusal. */
+  changesNothing(call: Call, outcome: Outcome): boolean
   /** The same text for equal states. */
   keyOf(state: State): string
   /** The same text for calls that do the same. */
@@ -42,7 +44,7 @@ export type Verdict<State, Call, Outcome> =
   | { linearizable: undefined }
 
 /** After so many configurations, the search is given up. */
-const PATIENCE = 300_000
+const PATIENCE = 100_000
 
 export function checkHistory<State, Call, Outcome>(
   history: readonly Operation<Call, Outcome>[],
@@ -111,13 +113,16 @@ class Search<State, Call, Outcome> {
   }
 
   /**
-   * Lets all calls take effect that fit and change nothing. No other order is lost by that: each that has them later has
-   * them here as well.
+   * Lets all looks and refusals take effect that fit. No order is lost by that: each that has them later can have them
+   * here as well. That is not so for a change that would change nothing here, because it may undo a later one.
    */
   #absorb(configuration: Configuration<State>): Configuration<State> {
     let at = configuration
     for (;;) {
       const position = this.#candidates(at).find((candidate) => {
+        const { call, outcome } = this.#known[candidate] as Operation<Call, Outcome>
+        if (outcome === undefined || !this.#specification.changesNothing(call, outcome)) return false
+        // A look can also tell what is open in the state, and then the state is another one.
         const [state, ...others] = this.#after(at.state, candidate)
         return others.length === 0 && state === at.state
       })

@@ -52,6 +52,7 @@ export const NAME_MODEL: Specification<NameState, NameCall, NameOutcome> = {
         return hold(state, outcome.holder) ?? []
     }
   },
+  changesNothing: ({ do: act }, outcome) => act.startsWith('look') || outcome === 'taken' || outcome === 'gone',
   keyOf: ({ holder }) => `${holder}`,
   keyOfCall: (call) => JSON.stringify(call),
 }

@@ -15,6 +15,7 @@ export const QUOTA_MODEL: Specification<number, QuotaCall, QuotaOutcome> = {
     if (outcome.refused) return used >= limit && outcome.remaining === 0 ? [used] : []
     return used < limit && outcome.remaining === limit - used - 1 ? [used + 1] : []
   },
+  changesNothing: (_, { refused }) => refused,
   keyOf: (used) => `${used}`,
   keyOfCall: ({ limit }) => `${limit}`,
 }

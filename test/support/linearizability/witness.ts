@@ -7,7 +7,6 @@ import { checkHistory, type Operation, type Specification } from './checker.ts'
 export function smallWitness<State, Call, Outcome>(
   history: readonly Operation<Call, Outcome>[],
   specification: Specification<State, Call, Outcome>,
-  changesNothing: (operation: Operation<Call, Outcome>) => boolean,
 ): readonly Operation<Call, Outcome>[] {
   const isRefuted = (part: readonly Operation<Call, Outcome>[]) =>
     checkHistory(part, specification).linearizable === false
@@ -25,6 +24,8 @@ export function smallWitness<State, Call, Outcome>(
   }
   const shortest = beginningOf(history, ends[low] as number)
   if (!isRefuted(shortest)) return history
+  const changesNothing = ({ call, outcome }: Operation<Call, Outcome>) =>
+    outcome !== undefined && specification.changesNothing(call, outcome)
   return withoutSurplus(shortest, isRefuted, changesNothing)
 }
 

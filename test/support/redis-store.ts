@@ -1,0 +1,17 @@
+import type { Clock } from '../../src/ground/clock.ts'
+import { openConnection } from '../../src/store/redis/connection.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { SETTINGS } from '../store/example-account.ts'
+
+/**
+ * Opens a store on the Redis of a port, which closes its connection when it is closed. With a clock, that says how late it
+ * is, and not the server.
+ */
+export async function openStoreAt(port: number, prefix: string, clock?: Clock): Promise<Store> {
+  const connection = await openConnection({ kind: 'tcp', port }, { now: Date.now() })
+  const store: Store = openRedisStore({ connection, prefix, settings: SETTINGS, clock })
+  const close = store.close.bind(store)
+  store.close = () => close().finally(() => connection.close())
+  return store
+}
