@@ -10,6 +10,8 @@ import { StoreClock } from './store-clock.ts'
 export const DEADLINE = 800
 /** The same for a command of the control plane that copies or reads a whole account, which may be large. */
 export const LARGE_DEADLINE = 5_000
+/** In milliseconds, how late a timer is where the process was busy, and how long a reply is awaited then. */
+const [BUSY, GRACE] = [25, 150]
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
@@ -240,10 +242,16 @@ class Connection implements StoreConnection {
   #reply(client: RedisClientType, words: readonly string[], until: number): Promise<Reply> {
     const reply = client.sendCommand(words as string[]) as unknown as Promise<Reply>
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.#lose(client, `The store has not answered within ${DEADLINE} ms`),
-        Math.max(1, until - elapsed()),
-      )
+      let timer: NodeJS.Timeout
+      let isLast = false
+      const expire = () => {
+        // A process that was busy itself has perhaps not yet sent the command, or not read a reply that is there.
+        if (!isLast && elapsed() - until > BUSY) {
+          isLast = true
+          timer = setTimeout(expire, GRACE)
+        } else this.#lose(client, `The store has not answered within ${DEADLINE} ms`)
+      }
+      timer = setTimeout(expire, Math.max(1, until - elapsed()))
       reply.then(resolve, reject).finally(() => clearTimeout(timer))
     })
   }

@@ -10,6 +10,9 @@ const GATHERING = 100
 /** How many ids are read at a time. Lua can hand on so many arguments. */
 const PAGE = 5_000
 
+/** How many accounts that are being deleted, and still have the id or a key of another one, are finished for it. */
+const MAX_ATTEMPTS = 100
+
 /** An account as the list of all accounts knows it. */
 export interface Found {
   incarnation: string
@@ -66,7 +69,7 @@ export class Registry {
     const options = [finite(limit), evictable === true ? '1' : '0', finite(idle), this.#now()]
     const args = [encodeId(id), incarnation, ...options, ...keys.map(({ hash }) => hash)]
     await this.flush()
-    for (;;) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const reply = (await this.#run('register', args)) as readonly Reply[]
       const [outcome, one, other, rest] = reply
       if (outcome === 'dying') await finish(one as string)
@@ -79,6 +82,7 @@ export class Registry {
         return { evicted, doomed: rest as readonly string[] }
       }
     }
+    throw stillDying()
   }
 
   /** Forgets an account whose data is gone. */
@@ -97,13 +101,14 @@ export class Registry {
     keys: AccountState['keys'],
     finish: (doomed: string) => Promise<unknown>,
   ): Promise<boolean> {
-    for (;;) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const args = [incarnation, stamp, ...keys.map(({ hash }) => hash)]
       const [outcome, one, other] = (await this.#run('claim', args)) as readonly Reply[]
       if (outcome === 'dying') await finish(one as string)
       else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
       else return outcome === 'ok'
     }
+    throw stillDying()
   }
 
   /** Lets go of keys, except those that another change has claimed since. */
@@ -160,6 +165,10 @@ export class Registry {
     // All of them may run twice: what is done already stays as it is.
     return this.#connection.run(this.#scripts[name], this.#keys, args, { repeatable: true })
   }
+}
+
+function stillDying(): StoreError {
+  return new StoreError('unavailable', 'An account that has the id or a key is still being deleted')
 }
 
 function heldKey(keys: AccountState['keys'], index: number, holder: string): StoreError {

@@ -1,7 +1,7 @@
 import type { AccountState } from '../../domain/account.ts'
 import type { Decision } from '../../domain/errors.ts'
 import type { Settings } from '../../domain/settings.ts'
-import { changesPlans, compareStates } from '../parts.ts'
+import { type Comparison, changesPlans, compareStates } from '../parts.ts'
 import { StoreError } from '../store-error.ts'
 import { type AccountSteps, GONE, type Gone, newOperation, type Step } from './account-steps.ts'
 import { type Copies, type Copy, momentVersion } from './copies.ts'
@@ -51,7 +51,9 @@ export class Updates {
   run(incarnation: string, decide: Decide, counters?: Step['counters']): Promise<AnyDecision | Gone> {
     let line = this.#lines.get(incarnation)
     if (line === undefined) {
-      line = new Line(incarnation, this.#deps, () => this.#lines.delete(incarnation))
+      line = new Line(incarnation, this.#deps, (ended) => {
+        if (this.#lines.get(incarnation) === ended) this.#lines.delete(incarnation)
+      })
       this.#lines.set(incarnation, line)
     }
     return line.add(decide, counters)
@@ -78,10 +80,10 @@ class Line {
   #depth = MAX_FLYING
   #ordinals = 0
 
-  constructor(incarnation: string, deps: UpdatesDeps, onEnd: () => void) {
+  constructor(incarnation: string, deps: UpdatesDeps, onEnd: (line: Line) => void) {
     this.#incarnation = incarnation
     this.#deps = deps
-    this.#end = onEnd
+    this.#end = () => onEnd(this)
   }
 
   get expected(): string | undefined {
@@ -121,18 +123,20 @@ class Line {
 
   #decide(job: Job, base: Copy): void {
     let decision: AnyDecision
+    let comparison: Comparison
     try {
       decision = job.decide(base.state, momentVersion(base.version, base.token))
       if (decision.ok && decision.state.id !== base.state.id) {
         throw new Error(`The account "${base.state.id}" cannot become another one`)
       }
+      comparison = decision.ok
+        ? compareStates(base.state, decision.state, this.#deps.settings)
+        : { changes: [], state: base.state }
     } catch (error) {
       job.reject(error)
       return
     }
-    const { changes, state } = decision.ok
-      ? compareStates(base.state, decision.state, this.#deps.settings)
-      : { changes: [], state: base.state }
+    const { changes, state } = comparison
     if (changes.length === 0 && job.counters === undefined) {
       this.#fly(() => this.#confirm(job, base, decision))
       return

@@ -10,6 +10,8 @@ local longest, bucket, charged, limit = tonumber(ARGV[11]), ARGV[12], ARGV[13], 
 local grace_limit, grace_ends, window = tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17])
 local aligned, enforced = ARGV[18], ARGV[19]
 local FIRST_RULE, RULE_SIZE = 20, 9
+-- How many windows one request forgets: each is part of the record of what the request has changed.
+local FORGOTTEN = 1000
 
 local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'real', 'unborn', 'prune')
 if not meta[1] then return { 'gone' } end
@@ -91,15 +93,17 @@ if charged == '1' then
     local size = redis.call('HLEN', QUOTAS)
     if size > 1 and (size <= 64 or size >= tonumber(meta[8] or 0)) then
       local all = redis.call('HGETALL', QUOTAS)
+      local forgotten = 0
       for index = 1, #all, 2 do
         local begun = read_hits(all[index + 1])
-        if all[index] ~= bucket and (begun <= now - longest or begun > now) then
+        if all[index] ~= bucket and (begun <= now - longest or begun > now) and forgotten < FORGOTTEN then
           note('q' .. all[index], all[index + 1])
           redis.call('HDEL', QUOTAS, all[index])
-          size = size - 1
+          forgotten = forgotten + 1
         end
       end
-      if size > 32 then redis.call('HSET', META, 'prune', 2 * size) end
+      size = size - forgotten
+      if size > 32 then redis.call('HSET', META, 'prune', forgotten < FORGOTTEN and 2 * size or size) end
     end
   end
 elseif bucket ~= '' then
