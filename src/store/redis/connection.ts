@@ -123,6 +123,8 @@ function clientOptions(address: StoreAddress, name: string): RedisClientOptions 
 interface Call {
   name: string
   isSafe: boolean
+  /** In milliseconds. */
+  deadline: number
   until: number
   /** How often it was sent. */
   sent: number
@@ -182,7 +184,7 @@ class Connection implements StoreConnection {
       ...(attempt > 1 && repeat !== undefined ? repeat(attempt) : args),
     ]
     const until = elapsed() + deadline
-    const call: Call = { name: script.name, isSafe: script.isReadOnly, until, sent: 0 }
+    const call: Call = { name: script.name, isSafe: script.isReadOnly, deadline, until, sent: 0 }
     const given = { ...options, repeatable: options.repeatable ?? (script.isReadOnly || repeat !== undefined) }
     try {
       return await this.#call(call, (attempt) => write(['EVALSHA', script.digest], attempt), given)
@@ -195,7 +197,7 @@ class Connection implements StoreConnection {
 
   send(command: readonly string[], options: CommandOptions = {}): Promise<Reply> {
     const { deadline = DEADLINE, repeat, isReadOnly = false } = options
-    const call: Call = { name: command[0] ?? '', isSafe: isReadOnly, until: elapsed() + deadline, sent: 0 }
+    const call: Call = { name: command[0] ?? '', isSafe: isReadOnly, deadline, until: elapsed() + deadline, sent: 0 }
     return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
   }
 
@@ -221,7 +223,7 @@ class Connection implements StoreConnection {
       if (call.sent > 1) this.figures.retries++
       const sentAt = elapsed()
       try {
-        const reply = await this.#reply(client, write(call.sent), call.until)
+        const reply = await this.#reply(client, write(call.sent), call)
         if (!blocks) this.figures.noteReply(elapsed() - sentAt)
         return reply
       } catch (error) {
@@ -239,7 +241,7 @@ class Connection implements StoreConnection {
   }
 
   /** Rejects when there is no reply in time: then the connection is perhaps dead, and is replaced. */
-  #reply(client: RedisClientType, words: readonly string[], until: number): Promise<Reply> {
+  #reply(client: RedisClientType, words: readonly string[], { until, deadline }: Call): Promise<Reply> {
     const reply = client.sendCommand(words as string[]) as unknown as Promise<Reply>
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout
@@ -249,7 +251,7 @@ class Connection implements StoreConnection {
         if (!isLast && elapsed() - until > BUSY) {
           isLast = true
           timer = setTimeout(expire, GRACE)
-        } else this.#lose(client, `The store has not answered within ${DEADLINE} ms`)
+        } else this.#lose(client, `The store has not answered within ${deadline} ms`)
       }
       timer = setTimeout(expire, Math.max(1, until - elapsed()))
       reply.then(resolve, reject).finally(() => clearTimeout(timer))

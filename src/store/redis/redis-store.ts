@@ -133,9 +133,8 @@ class Replica implements RedisStore {
     try {
       await Promise.all([this.#steps.settle(copy), ...gone.map((each) => this.#finish(each))])
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error
       // It is there, but perhaps not for long.
-      throw Object.assign(new StoreError('unknown', error.message), { reported: true })
+      throw asUnknown(error)
     }
     return evicted?.id
   }
@@ -363,8 +362,12 @@ class Replica implements RedisStore {
   /** Ends the deletion of an account, whoever has begun it; whether it had data. */
   async #finish(doomed: string): Promise<boolean> {
     const { existed, snapshots } = await this.#steps.kill(doomed)
-    await this.#snapshots.sweep(doomed, snapshots)
-    await this.#registry.release(doomed)
+    try {
+      await this.#snapshots.sweep(doomed, snapshots)
+      await this.#registry.release(doomed)
+    } catch (error) {
+      throw asUnknown(error)
+    }
     return existed
   }
 
@@ -375,6 +378,12 @@ class Replica implements RedisStore {
     this.#pending.add(pending)
     return pending
   }
+}
+
+/** The error of the rest of a work whose first part is done. */
+function asUnknown(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error
+  return Object.assign(new StoreError('unknown', error.message), { reported: true })
 }
 
 function isUnknown(error: unknown): boolean {

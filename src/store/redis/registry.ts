@@ -92,17 +92,18 @@ export class Registry {
   }
 
   /**
-   * Claims keys for an account, of which those that it is to get are named by `keys`. `false` where the account is gone.
+   * Claims keys for an account that a change is to give or to take away. `unclaim` has to follow, as soon as it is known
+   * what has become of the change. `false` where the account is gone.
    * @throws StoreError `taken`
    */
   async claim(
     incarnation: string,
-    stamp: string,
+    operation: string,
     keys: AccountState['keys'],
     finish: (doomed: string) => Promise<unknown>,
   ): Promise<boolean> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const args = [incarnation, stamp, ...keys.map(({ hash }) => hash)]
+      const args = [incarnation, operation, this.#now(), ...keys.map(({ hash }) => hash)]
       const [outcome, one, other] = (await this.#run('claim', args)) as readonly Reply[]
       if (outcome === 'dying') await finish(one as string)
       else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
@@ -111,9 +112,15 @@ export class Registry {
     throw stillDying()
   }
 
-  /** Lets go of keys, except those that another change has claimed since. */
-  async disclaim(incarnation: string, stamp: string, hashes: readonly string[]): Promise<void> {
-    if (hashes.length > 0) await this.#run('disclaim', [incarnation, stamp, ...hashes])
+  /** Tells which of the keys that a change has claimed the account has at a version. It lets go of the others. */
+  async unclaim(
+    incarnation: string,
+    operation: string,
+    version: number,
+    keys: readonly (readonly [hash: string, isHeld: boolean])[],
+  ): Promise<void> {
+    const pairs = keys.flatMap(([hash, isHeld]) => [hash, isHeld ? '1' : '0'])
+    await this.#run('unclaim', [incarnation, operation, `${version}`, ...pairs])
   }
 
   /** Takes note that an account that may be evicted was used at a time of the store. It is told soon. */

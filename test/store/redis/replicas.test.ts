@@ -148,6 +148,26 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
     }
   })
 
+  it('know who has a key that all of them give to the account, or take away, at the same time', async () => {
+    const replicas = await openReplicas(3)
+    const [{ store }] = replicas as [Replica]
+    await store.create(exampleAccount('acme', ['k0']))
+    await store.create(exampleAccount('other'))
+    for (let round = 0; round < 10; round++) {
+      const hash = `k ${round}`
+      for (const hashes of [['k0', hash], ['k0']]) {
+        // Another change makes some of them decide again.
+        await Promise.all([
+          ...replicas.map((replica) => applyUpdate(replica.store, 'acme', holdKeys(...hashes))),
+          applyUpdate(store, 'acme', watch(`${hashes.length}-${round}.example`)),
+        ])
+        expect(await store.accountOf(hash)).toBe(hashes.length === 2 ? 'acme' : undefined)
+      }
+      await applyUpdate(store, 'other', holdKeys(hash))
+      expect(await store.accountOf(hash)).toBe('other')
+    }
+  })
+
   it('read an account anew when the log does not tell all changes any more', async () => {
     const [{ store: one }, { store: other }] = await openTwo()
     await one.create(exampleAccount('acme'))

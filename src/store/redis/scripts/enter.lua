@@ -30,21 +30,15 @@ local function answer(at, before, sequence_before, hits, tallies)
   return { 'ok', show(at), meta[1], meta[2], meta[3], show(before), show(sequence_before), hits, tallies, news() }
 end
 
--- A charge or a rule that was changed meanwhile must be planned again.
-if meta[3] ~= gate then
-  return { 'stale', show(real), meta[1], meta[2], meta[3], news() }
-end
-
 local function read_hits(text)
   if not text then return nil, nil end
   local colon = string.find(text, ':', 1, true)
   return tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
 end
 
-if counted == '0' then return answer(real, requests, sequence, false, {}) end
-
 if is_late(operation, attempt) then return { 'late' } end
 if attempt ~= '1' then
+  -- It counts as it was planned then, whatever was changed since.
   local record = find_record(UNDO, operation)
   if record then
     -- It was done already: the answer is that which was lost.
@@ -64,6 +58,13 @@ if attempt ~= '1' then
     return answer(tonumber(found['r']), tonumber(found['n']), tonumber(string.match(record[1], '^%d+')) - 1, hits, tallies)
   end
 end
+
+-- A charge or a rule that was changed meanwhile must be planned again.
+if meta[3] ~= gate then
+  return { 'stale', show(real), meta[1], meta[2], meta[3], news() }
+end
+
+if counted == '0' then return answer(real, requests, sequence, false, {}) end
 
 local now = real + clock
 if frozen == '1' then now = clock end

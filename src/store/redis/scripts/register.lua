@@ -30,7 +30,7 @@ end
 if present then return { 'taken' } end
 local dying = redis.call('HGET', DYING, id)
 if dying then return { 'dying', dying } end
-local refusal = refuse_keys(incarnation, FIRST_KEY, #ARGV)
+local refusal = refuse_keys(incarnation, FIRST_KEY, now)
 if refusal then return refusal end
 local count = redis.call('HLEN', ACCOUNTS)
 local victim, name = false, false
@@ -47,7 +47,7 @@ if limit ~= '' and count >= tonumber(limit) then
 end
 redis.call('HSET', ACCOUNTS, id, incarnation)
 redis.call('HSET', NAMES, incarnation, id)
-claim_keys(incarnation, incarnation, FIRST_KEY, #ARGV)
+hold_keys(incarnation, nil, FIRST_KEY)
 redis.call('ZADD', ORDER, redis.call('HINCRBY', NUMBERS, 'creations', 1), incarnation)
 if evictable == '1' then
   redis.call('ZADD', UNCHANGED, redis.call('HINCRBY', NUMBERS, 'uses', 1), incarnation)
