@@ -11,7 +11,9 @@ export const DEADLINE = 800
 /** The same for a command of the control plane that copies or reads a whole account, which may be large. */
 export const LARGE_DEADLINE = 5_000
 /** In milliseconds, how late a timer is where the process was busy, and how long a reply is awaited then. */
-const [BUSY, GRACE] = [25, 150]
+const [BUSY, GRACE] = [25, 100]
+/** How often that is done while the process stays busy. */
+const MAX_GRACES = 5
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
@@ -245,11 +247,11 @@ class Connection implements StoreConnection {
     const reply = client.sendCommand(words as string[]) as unknown as Promise<Reply>
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout
-      let isLast = false
+      let [due, graces] = [until, 0]
       const expire = () => {
         // A process that was busy itself has perhaps not yet sent the command, or not read a reply that is there.
-        if (!isLast && elapsed() - until > BUSY) {
-          isLast = true
+        if (elapsed() - due > BUSY && graces++ < MAX_GRACES) {
+          due = elapsed() + GRACE
           timer = setTimeout(expire, GRACE)
         } else this.#lose(client, `The store has not answered within ${deadline} ms`)
       }

@@ -32,6 +32,8 @@ import { Updates } from './updates.ts'
 
 /** How many bytes of accounts a process keeps copies of, unless it is told another number. */
 const COPIES_LIMIT = 256 * 2 ** 20
+/** In milliseconds, how often a process looks for deletions that another one has begun and not finished. */
+const SWEEPING = 30_000
 /** How often a request is planned again because the account was changed meanwhile, and a count counted again. */
 const MAX_ATTEMPTS = 200
 
@@ -52,6 +54,8 @@ export interface RedisStore extends Store {
   readonly copies: { limit: number; used: number }
   /** Forgets all copies, for a server that was emptied or replaced. */
   forgetCopies(): void
+  /** Ends deletions that a process had begun which has ended. It is done from time to time by itself. */
+  sweep(): Promise<void>
 }
 
 /**
@@ -72,6 +76,7 @@ class Replica implements RedisStore {
   readonly #counting = new Map<string, Promise<unknown>>()
   /** What is under way. */
   readonly #pending = new Set<Promise<unknown>>()
+  readonly #sweeping: NodeJS.Timeout
   #closing: Promise<void> | undefined
 
   constructor({ connection, prefix, settings, copiesLimit = COPIES_LIMIT, clock }: RedisStoreOptions) {
@@ -84,6 +89,8 @@ class Replica implements RedisStore {
     this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
     this.#recall = (moment, copy) => recallAccount(moment, copy, connection, scripts, { prefix, settings })
     this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
+    this.#sweeping = setInterval(() => void this.sweep().catch(() => {}), SWEEPING)
+    this.#sweeping.unref()
   }
 
   get copies(): { limit: number; used: number } {
@@ -92,6 +99,10 @@ class Replica implements RedisStore {
 
   forgetCopies(): void {
     this.#copies.clear()
+  }
+
+  async sweep(): Promise<void> {
+    for (const doomed of await this.#registry.doomed()) await this.#finish(doomed)
   }
 
   async list(): Promise<string[]> {
@@ -283,6 +294,7 @@ class Replica implements RedisStore {
   }
 
   async #close(): Promise<void> {
+    clearInterval(this.#sweeping)
     await Promise.allSettled(this.#pending)
     await this.#registry.flush()
   }

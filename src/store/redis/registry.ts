@@ -149,6 +149,11 @@ export class Registry {
     return (await this.#run('mark', [incarnation, this.#now()])) === 1
   }
 
+  /** Accounts that somebody has begun to delete a while ago, and has not finished. */
+  async doomed(): Promise<readonly string[]> {
+    return (await this.#run('doomed', [this.#now()])) as readonly string[]
+  }
+
   async hasRoom({ limit, idle }: Capacity): Promise<boolean> {
     const finite = (number: number | undefined) => (number === undefined || !Number.isFinite(number) ? '' : `${number}`)
     return (await this.#run('room', [finite(limit), finite(idle), this.#now()])) === 1

@@ -191,7 +191,7 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
   it('read a large account in several steps, as it is at the last of them', async () => {
     const prefix = freshPrefix()
     const { store: one } = await openReplica({ prefix })
-    const names = Array.from({ length: 25_000 }, (_, index) => `d${index}.example`)
+    const names = Array.from({ length: 15_000 }, (_, index) => `d${index}.example`)
     const state = exampleAccount('acme')
     await one.create({
       ...state,
@@ -285,6 +285,43 @@ describe.skipIf(!HAS_REDIS)('a store', () => {
     expect(await store.list()).toEqual([])
     await store.create(exampleAccount('a', ['key of b']))
     expect((await look(store, 'key of b'))?.id).toBe('a')
+  })
+
+  it('says of an account whose parts are gone what is wrong, and can delete it', async () => {
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix })
+    await store.create(exampleAccount('acme', ['k1']))
+    const [name] = (await connection.send(['KEYS', `${prefix}:*:parts`])) as [string]
+    await connection.send(['DEL', name])
+    const other = await openReplica({ prefix })
+    await expect(other.store.read('acme')).rejects.toMatchObject({
+      problem: 'damaged',
+      message: expect.stringContaining('The store lacks the parts of the account'),
+    })
+    await other.store.delete('acme')
+    expect(await other.store.list()).toEqual([])
+  })
+
+  it('ends the deletion of an evicted account that another process has begun', async () => {
+    let time = 1_000_000
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix, clock: () => time })
+    await store.create(exampleAccount('a', ['k1']), { limit: 1, evictable: true })
+    const before = (await connection.send(['KEYS', `${prefix}:*:meta`])) as [string]
+    const incarnation = /\{(\d+)\}/.exec(before[0])?.[1] ?? ''
+    // As it is when the process has ended that has evicted the account for another one.
+    const registry = `${prefix}:{all}`
+    await connection.send(['HDEL', `${registry}:accounts`, 'a'])
+    await connection.send(['HSET', `${registry}:dying`, 'a', incarnation])
+    await connection.send(['HSET', `${registry}:doomed`, incarnation, `1 ${time}`])
+    await store.sweep()
+    expect(await connection.send(['EXISTS', before[0]])).toBe(1)
+    time += 10_001
+    await store.sweep()
+    expect(await connection.send(['EXISTS', before[0]])).toBe(0)
+    expect(await connection.send(['HLEN', `${registry}:doomed`])).toBe(0)
+    await store.create(exampleAccount('a', ['k1']))
+    expect((await look(store, 'k1'))?.id).toBe('a')
   })
 
   it('keeps a new account whose creator ended before it could say that it is complete', async () => {

@@ -4,18 +4,6 @@
 local id, incarnation, limit, evictable, idle, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], read_time(ARGV[6])
 local FIRST_KEY = 7
 
--- Those whose deletion nobody has finished.
-local function list_doomed()
-  local stale = {}
-  if redis.call('HLEN', DOOMED) == 0 then return stale end
-  local all = redis.call('HGETALL', DOOMED)
-  for index = 1, #all, 2 do
-    local since = tonumber(string.match(all[index + 1], '[^ ]+$'))
-    if math.abs(now - since) > 10000 and #stale < 10 then stale[#stale + 1] = all[index] end
-  end
-  return stale
-end
-
 local present = redis.call('HGET', ACCOUNTS, id)
 if present == incarnation then
   -- The same command again, because its reply was lost.
@@ -53,4 +41,4 @@ if evictable == '1' then
   redis.call('ZADD', UNCHANGED, redis.call('HINCRBY', NUMBERS, 'uses', 1), incarnation)
   redis.call('HSET', USED, incarnation, show(now))
 end
-return { 'ok', victim, name, list_doomed() }
+return { 'ok', victim, name, list_doomed(now) }

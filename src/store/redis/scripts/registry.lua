@@ -107,3 +107,15 @@ local function find_evicted(now, idle)
   if age < tonumber(idle) then return nil end
   return victim
 end
+
+-- Accounts that somebody has begun to delete a while ago, and has not finished.
+local function list_doomed(now)
+  local stale = {}
+  if redis.call('HLEN', DOOMED) == 0 then return stale end
+  local all = redis.call('HGETALL', DOOMED)
+  for index = 1, #all, 2 do
+    local since = tonumber(string.match(all[index + 1], '[^ ]+$'))
+    if math.abs(now - since) > 10000 and #stale < 10 then stale[#stale + 1] = all[index] end
+  end
+  return stale
+end
