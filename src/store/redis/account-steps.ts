@@ -106,6 +106,13 @@ export class AccountSteps {
     return copy === undefined ? this.#forget(incarnation) : this.#keep(copy)
   }
 
+  /** Whether the account has data. */
+  async isThere(incarnation: string): Promise<boolean> {
+    const [meta = ''] = accountKeys(this.#prefix, incarnation)
+    const [version] = (await this.#connection.send(['HMGET', meta, 'version'], { isReadOnly: true })) as [string | null]
+    return version !== null
+  }
+
   /** The account as it is now. */
   async look(copy: Copy): Promise<Copy | Gone> {
     const reply = await this.#run('look', copy.incarnation, () => [`${copy.version}`, copy.token])

@@ -140,6 +140,8 @@ class Connection implements StoreConnection {
   readonly #create: (name: string) => RedisClientType
   readonly #name: string
   readonly #listeners = new Set<(state: ConnectionState) => void>()
+  /** Commands under way that may take longer than others. */
+  readonly #long = new Set<Call>()
   /** Those who wait for a connection. */
   readonly #waiting = new Set<() => void>()
   #client: RedisClientType | undefined
@@ -243,12 +245,21 @@ class Connection implements StoreConnection {
   }
 
   /** Rejects when there is no reply in time: then the connection is perhaps dead, and is replaced. */
-  #reply(client: RedisClientType, words: readonly string[], { until, deadline }: Call): Promise<Reply> {
+  #reply(client: RedisClientType, words: readonly string[], call: Call): Promise<Reply> {
+    const { until, deadline } = call
+    if (deadline > DEADLINE) this.#long.add(call)
     const reply = client.sendCommand(words as string[]) as unknown as Promise<Reply>
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout
       let [due, graces] = [until, 0]
       const expire = () => {
+        // Replies come in order, so this one waits for those of commands that may take longer.
+        const last = Math.max(until, ...[...this.#long].map((each) => each.until))
+        if (last > elapsed()) {
+          due = last
+          timer = setTimeout(expire, last - elapsed())
+          return
+        }
         // A process that was busy itself has perhaps not yet sent the command, or not read a reply that is there.
         if (elapsed() - due > BUSY && graces++ < MAX_GRACES) {
           due = elapsed() + GRACE
@@ -256,7 +267,10 @@ class Connection implements StoreConnection {
         } else this.#lose(client, `The store has not answered within ${deadline} ms`)
       }
       timer = setTimeout(expire, Math.max(1, until - elapsed()))
-      reply.then(resolve, reject).finally(() => clearTimeout(timer))
+      reply.then(resolve, reject).finally(() => {
+        clearTimeout(timer)
+        this.#long.delete(call)
+      })
     })
   }
 

@@ -110,7 +110,12 @@ class Replica implements RedisStore {
   }
 
   async has(accountId: string): Promise<boolean> {
-    return (await this.#registry.find('id', accountId)) !== undefined
+    const found = await this.#registry.find('id', accountId)
+    if (found === undefined) return false
+    if (await this.#steps.isThere(found.incarnation)) return true
+    // The list names an account whose data is lost. Somebody may create it again.
+    await this.#finish(found.incarnation)
+    return false
   }
 
   async accountOf(keyHash: string): Promise<string | undefined> {

@@ -276,12 +276,13 @@ describe.skipIf(!HAS_REDIS)('a store', () => {
   it('takes an account from the list whose data is gone, as soon as somebody asks for it', async () => {
     const prefix = freshPrefix()
     const { store, connection } = await openReplica({ prefix })
-    for (const id of ['a', 'b']) await store.create(exampleAccount(id, [`key of ${id}`]))
+    for (const id of ['a', 'b', 'c']) await store.create(exampleAccount(id, [`key of ${id}`]))
     for (const name of (await connection.send(['KEYS', `${prefix}:*:meta`])) as string[]) {
       await connection.send(['DEL', name])
     }
     expect(await look(store, 'key of a')).toBeUndefined()
     await expect(store.read('b')).rejects.toMatchObject({ problem: 'unknown-account' })
+    expect(await store.has('c')).toBe(false)
     expect(await store.list()).toEqual([])
     await store.create(exampleAccount('a', ['key of b']))
     expect((await look(store, 'key of b'))?.id).toBe('a')
