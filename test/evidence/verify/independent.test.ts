@@ -89,7 +89,7 @@ describe('verify', () => {
   const step = Math.ceil(visible.length / budget({ quick: 3, full: visible.length }))
   it.for(visible.filter((_, index) => index % step === 0))(
     'finds and names what the service does wrong: $id',
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async ({ id, named }: Deviation) => {
       const found = await verifyIndependent(id)
       const failures = found.assessment.checks.filter(({ outcome }) => outcome === 'fail').map((check) => check.id)
@@ -101,7 +101,7 @@ describe('verify', () => {
   const unseen = DEVIATIONS.filter(({ hidden }) => hidden !== undefined)
   it.for(unseen.slice(0, budget({ quick: 1, full: unseen.length })))(
     'says nothing of what one key cannot see within the quotas and without harm: $id',
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async ({ id, named }) => {
       const found = await verifyIndependent(id)
       expect(isNamed(named, found)).toBe(false)
