@@ -60,7 +60,7 @@ import { SUMMARISED } from '../../src/reports/summary.ts'
 import { SEARCHED } from '../../src/start/default-account.ts'
 import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
 import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
-import { LONGEST_URL } from '../../src/start/store-url.ts'
+import { LONGEST_SOCKET, LONGEST_URL } from '../../src/start/store-url.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
 import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
 import { CONNECTING, DEADLINE } from '../../src/store/redis/connection.ts'
@@ -155,6 +155,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       [
         'time in which nothing passes on a connection',
         seconds(CONNECTION_LIMITS.silent),
+        '',
+        'the connection is closed',
+      ],
+      [
+        'the same, where the client has closed its side and waits for an answer',
+        seconds(CONNECTION_LIMITS.halfClosed),
         '',
         'the connection is closed',
       ],
@@ -387,6 +393,7 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
     'Shared store',
     [
       ['URL of a store', `${number(LONGEST_URL)} characters`, '`--store`', 'wrong usage, exit code 2'],
+      ['path of the socket of a store', `${number(LONGEST_SOCKET)} bytes`, '`--store`', 'wrong usage, exit code 2'],
       ['prefix of the keys of a store', '64 characters', '`--store-prefix`', 'wrong usage, exit code 2'],
       [
         'time for one step of the store, with everything that it waits for',
