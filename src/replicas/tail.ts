@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { elapsed } from '../ground/clock.ts'
 import { Turns } from '../ground/turns.ts'
-import type { Reply, StoreConnection } from '../store/redis/connection.ts'
+import { DEADLINE, type Reply, type StoreConnection } from '../store/redis/connection.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { HistoryKeys } from './history-keys.ts'
 
@@ -11,6 +11,8 @@ const CHUNK = 200
 const BLOCK = 500
 /** In milliseconds, how long the answer to such a question may take. */
 const PATIENCE = 1_500
+/** In milliseconds, how long an answer may take at the start, when many servers may start at once. */
+const STARTING = 5_000
 /** In milliseconds, how often it is looked whether the store still has what was read. */
 const CHECK = 500
 /** In milliseconds, how long to wait for the end of the stream at most. */
@@ -77,7 +79,7 @@ export class Tail {
 
   /** Reads what is kept, and then goes on beside. @throws StoreError */
   async start(): Promise<void> {
-    const { born, last } = await this.#askLast({ names: true })
+    const { born, last } = await this.#askLast({ names: true, deadline: STARTING })
     this.#born = born
     this.#known = last
     this.#heard = await this.#askHeard()
@@ -203,9 +205,9 @@ export class Tail {
   }
 
   /** `names`: whether a store that has no contents yet is to get a name for them. */
-  async #askLast({ names = false } = {}): Promise<{ born: string | undefined; last: Place }> {
+  async #askLast({ names = false, deadline = DEADLINE } = {}): Promise<{ born: string | undefined; last: Place }> {
     const { connection, keys } = this.#options
-    const reply = await connection.send(['HMGET', keys.history, 'born', 'last'], { repeatable: true })
+    const reply = await connection.send(['HMGET', keys.history, 'born', 'last'], { repeatable: true, deadline })
     const [born, last] = reply as readonly (string | null)[]
     if (names && born === null) {
       const naming = connection.send(['HSETNX', keys.history, 'born', randomUUID()], { repeatable: true })
