@@ -3,6 +3,8 @@ import { encodeId } from '../store/redis/keys.ts'
 /** The keys of what all replicas have seen. One hash tag keeps them on one node of a cluster. */
 export interface HistoryKeys {
   exchanges: string
+  /** What replicas ask each other, see `Roundup`. */
+  questions: string
   history: string
   verdict: string
   examples: string
@@ -23,6 +25,7 @@ export function historyKeys(prefix: string, replica: string): HistoryKeys {
   const named = (name: string) => `${prefix}:{all}:${name}`
   const keys = {
     exchanges: named('exchanges'),
+    questions: named('questions'),
     history: named('history'),
     verdict: named('verdict'),
     examples: named('examples'),

@@ -27,6 +27,7 @@ import { decodeExchange, encodeExchange } from './exchange-codec.ts'
 import { type HistoryKeys, historyKeys } from './history-keys.ts'
 import { Observer } from './observer.ts'
 import { Outbox, type OutboxItem } from './outbox.ts'
+import { Roundup } from './roundup.ts'
 import { readCounts, readCoverage, responseField } from './stored-counts.ts'
 import { Tail, type TailRecord } from './tail.ts'
 
@@ -55,6 +56,8 @@ export interface SharedExchangeLogOptions<Explanation> {
   /** A key of the account that is no secret, if it has one. */
   publicKeyOf(account: AccountState): string | undefined
   log?: Log
+  /** How many other replicas there are, as far as is known. Without it, none is asked for what it has not sent yet. */
+  others?(): number
   /** How many exchanges are kept for replicas that are behind, at least 1. */
   window?: number
   /** The bytes that may wait while the store is away. */
@@ -89,6 +92,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   readonly #operations: ReadonlyMap<string, Operation>
   readonly #outbox: Outbox
   readonly #tail: Tail
+  readonly #roundup: Roundup
   readonly #observer: Observer
   readonly #held = new Map<number, Held>()
   #heldBytes = 0
@@ -115,9 +119,15 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       failed: (err) => this.#tellFailure(err, 'Some exchanges cannot be written to the store, and are lost.'),
       ...(options.waiting !== undefined && { waiting: options.waiting }),
     })
+    this.#roundup = new Roundup({
+      ...{ connection, key: this.#keys.questions, replica: this.#replica },
+      others: options.others ?? (() => 0),
+      flush: () => this.#outbox.flush(),
+    })
     this.#tail = new Tail({
       connection,
       keys: this.#keys,
+      heard: (fields) => this.#roundup.hear(fields),
       window,
       apply: (record, isNew) => this.#apply(record, isNew),
       failed: (err) => this.#tellFailure(err, 'Some exchanges in the store cannot be read.'),
@@ -181,7 +191,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   async caughtUp(): Promise<void> {
-    await this.#outbox.flush()
+    await Promise.all([this.#outbox.flush(), this.#roundup.ask()])
     await this.#tail.catchUp()
   }
 
@@ -276,6 +286,8 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   /** Has the store do something that somebody waits for, and that all replicas then have done. */
   async #order(item: OutboxItem): Promise<void> {
+    // What was answered before must not come after it.
+    await this.#roundup.ask()
     this.#outbox.add(item)
     try {
       await this.#outbox.flush()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { elapsed } from '../ground/clock.ts'
 import { Turns } from '../ground/turns.ts'
-import type { Reply, StoreConnection } from '../store/redis/connection.ts'
+import { DEADLINE, type Reply, type StoreConnection } from '../store/redis/connection.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { HistoryKeys } from './history-keys.ts'
 
@@ -11,6 +11,8 @@ const CHUNK = 200
 const BLOCK = 500
 /** In milliseconds, how long the answer to such a question may take. */
 const PATIENCE = 1_500
+/** In milliseconds, how long an answer may take at the start, when many servers may start at once. */
+const STARTING = 5_000
 /** In milliseconds, how often it is looked whether the store still has what was read. */
 const CHECK = 500
 /** In milliseconds, how long to wait for the end of the stream at most. */
@@ -37,6 +39,8 @@ export interface TailOptions {
   window: number
   /** Is told why something cannot be read, never because the store is away. The rest is read. */
   failed(error: unknown): void
+  /** Takes what a replica asks or answers, see `Roundup`. */
+  heard(fields: ReadonlyMap<string, string>): void
   /** Takes the next record; `isNew` is whether it has come since the start, and was not read before. */
   apply(record: TailRecord, isNew: boolean): void
   /**
@@ -51,6 +55,8 @@ export class Tail {
   readonly #options: TailOptions
   readonly #open: StoreConnection
   #place: Place = { ordinal: 0, sequence: 0 }
+  /** The id of the last question or answer that was read. */
+  #heard = '0-0'
   /** Up to where records are not new. */
   #known: Place = { ordinal: 0, sequence: 0 }
   /** Names the contents of the store. Another one means that the store was emptied. */
@@ -73,9 +79,10 @@ export class Tail {
 
   /** Reads what is kept, and then goes on beside. @throws StoreError */
   async start(): Promise<void> {
-    const { born, last } = await this.#askLast({ names: true })
+    const { born, last } = await this.#askLast({ names: true, deadline: STARTING })
     this.#born = born
     this.#known = last
+    this.#heard = await this.#askHeard()
     while (isBefore(this.#place, last) && (await this.#read(undefined))) {}
     this.#isSuspect = false
     void this.#follow()
@@ -138,10 +145,15 @@ export class Tail {
   async #read(block: number | undefined): Promise<boolean> {
     const { keys } = this.#options
     const waiting = block === undefined ? [] : ['BLOCK', `${block}`]
-    const command = ['XREAD', 'COUNT', `${CHUNK}`, ...waiting, 'STREAMS', keys.exchanges, writePlace(this.#place)]
+    const places = [keys.exchanges, keys.questions, writePlace(this.#place), this.#heard]
+    const command = ['XREAD', 'COUNT', `${CHUNK}`, ...waiting, 'STREAMS', ...places]
     const reply = await this.#open.send(command, { repeatable: true, deadline: PATIENCE, blocks: block !== undefined })
-    const [stream] = (reply ?? []) as readonly (readonly [string, readonly Reply[]])[]
-    const records = stream?.[1] ?? []
+    const streams = new Map((reply ?? []) as readonly (readonly [string, readonly Reply[]])[])
+    for (const each of streams.get(keys.questions) ?? []) {
+      this.#heard = String((each as readonly Reply[])[0])
+      this.#options.heard(readFields(each))
+    }
+    const records = streams.get(keys.exchanges) ?? []
     const turns = new Turns()
     for (const record of records) {
       if (turns.isOver()) await turns.next()
@@ -177,6 +189,7 @@ export class Tail {
     // What came while this replica was away is new to those who read events here.
     this.#known = isOther ? last : this.#place
     this.#born = born
+    this.#heard = await this.#askHeard()
     this.#place = { ordinal: 0, sequence: 0 }
     this.#options.restart(isOther)
     this.#wake()
@@ -192,9 +205,9 @@ export class Tail {
   }
 
   /** `names`: whether a store that has no contents yet is to get a name for them. */
-  async #askLast({ names = false } = {}): Promise<{ born: string | undefined; last: Place }> {
+  async #askLast({ names = false, deadline = DEADLINE } = {}): Promise<{ born: string | undefined; last: Place }> {
     const { connection, keys } = this.#options
-    const reply = await connection.send(['HMGET', keys.history, 'born', 'last'], { repeatable: true })
+    const reply = await connection.send(['HMGET', keys.history, 'born', 'last'], { repeatable: true, deadline })
     const [born, last] = reply as readonly (string | null)[]
     if (names && born === null) {
       const naming = connection.send(['HSETNX', keys.history, 'born', randomUUID()], { repeatable: true })
@@ -209,6 +222,12 @@ export class Tail {
       if (isNamed) return this.#askLast()
     }
     return { born: born ?? undefined, last: readPlace(last ?? '0-0') }
+  }
+
+  async #askHeard(): Promise<string> {
+    const command = ['XREVRANGE', this.#options.keys.questions, '+', '-', 'COUNT', '1']
+    const [last] = (await this.#options.connection.send(command, { repeatable: true })) as readonly Reply[]
+    return last === undefined ? '0-0' : String((last as readonly Reply[])[0])
   }
 
   #wake(): void {
@@ -232,10 +251,15 @@ function writePlace({ ordinal, sequence }: Place): string {
 }
 
 function readRecord(record: Reply): TailRecord {
-  const [id, list] = record as readonly [string, readonly string[]]
+  const [id] = record as readonly [string, readonly string[]]
+  return { ...readPlace(id), fields: readFields(record) }
+}
+
+function readFields(record: Reply): Map<string, string> {
+  const [, list] = record as readonly [string, readonly string[]]
   const fields = new Map<string, string>()
   for (let place = 0; place < list.length; place += 2) fields.set(list[place] ?? '', list[place + 1] ?? '')
-  return { ...readPlace(id), fields }
+  return fields
 }
 
 function markOf({ fields }: TailRecord): string {

@@ -103,7 +103,14 @@ async function openAt(
       skipped: [],
       async openExchanges(parts: ExchangeParts) {
         const readAccount = async (id: string) => ((await store.has(id)) ? store.read(id) : undefined)
-        exchanges = await openSharedExchangeLog({ connection: guarded, prefix, log, ...parts, readAccount })
+        exchanges = await openSharedExchangeLog({
+          connection: guarded,
+          prefix,
+          log,
+          ...parts,
+          readAccount,
+          others: () => membership.members - 1,
+        })
         return exchanges
       },
       watch(restore) {

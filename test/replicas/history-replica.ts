@@ -35,6 +35,8 @@ export interface ReplicaOptions {
   journal?: Partial<JournalLimits>
   window?: number
   waiting?: number
+  /** How many other replicas it believes that there are. */
+  others?: number
 }
 
 /** A replica: a service and its control plane on a port of their own, on a store that others use as well. */
@@ -75,6 +77,7 @@ export async function startReplica(
   const exchanges = await openSharedExchangeLog<Explanation>({
     ...{ connection, prefix, contract, journal, publicKeyOf },
     explain: createExplainer({ contract, store, journal, publicKeyOf, urls, log: SILENT }),
+    others: () => options.others ?? 1,
     readAccount: async (id) => ((await store.has(id)) ? store.read(id) : undefined),
     ...(options.window !== undefined && { window: options.window }),
     ...(options.waiting !== undefined && { waiting: options.waiting }),

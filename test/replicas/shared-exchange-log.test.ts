@@ -108,6 +108,34 @@ describe.skipIf(!HAS_REDIS)('The exchanges of several replicas', () => {
     expect(times[10]).toBeLessThan(100)
   })
 
+  it('are in the journal of any of them as soon as a client has the response', async () => {
+    const [one, other] = await startReplicas()
+    const { run } = one.connection
+    one.connection.run = async (script, ...rest) => {
+      // The store is far away.
+      if (script.name === 'record') await new Promise((resolve) => setTimeout(resolve, 20))
+      return run.call(one.connection, script, ...rest)
+    }
+    const send = () => sendRequest('GET', `${one.baseUrl}/domains`, undefined, { authorization: `Bearer ${API_KEY}` })
+    for (let number = 1; number <= 3; number++) {
+      await send()
+      expect(await idsOf(other)).toHaveLength(number)
+    }
+    await send()
+    await other.ask('DELETE', '/accounts/default/requests')
+    expect(await idsOf(other)).toEqual([])
+    await one.exchanges.caughtUp()
+    expect(await idsOf(other)).toEqual([])
+  })
+
+  it('are shown without those of a replica that does not answer', async () => {
+    const [one] = await startReplicas({ others: 5 })
+    await one.send('GET', '/domains')
+    const begun = elapsed()
+    expect(await idsOf(one)).toHaveLength(1)
+    expect(elapsed() - begun).toBeGreaterThan(40)
+  })
+
   it('come to those who read events, at any replica, in order', async () => {
     const [one, other] = await startReplicas()
     const events = await openEvents(other)

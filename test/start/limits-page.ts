@@ -49,6 +49,7 @@ import { DESCRIBED, FORMER } from '../../src/library/violations.ts'
 import { MEMBERS } from '../../src/replicas/exchange-codec.ts'
 import { REMEMBERED as COMPARED_KEYS } from '../../src/replicas/observer.ts'
 import { WAITING as UNSENT } from '../../src/replicas/outbox.ts'
+import { PATIENCE as ROUNDUP } from '../../src/replicas/roundup.ts'
 import { OF_JOURNAL as OF_STORE, WINDOW } from '../../src/replicas/shared-exchange-log.ts'
 import { CATCHING_UP } from '../../src/replicas/tail.ts'
 import { BOUNDS } from '../../src/reports/bounds.ts'
@@ -259,6 +260,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         number(WINDOW),
         '',
         'a server that is further behind reads everything again',
+      ],
+      [
+        'time in which a server waits until the others have sent what they have',
+        `${ROUNDUP} ms`,
+        '',
+        'it answers without what they have not sent, as when they were killed',
       ],
       [
         'time in which a server waits for what the others have recorded',
