@@ -240,11 +240,16 @@ class Connection implements StoreConnection {
   #reply(client: RedisClientType, words: readonly string[], until: number): Promise<Reply> {
     const reply = client.sendCommand(words as string[]) as unknown as Promise<Reply>
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.#lose(client, `The store has not answered within ${DEADLINE} ms`),
-        Math.max(1, until - elapsed()),
-      )
-      reply.then(resolve, reject).finally(() => clearTimeout(timer))
+      let isAnswered = false
+      const giveUp = () => {
+        if (!isAnswered) this.#lose(client, `The store has not answered within ${DEADLINE} ms`)
+      }
+      // Where this process stood still, the reply may be there already. It is read before `setImmediate` calls.
+      const timer = setTimeout(() => setImmediate(giveUp), Math.max(1, until - elapsed()))
+      reply.then(resolve, reject).finally(() => {
+        isAnswered = true
+        clearTimeout(timer)
+      })
     })
   }
 
@@ -335,7 +340,8 @@ class Connection implements StoreConnection {
     client.on('error', () => this.#lose(client, 'The connection to the store was lost'))
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`it has not answered within ${CONNECTING} ms`)), CONNECTING)
+      const giveUp = () => reject(new Error(`it has not answered within ${CONNECTING} ms`))
+      timer = setTimeout(() => setImmediate(giveUp), CONNECTING)
     })
     const greeting = async () => {
       await client.connect()
