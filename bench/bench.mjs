@@ -13,6 +13,7 @@ import { CONNECTIONS } from './load.mjs'
 import { measureMemory } from './memory.mjs'
 import { installPeers, PEERS_FOLDER } from './peers.mjs'
 import { pinThisProcess, stopAll } from './processes.mjs'
+import { measureReplicas } from './replicas.mjs'
 import { printBars, printResult } from './report.mjs'
 import { measureLibrary, measureStarts } from './starts.mjs'
 import { measureThroughput } from './throughput.mjs'
@@ -52,6 +53,7 @@ const PARTS = {
   growth: measureGrowth,
   storm: measureStorm,
   data: measureData,
+  replicas: measureReplicas,
 }
 
 const { values: options } = parseArgs({

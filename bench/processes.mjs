@@ -11,6 +11,7 @@ const LOAD_CORE = '1'
 export const ALL_CORES = `0-${availableParallelism() - 1}`
 
 const started = new Set()
+const neverHeld = new WeakSet()
 let pinned = false
 
 /** Gives this process, which makes the load, a core of its own. Answers whether that could be done. */
@@ -23,13 +24,18 @@ export function pinThisProcess() {
 
 /**
  * Starts a program, which is `node` unless it is said otherwise; what it says on standard error is shown. Where this
- * process is pinned, and the child would share its core, the child gets `cores`.
+ * process is pinned, and the child would share its core, the child gets `cores`. `isHeld`: whether it is held while
+ * another program has its turn.
  */
-export function startProgram(args, { program = process.execPath, cores = SERVER_CORE, stderr = 'inherit' } = {}) {
+export function startProgram(
+  args,
+  { program = process.execPath, cores = SERVER_CORE, stderr = 'inherit', isHeld = true } = {},
+) {
   const [first, ...rest] = [...(pinned ? ['taskset', '-c', cores] : []), program, ...args]
   const child = spawn(first, rest, { stdio: ['ignore', 'pipe', stderr] })
   child.stdout.setEncoding('utf8')
   started.add(child)
+  if (!isHeld) neverHeld.add(child)
   child.once('exit', () => started.delete(child))
   return child
 }
@@ -93,7 +99,7 @@ export function stopProgram(child) {
 
 /** Does something while all programs but this one are held: what they do beside their turn would disturb it. */
 export async function alone(child, act) {
-  const others = [...started].filter((each) => each !== child)
+  const others = [...started].filter((each) => each !== child && !neverHeld.has(each))
   for (const other of others) other.kill('SIGSTOP')
   try {
     return await act()

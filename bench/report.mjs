@@ -55,6 +55,15 @@ const ROWS = {
       'p99 ms': figure(p99),
       busy: percent(busy),
     })),
+  replicas: (rows) =>
+    rows.map(({ request, candidate, perSecond, perCpuSecond, p99, redisMicroseconds }) => ({
+      request,
+      candidate,
+      'req/s': figure(perSecond),
+      'req/CPU s': figure(perCpuSecond),
+      'p99 ms': figure(p99),
+      'CPU µs of Redis': candidate.endsWith('--store') ? figure(redisMicroseconds) : '',
+    })),
 }
 
 export function printResult(part, result) {
@@ -65,6 +74,7 @@ export function printResult(part, result) {
 
 /** Says of each bar whether it is met. */
 export function printBars(bars, { quick }) {
+  if (bars.length === 0) return
   console.log(quick ? 'What a busy machine cannot miss:' : 'The bars:')
   printTable(
     bars.map(({ work, measured, bar = '', met }) => ({ work, measured: figure(measured), bar, '': word(met) })),

@@ -45,7 +45,9 @@ export async function runReplicas({
   const exchanges = await runWorkload(target, workload).finally(() => {
     isOver = true
   })
-  await trouble
+  expect(await trouble).toBeGreaterThan(0)
+  const lost = proxies.reduce((sum, proxy) => sum + proxy.lost, 0)
+  if (`${troubles}` === 'replies are lost after the change') expect(lost).toBeGreaterThan(0)
   await Promise.all(replicas.map(untilReady))
   return [...exchanges, ...(await lookAtEverything(target, begun))]
 }

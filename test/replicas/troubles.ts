@@ -70,11 +70,16 @@ export const TROUBLES_OF_CONNECTIONS = [
   'connections are cut',
 ]
 
-/** Makes trouble of these kinds, one after the other in random order, until told to stop; then everything is whole again. */
-export async function makeTrouble(names: readonly string[], ground: Ground, isOver: () => boolean): Promise<void> {
+/**
+ * Makes trouble of these kinds, one after the other in random order, until told to stop; then everything is whole again.
+ * Resolves to how often it has made some.
+ */
+export async function makeTrouble(names: readonly string[], ground: Ground, isOver: () => boolean): Promise<number> {
+  let made = 0
   await pause(100)
-  while (!isOver()) await TROUBLES[one(names, ground.random)]?.(ground)
+  for (; !isOver(); made++) await TROUBLES[one(names, ground.random)]?.(ground)
   for (const proxy of ground.proxies) proxy.restore()
+  return made
 }
 
 function one<Value>(values: readonly Value[], random: () => number): Value {

@@ -14,6 +14,8 @@ export interface CuttingProxy {
   readonly lost: number
   /** Which commands have gone through, by name. */
   readonly commands: ReadonlyMap<string, number>
+  /** Is told each command that goes through, with the bytes that it and its reply have. */
+  listen(listener: (words: readonly string[], bytes: number) => void): void
   /** Cuts all connections that there are. New ones are possible. */
   cut(): void
   /** Cuts all connections, and every new one, until `restore`. */
@@ -70,6 +72,7 @@ async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
     lost: 0,
     commands: new Map(),
     rewrite: undefined,
+    tell: () => {},
   }
   let refuses = false
 
@@ -99,6 +102,9 @@ async function openCuttingProxy(redis: number): Promise<CuttingProxy> {
       return state.lost
     },
     commands: state.commands,
+    listen: (listener) => {
+      state.tell = listener
+    },
     cut,
     refuse() {
       refuses = true
@@ -142,6 +148,7 @@ interface State {
   lost: number
   commands: Map<string, number>
   rewrite: ((text: string) => string) | undefined
+  tell: (words: readonly string[], bytes: number) => void
 }
 
 /** A connection of a client and its connection to Redis. */
@@ -149,8 +156,8 @@ class Link {
   readonly #client: Socket
   readonly #redis: Socket
   readonly #state: State
-  /** For each command that has no reply yet: whether that is to be lost. */
-  readonly #pending: boolean[] = []
+  /** The commands that have no reply yet, and whether that is to be lost. */
+  readonly #pending: { words: readonly string[]; bytes: number; isLost: boolean }[] = []
 
   constructor(client: Socket, port: number, state: State) {
     this.#client = client
@@ -195,14 +202,16 @@ class Link {
       return
     }
     this.#state.commands.set(name, (this.#state.commands.get(name) ?? 0) + 1)
-    this.#pending.push(this.#state.losesReply(words))
+    this.#pending.push({ words, bytes: command.length, isLost: this.#state.losesReply(words) })
     this.#redis.write(name === 'EVAL' && rewrite !== undefined ? rewriteScript(command, rewrite) : command)
   }
 
   #answer(reply: Buffer): void {
     if (this.#client.destroyed) return
     const isPush = reply[0] === '>'.charCodeAt(0)
-    if (!isPush && this.#pending.shift() === true) {
+    const answered = isPush ? undefined : this.#pending.shift()
+    if (answered !== undefined) this.#state.tell(answered.words, answered.bytes + reply.length)
+    if (answered?.isLost === true) {
       this.#state.lost++
       this.cut()
       return

@@ -22,7 +22,7 @@ export interface Exchange {
 }
 
 /** The path segment whose quota counts the call. */
-export function bucketOf(call: AccountCall): 'domains' | 'domaingroups' {
+function bucketOf(call: AccountCall): 'domains' | 'domaingroups' {
   return call.do.endsWith('domains') ? 'domains' : 'domaingroups'
 }
 

@@ -25,11 +25,14 @@ describe('what concurrent clients see', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('what concurrent clients see of three replicas', () => {
-  it('is that of one server, while replies are lost, connections are cut and Redis restarts', async () => {
-    const run = { seed: SEED, troubles: TROUBLES_OF_CONNECTIONS, start: startReplicaInProcess, requests: 40 }
+  // What is seen once is a fault: it is not tried again.
+  it('is that of one server, while replies are lost, connections are cut and Redis restarts', {
+    retry: 0,
+  }, async () => {
+    const run = { seed: SEED, troubles: TROUBLES_OF_CONNECTIONS, start: startReplicaInProcess, requests: 30 }
     const exchanges = await runReplicas(run)
     expectLinearizable(exchanges, SEED)
-    expectMeaningful(exchanges, 240)
+    expectMeaningful(exchanges, 180)
   })
 
   // A store that does not look for the operation does a change twice, or says that it is refused because of itself.
