@@ -328,6 +328,17 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
     expect(await idsOf(again)).toEqual(['default'])
   })
 
+  it('lists the other accounts, where it has lost a part of one', async () => {
+    const { command } = await sharedRedis()
+    const where = await shared()
+    const one = await start(where)
+    await one.createAccount({ id: 'shop' })
+    const other = await start(where)
+    const incarnation = `${await command('HGET', `${where.storePrefix}:{all}:accounts`, 'shop')}`
+    expect(await command('DEL', `${where.storePrefix}:{${incarnation}}:parts`)).toBe(1)
+    expect(await idsOf(other)).toEqual(['default'])
+  })
+
   it('warns of options that the servers should have in common', async () => {
     const where = await shared()
     const log = recordingLog()

@@ -214,6 +214,8 @@ describe.skipIf(!HAS_REDIS)('a server whose store', () => {
     await server.add('one.example')
     await redis.command('CONFIG', 'SET', 'maxmemory', '1mb')
     expect((await server.add('two.example')).status).toBe(500)
+    // It is no refusal of the key.
+    expect((await server.get('/domains', 'sandbox_new')).status).toBe(500)
     expect((await server.get()).body.data).toEqual({ domains: ['one.example'] })
     await until(
       () => server.ask('/ready'),
