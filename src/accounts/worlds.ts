@@ -141,7 +141,8 @@ export class Worlds {
     try {
       return await this.setUpSandbox(secret)
     } catch (error) {
-      if (error instanceof StoreError && error.problem === 'full') return undefined
+      // Where nothing can be changed, that is no refusal of this key.
+      if (error instanceof StoreError && error.problem === 'full' && !error.isOutOfMemory) return undefined
       throw error
     }
   }

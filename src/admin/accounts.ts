@@ -5,13 +5,16 @@ import { accept, refuse } from '../domain/errors.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { isObject } from '../ground/json.ts'
-import { StoreError } from '../store/store-error.ts'
+import { StoreError, type StoreProblem } from '../store/store-error.ts'
 import { refuseLateInstant } from './clock.ts'
 import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountHandler, type ControlCall, done, type Handler, listed } from './handler.ts'
 import { selectPage } from './paging.ts'
 import { invalid, unknownName } from './refusals.ts'
 import type { AccountReport } from './reports.ts'
+
+/** Problems of one account that must not hide the others. */
+const LEFT_OUT: ReadonlySet<string> = new Set<StoreProblem>(['unknown-account', 'damaged'])
 
 export const listAccounts: Handler = async (call) => {
   const ids = await call.store.list()
@@ -20,8 +23,8 @@ export const listAccounts: Handler = async (call) => {
   const made = await Promise.allSettled(page.items.map(async (id) => reportAccount(call, await call.store.read(id))))
   const items = made.flatMap((each) => {
     if (each.status === 'fulfilled') return [each.value]
-    // An account may have been deleted since the list was made.
-    if (each.reason instanceof StoreError && each.reason.problem === 'unknown-account') return []
+    // An account may have been deleted since the list was made, or a shared store may have lost a part of it.
+    if (each.reason instanceof StoreError && LEFT_OUT.has(each.reason.problem)) return []
     throw each.reason
   })
   return listed('accounts', items, { count: ids.length, next: page.next })

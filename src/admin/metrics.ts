@@ -61,7 +61,7 @@ export async function writeMetrics(deps: ControlDeps): Promise<{ type: string; t
   if (lost !== undefined) {
     count(
       'exchanges_lost_total',
-      'Requests to this replica that the others do not know, because the store was away.',
+      'Requests to this server that the others do not know, because the store was away.',
       lost,
     )
   }

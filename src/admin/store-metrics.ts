@@ -7,7 +7,7 @@ export function writeStoreMetrics({ state }: Readiness, traffic: StoreTraffic | 
     ['', state.isReady ? 1 : 0],
   ])
   if (traffic === undefined) return ready
-  const { figures, servers, queued } = traffic
+  const { figures, isConnected, servers, queued } = traffic
   const counts: readonly [name: string, help: string, value: number][] = [
     ['round_trips', 'Replies of the store, also those that are errors.', figures.roundTrips],
     ['retries', 'Commands that were sent again because the connection was lost before their reply.', figures.retries],
@@ -18,7 +18,9 @@ export function writeStoreMetrics({ state }: Readiness, traffic: StoreTraffic | 
   ]
   return [
     ready,
-    write('store_connected', 'gauge', 'Whether the store answers: 1, or 0.', [['', state.isReady ? 1 : 0]]),
+    write('store_connected', 'gauge', 'Whether there is a connection to the store: 1, or 0.', [
+      ['', isConnected ? 1 : 0],
+    ]),
     write('store_servers', 'gauge', 'Servers that share the store, this one included.', [['', servers]]),
     write('store_queued_exchanges', 'gauge', 'Exchanges that the other servers do not know of yet.', [['', queued]]),
     ...counts.map(([name, help, value]) => write(`store_${name}_total`, 'counter', help, [['', value]])),

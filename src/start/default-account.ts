@@ -15,7 +15,7 @@ export async function provideDefaultAccount(
   chosen: string | undefined,
 ): Promise<string | undefined> {
   const id = DEFAULT_ACCOUNT
-  const created = (await store.has(id)) ? undefined : await createUnlessThere(store, worlds, chosen)
+  const created = (await hasDefaultAccount(store)) ? undefined : await createUnlessThere(store, worlds, chosen)
   const account = created?.account ?? (await store.read(id))
   const key = chosen ?? created?.apiKey ?? deriveKey(account.seed, id)
   const known = account.keys.some(({ hash }) => hash === hashKey(key))
@@ -23,6 +23,17 @@ export async function provideDefaultAccount(
   const added = establishedKey(identityOf(chosen), worlds.now(account))
   await store.update(id, (state) => accept(addKey(state, added), undefined))
   return chosen
+}
+
+/**
+ * Whether there is a `default` account. One of which a shared store has nothing but the name, because it has evicted the
+ * rest or somebody has deleted it, is none: the name is freed.
+ */
+export async function hasDefaultAccount(store: Store): Promise<boolean> {
+  if (!(await store.has(DEFAULT_ACCOUNT))) return false
+  if ((await readIfThere(store, DEFAULT_ACCOUNT)) !== undefined) return true
+  await store.delete(DEFAULT_ACCOUNT).catch(ignoreUnknown)
+  return store.has(DEFAULT_ACCOUNT)
 }
 
 /** The account, unless another server that shares the store has created it in the same moment. */
@@ -57,10 +68,10 @@ export async function findExposed(store: Store, most = Number.POSITIVE_INFINITY)
 
 /** The account, unless another server has deleted it by now. */
 async function readIfThere(store: Store, id: string): Promise<AccountState | undefined> {
-  try {
-    return await store.read(id)
-  } catch (error) {
-    if (error instanceof StoreError && error.problem === 'unknown-account') return undefined
-    throw error
-  }
+  return store.read(id).catch(ignoreUnknown)
+}
+
+function ignoreUnknown(error: unknown): undefined {
+  if (error instanceof StoreError && error.problem === 'unknown-account') return undefined
+  throw error
 }

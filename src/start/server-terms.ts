@@ -55,9 +55,13 @@ function describeOptions(options: CompleteOptions, fixture: object): Record<stri
     SHARED_OPTIONS.flatMap((name) => {
       const value = shown[name]
       const option: Option<unknown> = LIBRARY_OPTIONS[name]
-      return value === undefined
-        ? []
-        : [[`--${flagOf(name, option)}`, typeof value === 'string' ? value : JSON.stringify(value)]]
+      return value === undefined ? [] : [[`--${flagOf(name, option)}`, describeValue(value, option)]]
     }),
   )
+}
+
+/** A value as a person gives it; a switch that is on by default has a flag that turns it off. */
+function describeValue(value: unknown, option: Option<unknown>): string {
+  if (typeof value === 'boolean') return String(option.default === true ? !value : value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -31,7 +31,7 @@ import { createMalformedRecorder } from '../service/recorder.ts'
 import type { Store } from '../store/store.ts'
 import { allowedOrigins, corsFor } from './allowed-origins.ts'
 import { findPossibleConnections } from './connection-limit.ts'
-import { findExposed, provideDefaultAccount, SEARCHED } from './default-account.ts'
+import { findExposed, hasDefaultAccount, provideDefaultAccount, SEARCHED } from './default-account.ts'
 import { divideMemory } from './memory.ts'
 import { readDuration } from './option.ts'
 import { OptionError } from './option-error.ts'
@@ -185,7 +185,7 @@ async function composeServer(
       randomKeys,
       log,
     })
-    const kept = await store.has(DEFAULT_ACCOUNT)
+    const kept = await hasDefaultAccount(store)
     if (kept) worlds.checkDefaults()
     const apiKey = await provideDefaultAccount(store, worlds, options.apiKey)
     // A random key that was shown is used again; one that derives from the seed is the same anyway.

@@ -93,6 +93,9 @@ async function openAt(
       door: membership,
       traffic: {
         figures: connection.figures,
+        get isConnected() {
+          return connection.state.isReady
+        },
         get servers() {
           return membership.members
         },

@@ -20,6 +20,8 @@ export class StoreError extends Error {
   readonly problem: StoreProblem
   /** Whether the store has reported the error already, so that nobody else needs to log it. */
   reported = false
+  /** Whether the store has no memory for any change, and not only no room for this account. */
+  isOutOfMemory = false
 
   constructor(problem: StoreProblem, message: string, options?: ErrorOptions) {
     super(message, options)

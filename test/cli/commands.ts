@@ -8,6 +8,8 @@ export const OPTIONS_OF_SERVE = [
   'data',
   'durability',
   'skip-damaged',
+  'store',
+  'store-prefix',
   'fixture',
   'seed',
   'now',

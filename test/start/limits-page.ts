@@ -63,7 +63,7 @@ import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
 import { LONGEST_SOCKET, LONGEST_URL } from '../../src/start/store-url.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
 import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
-import { CONNECTING, DEADLINE } from '../../src/store/redis/connection.ts'
+import { CONNECTING, DEADLINE, LARGE_DEADLINE } from '../../src/store/redis/connection.ts'
 import { formerKeys } from '../../src/store/redis/keys.ts'
 import { BEAT_EVERY, PATIENCE as DOOR_PATIENCE, LEASE } from '../../src/store/redis/membership.ts'
 import { LOADING } from '../../src/store/redis/server-check.ts'
@@ -400,6 +400,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         milliseconds(DEADLINE),
         '',
         '500 `internal_error`, 503 `unavailable` at the control plane',
+      ],
+      [
+        'the same, for what copies or reads a whole account',
+        `${seconds(LARGE_DEADLINE)}; for a change, 1 ms more for each 20 parts of it`,
+        '',
+        'the same',
       ],
       [
         'time in which a request waits to learn whether the store is the one that it was',

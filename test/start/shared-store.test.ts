@@ -315,6 +315,30 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
     expect(await idsOf(await start(where))).toEqual(['default'])
   })
 
+  it('has its default account again, when the store has lost what was in it', async () => {
+    const { command } = await sharedRedis()
+    const where = await shared()
+    await (await start(where)).stop()
+    const keys = (await command('KEYS', `${where.storePrefix}:{*`)) as string[]
+    for (const key of keys.filter((each) => !each.includes('{all}'))) await command('DEL', key)
+    const again = await start(where)
+    expect(again.kept).toBe(false)
+    const headers = { authorization: `Bearer ${again.apiKey}` }
+    expect((await fetch(`${again.baseUrl}/domains`, { headers })).status).toBe(200)
+    expect(await idsOf(again)).toEqual(['default'])
+  })
+
+  it('lists the other accounts, where it has lost a part of one', async () => {
+    const { command } = await sharedRedis()
+    const where = await shared()
+    const one = await start(where)
+    await one.createAccount({ id: 'shop' })
+    const other = await start(where)
+    const incarnation = `${await command('HGET', `${where.storePrefix}:{all}:accounts`, 'shop')}`
+    expect(await command('DEL', `${where.storePrefix}:{${incarnation}}:parts`)).toBe(1)
+    expect(await idsOf(other)).toEqual(['default'])
+  })
+
   it('warns of options that the servers should have in common', async () => {
     const where = await shared()
     const log = recordingLog()
@@ -326,7 +350,7 @@ describe.skipIf(!HAS_REDIS)('a store that others use, or have used', () => {
       {
         options: [
           { option: '--seed', here: 'not given', there: '7' },
-          { option: '--no-quotas', here: 'true', there: 'false' },
+          { option: '--no-quotas', here: 'false', there: 'true' },
         ],
       },
     ])

@@ -361,7 +361,8 @@ class Connection implements StoreConnection {
     client.on('error', () => this.#lose(client, 'The connection to the store was lost'))
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`it has not answered within ${CONNECTING} ms`)), CONNECTING)
+      const giveUp = () => reject(new Error(`it has not answered within ${CONNECTING} ms`))
+      timer = setTimeout(() => setImmediate(giveUp), CONNECTING)
     })
     const greeting = async () => {
       await client.connect()

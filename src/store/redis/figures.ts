@@ -33,6 +33,8 @@ export class StoreFigures {
 /** What is counted about a store that is another process. */
 export interface StoreTraffic {
   readonly figures: StoreFigures
+  /** Whether there is a connection. */
+  readonly isConnected: boolean
   /** How many servers use the store, as far as is known. */
   readonly servers: number
   /** How many exchanges wait to be told to the other servers. */

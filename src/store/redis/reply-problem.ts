@@ -65,5 +65,6 @@ export function explainReply(text: string): ReplyProblem | undefined {
   if (meaning === undefined) return undefined
   const error = new StoreError(meaning.problem, `${meaning.reason} (${text})`)
   error.reported = true
+  error.isOutOfMemory = meaning.problem === 'full'
   return { error, isOfConnection: meaning.isOfConnection ?? false }
 }
