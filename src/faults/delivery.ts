@@ -89,11 +89,17 @@ export function pause(milliseconds: number | undefined, socket: Socket, stopping
     const timer = milliseconds === undefined ? undefined : setTimeout(finish, milliseconds)
     function finish(): void {
       clearTimeout(timer)
-      socket.off('close', finish)
+      socket.off('close', finish).off('end', leave)
       stopping.removeEventListener('abort', finish)
       resolve()
     }
+    // A client that closes its side while an answer is held back waits for it no longer.
+    function leave(): void {
+      socket.end()
+    }
     socket.once('close', finish)
+    if (socket.readableEnded) leave()
+    else socket.once('end', leave)
     stopping.addEventListener('abort', finish, { once: true })
   })
 }

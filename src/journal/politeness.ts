@@ -190,16 +190,24 @@ function addTo(noted: Map<Kind, Noted>, more: ReadonlyMap<Kind, Noted>): void {
 
 /** How often each kind was noted. */
 export function countImpoliteness(noted: ReadonlyMap<Kind, Noted>): Readonly<Record<string, number>> {
-  return Object.fromEntries([...noted].map(([kind, { count }]) => [kind, count]))
+  return Object.fromEntries(inOrder(noted).map(([kind, { count }]) => [kind, count]))
 }
 
 /** What was noted, in words. */
 export function describeImpoliteness(noted: ReadonlyMap<Kind, Noted>): Impoliteness[] {
-  return [...noted].map(([kind, { count, requestIds }]) => ({
+  return inOrder(noted).map(([kind, { count, requestIds }]) => ({
     kind,
     message: KINDS[kind](count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`),
     request_ids: [...requestIds],
   }))
+}
+
+/** In the order of the table above, whatever came first. */
+function inOrder(noted: ReadonlyMap<Kind, Noted>): [kind: Kind, noted: Noted][] {
+  return (Object.keys(KINDS) as Kind[]).flatMap((kind) => {
+    const known = noted.get(kind)
+    return known === undefined ? [] : [[kind, known]]
+  })
 }
 
 /** The request without the memory of a long body; `undefined` if it cannot be compared without that. */

@@ -158,10 +158,16 @@ function countsOf(
   politeness: readonly Impoliteness[],
   impolite: Readonly<Record<string, number>>,
 ): VerdictCounts {
-  return { requests, judged, injected, violations, byCode: Object.fromEntries(byCode), politeness, impolite }
+  return { requests, judged, injected, violations, byCode: orderCodes(byCode), politeness, impolite }
 }
 
 /** Whether the clients kept the contract. Without a request that was held to it, nobody knows. */
 export function hasPassed({ violations, judged }: Pick<VerdictCounts, 'violations' | 'judged'>): boolean {
   return violations === 0 && judged > 0
+}
+
+/** The counts of codes, the greatest first. The order of those that are equal does not depend on what came first. */
+export function orderCodes(counts: Iterable<readonly [code: string, count: number]>): VerdictCounts['byCode'] {
+  const sorted = [...counts].sort(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
+  return Object.fromEntries(sorted)
 }

@@ -63,7 +63,7 @@ type StoredProblem = Omit<Problem<string>, 'value'> & { at?: number }
 type StoredFailure = { text: string; message?: string; problem?: StoreProblem }
 
 /** Members of a group up to which all of them are kept. Of more, only those that explain the request. */
-const MEMBERS = 50
+export const MEMBERS = 50
 
 /** The text for an exchange. `body` is the JSON value of the request, if it has one. */
 export function encodeExchange(entry: NewEntry, body: unknown, contract: Contract, redact: Redact): string {

@@ -13,6 +13,8 @@ export interface HistoryKeys {
   /** What the requests of an account have shown, or those of nobody. */
   coverageOf(accountId: string | undefined): string
   accounts: string
+  /** The incarnation of each account that has left something behind. */
+  histories: string
   /** The keys that `record.lua` names, without those of accounts. */
   record: readonly string[]
 }
@@ -29,9 +31,10 @@ export function historyKeys(prefix: string, replica: string): HistoryKeys {
     present: named('coverage:present'),
     totals: named('coverage:totals'),
     accounts: named('accounts'),
+    histories: named('histories'),
   }
   const record = [
-    ...[keys.exchanges, keys.history, named('rings'), named('weights'), named('dropped'), named('histories')],
+    ...[keys.exchanges, keys.history, named('rings'), named('weights'), named('dropped'), keys.histories],
     ...[keys.accounts, keys.verdict, keys.examples, keys.verdictBefore, keys.examplesBefore, keys.present, keys.totals],
     named(`batch:${replica}`),
   ]

@@ -9,7 +9,7 @@ import { COMPARED, type ImpoliteKind, Manners, type WireEvidence } from '../jour
 import { digestOf } from './exchange-codec.ts'
 
 /** How many accounts, and keys, something is remembered of. Those that were seen longest ago are forgotten. */
-const REMEMBERED = 10_000
+export const REMEMBERED = 10_000
 
 /** A body as far as it can be compared: a digest in place of what was sent. */
 type StoredContent = [digest: string, size: number] | null

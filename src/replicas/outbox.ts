@@ -9,6 +9,8 @@ export const WAITING = 16 << 20
 const BATCH = { items: 200, bytes: 1 << 20 }
 /** Approximate bytes of an item without its text. */
 const ITEM = 300
+/** In milliseconds, how long somebody waits until everything is done. */
+const FLUSHING = 1_000
 /** In milliseconds, how long to wait before the next attempt. */
 const PAUSE = 100
 
@@ -44,6 +46,8 @@ export interface OutboxOptions {
   terms: object
   /** Is told of each item that never reaches the store. */
   lost(item: OutboxItem): void
+  /** Is told why the store could not do a batch, which is lost then; never because the store was away. */
+  failed(error: unknown): void
   /** The bytes that may wait; less in tests. */
   waiting?: number
 }
@@ -100,7 +104,25 @@ export class Outbox {
     const upTo = this.#added
     if (this.#done >= upTo) return Promise.resolve()
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'The store is closed'))
-    return new Promise((resolve, reject) => this.#waiters.add({ upTo, resolve, reject }))
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        upTo,
+        resolve: () => {
+          clearTimeout(timer)
+          resolve()
+        },
+        reject: (error) => {
+          clearTimeout(timer)
+          reject(error)
+        },
+      }
+      const timer = setTimeout(() => {
+        this.#waiters.delete(waiter)
+        const error = new StoreError('unavailable', `The store has not taken everything within ${FLUSHING} ms`)
+        reject(Object.assign(error, { reported: true }))
+      }, FLUSHING)
+      this.#waiters.add(waiter)
+    })
   }
 
   /** Does what it can of the rest, and ends. */
@@ -142,6 +164,11 @@ export class Outbox {
           this.#lose(items.filter((item) => !isOrder(item)))
           items = items.filter(isOrder)
           script = withoutMemory(script)
+        } else if (!(error instanceof StoreError)) {
+          this.#options.failed(error)
+          this.#fail(error)
+          this.#lose(items)
+          break
         } else {
           this.#fail(error)
           if (!this.#isClosed) await this.#pause()

@@ -32,12 +32,14 @@ import { Tail, type TailRecord } from './tail.ts'
 
 /** How many exchanges are kept for replicas that are a little behind, whatever the journal has forgotten. */
 export const WINDOW = 1_000
-/** How many exchanges of this replica may be on their way back from the store. */
-const HELD = 20_000
+/** How many exchanges of this replica, and bytes of their bodies, may be on their way back from the store. */
+const HELD = { exchanges: 20_000, bytes: 32 << 20 }
+/** In milliseconds, how often it is looked for what killed servers have left of accounts that are gone, and for how many. */
+const SWEEP = { pause: 60_000, accounts: 500 }
 /** In milliseconds, how long to wait for the explanation of a violation by the replica that has answered it, and how often. */
 const EXPLAINING = { patience: 300, pause: 20 }
 /** The part of the journal's memory up to which the store keeps exchanges, so that no replica forgets some by itself. */
-const OF_JOURNAL = 0.9
+export const OF_JOURNAL = 0.9
 /** In place of a key that is no secret, because no key is written into the store. */
 const PUBLIC_KEY = '{{public-key}}'
 
@@ -61,17 +63,18 @@ export interface SharedExchangeLogOptions<Explanation> {
 
 /** What the store keeps of a violation. */
 interface StoredExample {
-  ordinal: number
   /** Whose key has been hidden in it. */
   account?: string
-  /** Absent until it is explained; null where that has failed. */
-  explanation?: unknown
+  /** Null where that has failed. */
+  explanation: unknown
 }
 
 /** An exchange of this replica that the store has not told back yet. */
 interface Held {
   entry: NewEntry
   circumstances: Circumstances
+  /** Those of the body that it keeps in memory. */
+  bytes: number
 }
 
 /**
@@ -88,6 +91,8 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   readonly #tail: Tail
   readonly #observer: Observer
   readonly #held = new Map<number, Held>()
+  #heldBytes = 0
+  #sweeping: NodeJS.Timeout | undefined
   #number = 0
   #hasFailed = false
   readonly #endListeners: ((accountId: string) => void)[] = []
@@ -106,7 +111,8 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       script: readScript('replicas/scripts/record.lua'),
       keys: this.#keys.record,
       terms: { replica: this.#replica, limit: journal.limits.entries, total, window },
-      lost: ({ number }) => void this.#held.delete(Number(number)),
+      lost: ({ number }) => this.#release(Number(number)),
+      failed: (err) => this.#tellFailure(err, 'Some exchanges cannot be written to the store, and are lost.'),
       ...(options.waiting !== undefined && { waiting: options.waiting }),
     })
     this.#tail = new Tail({
@@ -114,11 +120,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
       keys: this.#keys,
       window,
       apply: (record, isNew) => this.#apply(record, isNew),
-      failed: (err) => {
-        if (!this.#hasFailed)
-          options.log?.error({ err }, 'Some exchanges in the store cannot be read, and are left out.')
-        this.#hasFailed = true
-      },
+      failed: (err) => this.#tellFailure(err, 'Some exchanges in the store cannot be read.'),
       restart: (isOther) => {
         this.#observer.restart()
         if (isOther) journal.restart()
@@ -128,8 +130,11 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
   }
 
   /** Reads what the store has of earlier exchanges. @throws StoreError */
-  start(): Promise<void> {
-    return this.#tail.start()
+  async start(): Promise<void> {
+    await this.#tail.start()
+    const sweep = () => void this.#sweep().catch(() => {})
+    this.#sweeping = setInterval(sweep, SWEEP.pause).unref()
+    sweep()
   }
 
   /** How many exchanges, and what they have shown, wait to be sent. */
@@ -139,6 +144,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   /** Sends what waits, and reads no more. The connection stays open. */
   async close(): Promise<void> {
+    clearInterval(this.#sweeping)
     await this.#outbox.close()
     this.#tail.close()
   }
@@ -149,9 +155,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     const number = ++this.#number
     // Later, secrets of the account may no longer be known.
     const text = encodeExchange(entry, body, this.#options.contract, this.journal.redactorFor(entry))
-    const [first] = this.#held.size >= HELD ? this.#held.keys() : []
-    if (first !== undefined) this.#held.delete(first)
-    this.#held.set(number, { entry, circumstances })
+    this.#hold(number, entry, circumstances)
     const owner = circumstances.principal?.account.id ?? account
     const presented = entry.violatesContract && owner === undefined ? hashOfPresentedKey(entry) : undefined
     const response = status === undefined ? undefined : responseField(operation?.id, status, code, entry.injected)
@@ -260,6 +264,12 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     return 0
   }
 
+  /** Says once what is a bug, or a store of another version. */
+  #tellFailure(err: unknown, message: string): void {
+    if (!this.#hasFailed) this.#options.log?.error({ err }, message)
+    this.#hasFailed = true
+  }
+
   #orderFor(kind: OutboxItem['kind'], accountId: string): OutboxItem {
     return { kind, account: encodeId(accountId), coverageKey: this.#keys.coverageOf(accountId) }
   }
@@ -346,7 +356,7 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     holders: readonly (AccountState | string | undefined)[],
     explain: () => Promise<Explanation>,
   ): Promise<void> {
-    const example: StoredExample = { ordinal, explanation: (await explain().catch(() => undefined)) ?? null }
+    const example: StoredExample = { explanation: (await explain().catch(() => undefined)) ?? null }
     for (const holder of [...holders, DEFAULT_ACCOUNT]) {
       const account = typeof holder === 'string' ? await this.#readAccount(holder) : holder
       const key = account && this.#options.publicKeyOf(account)
@@ -370,9 +380,40 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
     // The store has them in order, so what came before was lost.
     for (const [each] of this.#held) {
       if (each > number) break
-      this.#held.delete(each)
+      this.#release(each)
     }
     return held
+  }
+
+  /** Without the whole bodies, of which the store is told what they were like. */
+  #hold(number: number, entry: NewEntry, circumstances: Circumstances): void {
+    const bytes = circumstances.requestBody?.size ?? 0
+    const kept = { ...circumstances, requestBody: undefined, responseBody: undefined }
+    this.#held.set(number, { entry, circumstances: kept, bytes })
+    this.#heldBytes += bytes
+    for (const [oldest] of this.#held) {
+      if (this.#held.size <= HELD.exchanges && this.#heldBytes <= HELD.bytes) break
+      this.#release(oldest)
+    }
+  }
+
+  #release(number: number): void {
+    this.#heldBytes -= this.#held.get(number)?.bytes ?? 0
+    this.#held.delete(number)
+  }
+
+  /** Ends what is there of accounts that are gone: whoever has deleted them was killed before it said so. */
+  async #sweep(): Promise<void> {
+    const { connection } = this.#options
+    const histories = [...(await this.#readHash(this.#keys.histories))]
+    for (let first = 0; first < histories.length; first += SWEEP.accounts) {
+      const part = histories.slice(first, first + SWEEP.accounts)
+      const command = ['HMGET', this.#keys.accounts, ...part.map(([account]) => account)]
+      const present = (await connection.send(command, { repeatable: true })) as readonly Reply[]
+      for (const [place, [account, history]] of part.entries()) {
+        if (present[place] !== history.split(' ')[0]) this.#outbox.add(this.#orderFor('end', decodeId(account)))
+      }
+    }
   }
 
   async #readCoverage(key: string): Promise<Coverage> {
@@ -398,19 +439,22 @@ export class SharedExchangeLog<Explanation> implements ExchangeLog<Explanation> 
 
   async #readExample(key: string, place: number, text: string): Promise<Explanation[]> {
     const { publicKeyOf } = this.#options
-    const { ordinal, account: id, explanation } = JSON.parse(text) as StoredExample
-    if (explanation === undefined) {
-      const entry = this.journal.at(ordinal)
+    // The ordinal, and what is known of it by now.
+    const end = text.indexOf(' ')
+    const stored = text.slice(end + 1)
+    if (stored === '') {
+      const entry = this.journal.at(Number(text.slice(0, end)))
       if (entry === undefined) return []
       const explained = this.#explain(entry, entry.account, undefined)
       if (key === this.#keys.examples) void this.#keepExample(place, entry, [entry.account], () => explained)
       return [await explained]
     }
+    const { account: id, explanation } = JSON.parse(stored) as StoredExample
     if (explanation === null) return []
-    if (!text.includes(PUBLIC_KEY) || id === undefined) return [explanation as Explanation]
+    if (!stored.includes(PUBLIC_KEY) || id === undefined) return [explanation as Explanation]
     const account = await this.#readAccount(id)
     const publicKey = (account && publicKeyOf(account)) ?? '$API_KEY'
-    const revealed = readJson(text.replaceAll(PUBLIC_KEY, inJson(publicKey))) as StoredExample
+    const revealed = readJson(stored.replaceAll(PUBLIC_KEY, inJson(publicKey))) as StoredExample
     return [revealed.explanation as Explanation]
   }
 
@@ -441,7 +485,7 @@ function readAccountId(field: string | undefined): string | undefined {
 }
 
 function isUnexplained([, text]: readonly [number, string]): boolean {
-  return !text.includes('"explanation":')
+  return text.endsWith(' ')
 }
 
 /** The text as it stands within a text of JSON. */

@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts'
 import { Coverage, nameOfResponse } from '../coverage/coverage.ts'
 import { countImpoliteness, describeImpoliteness, type ImpoliteKind, type Noted, SHOWN } from '../journal/politeness.ts'
-import type { VerdictCounts } from '../journal/verdict.ts'
+import { orderCodes, type VerdictCounts } from '../journal/verdict.ts'
 
 /** The fields of a hash in the store. */
 type Fields = ReadonlyMap<string, string>
@@ -64,7 +64,7 @@ export function readCounts(...hashes: readonly Fields[]): VerdictCounts {
     judged: read('judged'),
     injected: read('injected'),
     violations: read('violations'),
-    byCode: Object.fromEntries(under('code ')),
+    byCode: orderCodes(under('code ')),
     politeness: describeImpoliteness(noted),
     impolite: countImpoliteness(noted),
   }

@@ -35,7 +35,7 @@ export interface TailOptions {
   keys: HistoryKeys
   /** How many records are kept for replicas that are behind. */
   window: number
-  /** Is told of a record that cannot be read; the others are. */
+  /** Is told why something cannot be read, never because the store is away. The rest is read. */
   failed(error: unknown): void
   /** Takes the next record; `isNew` is whether it has come since the start, and was not read before. */
   apply(record: TailRecord, isNew: boolean): void
@@ -127,7 +127,8 @@ export class Tail {
         await this.#read(BLOCK)
       } catch (error) {
         if (this.#isClosed) return
-        if (!(error instanceof StoreError)) throw error
+        // It may be a server that becomes one of another kind, which goes by.
+        if (!(error instanceof StoreError)) this.#options.failed(error)
         await new Promise((resolve) => setTimeout(resolve, PAUSE).unref())
       }
     }
@@ -193,9 +194,20 @@ export class Tail {
   /** `names`: whether a store that has no contents yet is to get a name for them. */
   async #askLast({ names = false } = {}): Promise<{ born: string | undefined; last: Place }> {
     const { connection, keys } = this.#options
-    if (names) await connection.send(['HSETNX', keys.history, 'born', randomUUID()], { repeatable: true })
     const reply = await connection.send(['HMGET', keys.history, 'born', 'last'], { repeatable: true })
     const [born, last] = reply as readonly (string | null)[]
+    if (names && born === null) {
+      const naming = connection.send(['HSETNX', keys.history, 'born', randomUUID()], { repeatable: true })
+      const isNamed = await naming.then(
+        () => true,
+        (error: unknown) => {
+          // A store without memory can be read all the same.
+          if (error instanceof StoreError && error.problem === 'full') return false
+          throw error
+        },
+      )
+      if (isNamed) return this.#askLast()
+    }
     return { born: born ?? undefined, last: readPlace(last ?? '0-0') }
   }
 
@@ -206,7 +218,7 @@ export class Tail {
   }
 }
 
-export function isBefore(one: Place, other: Place): boolean {
+function isBefore(one: Place, other: Place): boolean {
   return one.ordinal < other.ordinal || (one.ordinal === other.ordinal && one.sequence < other.sequence)
 }
 

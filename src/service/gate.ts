@@ -111,9 +111,10 @@ export function createGate({ contract, store, clock, worlds, enforceQuotas }: Ga
     return { ...NO_ACCOUNT, decision: { ...UNKNOWN_KEY, unspent: untouchedQuota(routed, clock(), settings) } }
   }
 
-  function refund({ operation, principal: { account }, allowance, bucket, hits }: Admitted) {
-    if (allowance === undefined || bucket === undefined || hits === undefined) return undefined
-    const refunded = store.refund(account.id, bucket, hits.startedAt)
+  function refund({ operation, principal: { account }, history, allowance, bucket, hits }: Admitted) {
+    if (history === undefined || allowance === undefined || bucket === undefined || hits === undefined) return undefined
+    const { incarnation } = history
+    const refunded = store.refund({ id: account.id, incarnation }, bucket, hits.startedAt)
     return whenReady(refunded, (left) => tellRefund(operation, allowance, left))
   }
 

@@ -282,11 +282,13 @@ export function createPipeline(
     }
     let present = account
     let presentVersion: string | undefined
-    const decided = store.update(account.id, (state, version) => {
+    const judge = (state: AccountState, version?: string) => {
       present = state
       presentVersion = version
       return decide(request, state, contract, now)
-    })
+    }
+    // While the request waited for its body, another account may have got the id.
+    const decided = store.update(account.id, judge, conforming.admitted.history?.incarnation)
     return whenReady(decided, (decision) => answer(conforming, decision, present, presentVersion))
   }
 

@@ -18,6 +18,8 @@ const SCHEMES: Readonly<Record<string, { tls: boolean }>> = {
 const USUAL_PORT = 6379
 /** No URL of a store is longer; a hostname has at most 253 characters. */
 export const LONGEST_URL = 2_000
+/** The system takes only so many bytes of the path of a socket, and would connect to another one. */
+export const LONGEST_SOCKET = 107
 /** More databases than any server has; it says itself how many there are. */
 const HIGHEST_DATABASE = 65_535
 
@@ -60,6 +62,7 @@ function readSocketUrl(written: string): ReadUrl | { remedy: string } {
   const name = path === undefined ? undefined : decode(path)
   if (name === undefined || name === '/')
     return { remedy: 'must be the whole path of a socket, such as unix:/run/redis.sock' }
+  if (Buffer.byteLength(name) > LONGEST_SOCKET) return { remedy: `must have a path of at most ${LONGEST_SOCKET} bytes` }
   const [, number] = /^\?db=(.*)$/.exec(rest) ?? []
   if (rest !== '' && number === undefined) return { remedy: 'must end after the path, or after ?db=0' }
   const database = readDatabase(number ?? '')

@@ -14,6 +14,7 @@ import type {
   Capacity,
   Counters,
   FormerAccount,
+  Incarnate,
   OutdatedListener,
   Replacement,
   SnapshotOutcome,
@@ -170,8 +171,9 @@ export class Accounts implements Store {
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
     decide: (state: AccountState) => Decision<AccountState, Value, Code>,
+    incarnation?: number,
   ): Awaitable<Decision<AccountState, Value, Code>> {
-    const account = this.#find(accountId)
+    const account = this.#find(accountId, incarnation)
     const decision = decide(account.state)
     if (!decision.ok) return decision
     if (decision.state.id !== accountId) throw new Error(`The account "${accountId}" cannot become another one`)
@@ -253,10 +255,10 @@ export class Accounts implements Store {
     return conclude({ account, incarnation: entered.incarnation, real, plan, counted, before, moment: undefined })
   }
 
-  refund(accountId: string, bucket: string, startedAt: number): Hits | undefined {
+  refund({ id, incarnation }: Incarnate, bucket: string, startedAt: number): Hits | undefined {
     this.#refuseWhenClosed()
-    const account = this.#accounts.get(accountId)
-    return account && refundCharge(account.mutableData, bucket, startedAt)
+    const account = this.#accounts.get(id)
+    return account?.incarnation !== incarnation ? undefined : refundCharge(account.mutableData, bucket, startedAt)
   }
 
   async count<Value>(accountId: string, visit: Visitor<Value>): Promise<Value> {
@@ -338,10 +340,11 @@ export class Accounts implements Store {
     return failure
   }
 
-  #find(accountId: string): StoredAccount {
+  #find(accountId: string, incarnation?: number): StoredAccount {
     this.#refuseWhenClosed()
     const account = this.#accounts.get(accountId)
-    if (account === undefined) throw unknownAccount(accountId)
+    const isMeant = account !== undefined && (incarnation === undefined || account.incarnation === incarnation)
+    if (!isMeant) throw unknownAccount(accountId)
     return account
   }
 

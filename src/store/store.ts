@@ -107,6 +107,13 @@ export interface Admission<Plan extends CountingPlan, Value> {
   conclude(entered: Entered<Plan>): Value
 }
 
+/** An account that a request has entered, which is not another one that gets its id later. */
+export interface Incarnate {
+  id: string
+  /** See `Visitor`. */
+  incarnation: number
+}
+
 /** What a request has found in the account that it has entered, and what it has counted there. */
 interface Entered<Plan> {
   account: AccountState
@@ -168,13 +175,15 @@ export interface Store {
   /**
    * Stores the state that `decide` accepts and answers once it is stored, which may be at once; a refusal changes
    * nothing. `decide` must be pure, because it runs again when another process was faster. It is told the version of the
-   * state, as in a `Moment`, where the store gives moments. Rejects with `taken`, and
+   * state, as in a `Moment`, where the store gives moments. With an incarnation, only the account that has it is changed,
+   * and not another one that has got the id meanwhile: that rejects with `unknown-account`. Rejects with `taken`, and
    * changes nothing, when the state has a key of another account. When the state cannot be stored, this update rejects,
    * and so does every update that was built on that state; the account is then as it was before.
    */
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
     decide: (state: AccountState, version?: string) => Decision<AccountState, Value, Code>,
+    incarnation?: number,
   ): Awaitable<Decision<AccountState, Value, Code>>
   /**
    * Replaces state and counters of the account. Rejects with `unknown-account` where the account of this id is another one
@@ -197,7 +206,7 @@ export interface Store {
    * Takes back one charge of the window of a bucket that began at `startedAt`, and answers with what is used there now.
    * `undefined`, and nothing has changed, where that window is over or there is no such account.
    */
-  refund(accountId: string, bucket: string, startedAt: number): Awaitable<Hits | undefined>
+  refund(account: Incarnate, bucket: string, startedAt: number): Awaitable<Hits | undefined>
   /**
    * Lets `visit` see the account of this id and set its counters; no request counts in between. So the account is changed,
    * see `create`. `visit` must be pure except for the counting, because it runs again when another process was faster.

@@ -203,6 +203,20 @@ describe('an account', () => {
     expect((await understudy.listAccounts()).map(({ id }) => id)).toEqual(['default'])
   })
 
+  it('that is deleted and created again while a request waits is not changed by it', async () => {
+    const { create, delete: remove, ask, post } = await startControlPlane()
+    const { id, key } = await create({ id: 'again' })
+    holdTime()
+    await post(`/accounts/${id}/faults`, { delay_ms: 150, match: { operation: 'addDomains' } })
+    const waiting = ask(key, 'POST', '/domains', { domains: ['late.example'] })
+    await someoneWaits()
+    await remove(`/accounts/${id}`)
+    await create({ id })
+    await vi.advanceTimersByTimeAsync(150)
+    expect((await waiting).status).toBe(401)
+    expect((await ask(key, 'GET', '/domains')).body.data.domains).not.toContain('late.example')
+  })
+
   it('that is deleted and created again while a request waits has no trace of the request', async () => {
     const { create, delete: remove, ask, post, get } = await startControlPlane()
     const { id, key } = await create({ id: 'again' })

@@ -28,8 +28,9 @@ function storeOf(answer: (sent: Sent, count: number) => void) {
   const lost: OutboxItem[] = []
   const script = readScript('replicas/scripts/record.lua')
   const options = { connection, script, keys: ['k'], terms: { replica: 'r' } }
+  const failed = () => {}
   const open = (waiting?: number) =>
-    new Outbox({ ...options, lost: (item) => void lost.push(item), ...(waiting !== undefined && { waiting }) })
+    new Outbox({ ...options, failed, lost: (item) => void lost.push(item), ...(waiting !== undefined && { waiting }) })
   return { all, lost, open }
 }
 
@@ -99,6 +100,18 @@ describe('An outbox', () => {
     expect(lost).toHaveLength(1)
     expect(all.at(-1)?.items).toEqual([{ kind: 'clear', account: 'a' }])
     expect(all[0]?.script.digest).not.toBe(all[1]?.script.digest)
+  })
+
+  it('gives up a batch that the store cannot do, and goes on', async () => {
+    const { all, lost, open } = storeOf((_, count) => {
+      if (count === 1) throw new Error('WRONGTYPE')
+    })
+    const outbox = open()
+    outbox.add(exchange(1))
+    await expect(outbox.flush()).rejects.toThrow('WRONGTYPE')
+    outbox.add(exchange(2))
+    await outbox.flush()
+    expect([lost.length, all.length, outbox.lost]).toEqual([1, 2, 1])
   })
 
   it('sends the rest when it is closed, and takes nothing then', async () => {

@@ -382,7 +382,58 @@ describe.skipIf(!HAS_REDIS)('While the store is away', () => {
   })
 })
 
+describe.skipIf(!HAS_REDIS)('Where the store has no memory left', () => {
+  it('what is there can be read and cleared, and new exchanges are lost', async () => {
+    const server = await startRedis()
+    const [one, other] = await startReplicas({ server, prefix: 'p' })
+    await one.send('GET', '/domains')
+    await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
+    await server.command('DEL', 'nothing')
+    for (const each of [one, other]) {
+      takeNobodys(each, 'lost')
+      expect(await idsOf(each)).toHaveLength(1)
+      expect((await each.ask('GET', '/verdict')).data.requests).toBe(1)
+      expect((await each.exchanges.figures()).lost).toBe(1)
+    }
+    const later = await startReplica({ server, prefix: 'p' })
+    expect(await idsOf(later)).toHaveLength(1)
+    expect((await one.ask('DELETE', '/accounts/default/requests')).status).toBe(200)
+    expect(await idsOf(other)).toEqual([])
+    await server.command('CONFIG', 'SET', 'maxmemory', '0')
+    await one.send('GET', '/domains')
+    expect(await idsOf(other)).toHaveLength(1)
+  })
+})
+
 describe.skipIf(!HAS_REDIS)('The store', () => {
+  it('begins a new history where the old one was deleted', async () => {
+    const server = await sharedRedis()
+    const prefix = freshPrefix()
+    const [one, other] = await startReplicas({ prefix })
+    for (const id of ['a', 'b', 'c']) takeNobodys(one, id)
+    await one.exchanges.caughtUp()
+    await server.command('DEL', `${prefix}:{all}:history`)
+    takeNobodys(one, 'd')
+    takeNobodys(other, 'e')
+    await until(async () => one.journal.size() === 2 && other.journal.size() === 2)
+    expect((await idsOf(one)).sort()).toEqual(['d', 'e'])
+    expect(await idsOf(other)).toEqual(await idsOf(one))
+    expect(await server.command('ZCARD', `${prefix}:{all}:rings`)).toBe(2)
+  })
+
+  it('has nothing of accounts that are gone, also where nobody has said so', async () => {
+    const server = await sharedRedis()
+    const prefix = freshPrefix()
+    const [one, other] = await startReplicas({ prefix })
+    const { data } = await one.ask('POST', '/accounts', { id: 'acme' })
+    await one.send('GET', '/domains', undefined, { authorization: `Bearer ${data.api_key}` })
+    await one.store.delete('acme')
+    expect(await server.command('EXISTS', `${prefix}:{all}:coverage:of:acme`)).toBe(1)
+    await startReplica({ server, prefix })
+    await until(async () => (await server.command('EXISTS', `${prefix}:{all}:coverage:of:acme`)) === 0)
+    await until(() => other.journal.size() === 0)
+  })
+
   it('does a batch once, also when it comes again because its reply was lost', async () => {
     const [one, other] = await startReplicas()
     const { run } = one.connection
@@ -400,6 +451,34 @@ describe.skipIf(!HAS_REDIS)('The store', () => {
     await one.exchanges.caughtUp()
     expect((await other.ask('GET', '/verdict')).data).toMatchObject({ requests: 2, violations: { count: 1 } })
     expect(await idsOf(other)).toHaveLength(2)
+  })
+
+  it('finds the end of the stream where the rest of what it knows is older', async () => {
+    const server = await sharedRedis()
+    const prefix = freshPrefix()
+    const [one, other] = await startReplicas({ prefix })
+    for (const id of ['a', 'b', 'c']) takeNobodys(one, id)
+    await one.exchanges.caughtUp()
+    await server.command('HSET', `${prefix}:{all}:history`, 'last', '1-0', 'ordinal', '1')
+    takeNobodys(other, 'd')
+    await until(() => one.journal.find('d') !== undefined)
+    expect(await idsOf(other)).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('is read again after an answer that is none', async () => {
+    const server = await sharedRedis()
+    const prefix = freshPrefix()
+    const [one, other] = await startReplicas({ prefix })
+    takeNobodys(one, 'a')
+    await one.exchanges.caughtUp()
+    await server.command('RENAME', `${prefix}:{all}:exchanges`, `${prefix}:{all}:kept`)
+    await server.command('SET', `${prefix}:{all}:exchanges`, 'no stream')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await server.command('DEL', `${prefix}:{all}:exchanges`)
+    await server.command('RENAME', `${prefix}:{all}:kept`, `${prefix}:{all}:exchanges`)
+    takeNobodys(one, 'b')
+    await until(() => other.journal.find('b') !== undefined)
+    expect(await idsOf(other)).toEqual(['a', 'b'])
   })
 
   it('has exchanges that cannot be read, and the others come all the same', async () => {

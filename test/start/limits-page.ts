@@ -46,6 +46,11 @@ import { EXAMPLES } from '../../src/journal/verdict.ts'
 import { PATIENCE as WAIT } from '../../src/library/account-requests.ts'
 import { WAITING } from '../../src/library/request-feed.ts'
 import { DESCRIBED, FORMER } from '../../src/library/violations.ts'
+import { MEMBERS } from '../../src/replicas/exchange-codec.ts'
+import { REMEMBERED as COMPARED_KEYS } from '../../src/replicas/observer.ts'
+import { WAITING as UNSENT } from '../../src/replicas/outbox.ts'
+import { OF_JOURNAL as OF_STORE, WINDOW } from '../../src/replicas/shared-exchange-log.ts'
+import { CATCHING_UP } from '../../src/replicas/tail.ts'
 import { BOUNDS } from '../../src/reports/bounds.ts'
 import { ANNOTATIONS, LARGEST_SUMMARY } from '../../src/reports/github.ts'
 import { LONGEST_COMMENT } from '../../src/reports/markdown.ts'
@@ -54,7 +59,7 @@ import { SUMMARISED } from '../../src/reports/summary.ts'
 import { SEARCHED } from '../../src/start/default-account.ts'
 import { OF_HEAP, OF_JOURNAL, OF_MACHINE } from '../../src/start/memory.ts'
 import { SERVER_OPTIONS } from '../../src/start/option-table.ts'
-import { LONGEST_URL } from '../../src/start/store-url.ts'
+import { LONGEST_SOCKET, LONGEST_URL } from '../../src/start/store-url.ts'
 import { LARGEST_FILE } from '../../src/store/folder/account-file.ts'
 import { OF_SANDBOXES } from '../../src/store/memory-budget.ts'
 import { CONNECTING, DEADLINE } from '../../src/store/redis/connection.ts'
@@ -153,6 +158,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'the connection is closed',
       ],
       [
+        'the same, where the client has closed its side and waits for an answer',
+        seconds(CONNECTION_LIMITS.halfClosed),
+        '',
+        'the connection is closed',
+      ],
+      [
         'time until a client that left is noticed, unless more of its requests wait than are read',
         seconds(CONNECTION_LIMITS.look),
         '',
@@ -225,6 +236,47 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         number(inScript('RECORDS')),
         '',
         'the same, also where the journal has more requests',
+      ],
+    ],
+  ],
+  [
+    'Requests on a store that several servers share',
+    [
+      [
+        'exchanges that wait while the store is away',
+        bytes(UNSENT),
+        '',
+        'the oldest never come to the other servers, to the verdict and to the coverage; `dmarc_understudy_exchanges_lost_total` counts them',
+      ],
+      [
+        'exchanges that the store keeps',
+        `${number(SERVER_OPTIONS.journal.default)} of each account, and as many bytes as ${percent(OF_STORE)} of what the journal of a server may have`,
+        '`--journal`, `--max-memory`',
+        'the oldest of the account, or of the account that has most, are forgotten',
+      ],
+      [
+        'newest exchanges that the store keeps beside that',
+        number(WINDOW),
+        '',
+        'a server that is further behind reads everything again',
+      ],
+      [
+        'time in which a server waits for what the others have recorded',
+        seconds(CATCHING_UP),
+        '',
+        '503 `unavailable` at the control plane',
+      ],
+      [
+        'keys and accounts of which a server remembers the last requests',
+        number(COMPARED_KEYS),
+        '',
+        'those that were used longest ago are compared with nothing, as if they were new',
+      ],
+      [
+        'members of a group that are kept with a request',
+        number(MEMBERS),
+        '',
+        'of more, only the first and those that the request removes',
       ],
     ],
   ],
@@ -334,6 +386,7 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
     'Shared store',
     [
       ['URL of a store', `${number(LONGEST_URL)} characters`, '`--store`', 'wrong usage, exit code 2'],
+      ['path of the socket of a store', `${number(LONGEST_SOCKET)} bytes`, '`--store`', 'wrong usage, exit code 2'],
       ['prefix of the keys of a store', '64 characters', '`--store-prefix`', 'wrong usage, exit code 2'],
       [
         'time for one step of the store, with everything that it waits for',

@@ -61,6 +61,7 @@ describe('the URL of a store', () => {
     ['redis://a,b.example', 'must name a host by its name or address, such as redis://127.0.0.1:6379', 'redis://…'],
     ['redis://db.example ', 'must be a URL without spaces; write %20 for a space', 'redis://…'],
     ['unix:redis.sock', 'must be the whole path of a socket, such as unix:/run/redis.sock', 'unix:…'],
+    [`unix:/${'x'.repeat(107)}`, 'must have a path of at most 107 bytes', `unix:/${'x'.repeat(107)}`],
     ['unix:/run/redis.sock?database=1', 'must end after the path, or after ?db=0', 'unix:/run/redis.sock?…'],
     [`redis://${'x'.repeat(2_000)}`, 'must be a URL of at most 2000 characters', '…'],
   ])('%s is refused', (written, remedy, shown) => {

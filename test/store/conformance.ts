@@ -424,6 +424,17 @@ export function describeStore(
       expect(await store.list()).toEqual(['acme'])
     })
 
+    it('changes no other account that has got the id meanwhile', async () => {
+      await store.create(exampleAccount('acme', ['k1']))
+      const { incarnation } = (await look(store, 'k1')) ?? { incarnation: 0 }
+      await store.update('acme', watch('a.example'), incarnation)
+      await store.delete('acme')
+      await store.create(exampleAccount('acme', ['k1']))
+      const late = async () => store.update('acme', watch('b.example'), incarnation)
+      await expect(late()).rejects.toMatchObject({ problem: 'unknown-account' })
+      expect([...(await store.read('acme')).domains.keys()]).toEqual([])
+    })
+
     it('calls `decide` with what the updates before it made', async () => {
       await store.create(exampleAccount('acme'))
       const update = applyUpdate(store, 'acme', watch('a.example'))
@@ -685,11 +696,14 @@ export function describeStore(
       it('and takes a charge back from the same window alone', async () => {
         const { hits } = await planned({ charge: dmarc })
         const startedAt = hits?.startedAt ?? 0
-        expect(await store.refund('acme', 'k1 /dmarc', startedAt - HOUR)).toBeUndefined()
-        expect(await store.refund('acme', 'k1 /domains', startedAt)).toBeUndefined()
-        expect(await store.refund('acme', 'k1 /dmarc', startedAt)).toEqual({ startedAt, used: 0 })
-        expect(await store.refund('acme', 'k1 /dmarc', startedAt)).toBeUndefined()
-        expect(await store.refund('nobody', 'k1 /dmarc', startedAt)).toBeUndefined()
+        const acme = { id: 'acme', incarnation: (await look(store, 'k1'))?.incarnation ?? 0 }
+        expect(await store.refund(acme, 'k1 /dmarc', startedAt - HOUR)).toBeUndefined()
+        expect(await store.refund(acme, 'k1 /domains', startedAt)).toBeUndefined()
+        expect(await store.refund(acme, 'k1 /dmarc', startedAt)).toEqual({ startedAt, used: 0 })
+        expect(await store.refund(acme, 'k1 /dmarc', startedAt)).toBeUndefined()
+        expect(
+          await store.refund({ id: 'acme', incarnation: acme.incarnation + 1 }, 'k1 /dmarc', startedAt),
+        ).toBeUndefined()
         expect((await planned({ charge: dmarc })).hits?.used).toBe(1)
       })
     })

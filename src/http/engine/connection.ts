@@ -29,6 +29,8 @@ export interface ConnectionLimits {
   stuck: number
   /** In milliseconds, how long nothing at all may pass. A fault delays a response for a shorter time. */
   silent: number
+  /** In milliseconds, how long a client that has closed its side of the connection is kept while nothing passes. */
+  halfClosed: number
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
@@ -37,6 +39,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   unsent: 1_048_576,
   stuck: 2 * 60_000,
   silent: 30 * 60_000,
+  halfClosed: 5_000,
 }
 
 /** Answers a request. If that takes time, the promise resolves once everything that the request changes is changed. */
@@ -108,6 +111,11 @@ export class Connection {
     return this.#latest !== undefined
   }
 
+  /** Whether a request waits for the beginning of its response, or for its turn. */
+  get awaitsAnswer(): boolean {
+    return this.#deferred.length > 0 || (this.#waiting && this.#latestResponse?.headersSent === false)
+  }
+
   /** Takes note of a request that has come in. */
   receive(request: IncomingMessage): void {
     this.#unanswered++
@@ -156,7 +164,7 @@ export class Connection {
    */
   look(): void {
     const socket = this.#socket
-    const { look, stuck, silent } = this.#limits
+    const { look, stuck, silent, halfClosed } = this.#limits
     const passed = passedOn(socket)
     if (passed !== this.#passed) {
       this.#passed = passed
@@ -165,7 +173,8 @@ export class Connection {
     }
     this.#still += look
     const hasMore = this.#deferred.length > 0 && !isReading(socket) && socket.bytesRead >= this.#ahead
-    if (this.#still >= (unsentOn(socket) > 0 || hasMore ? stuck : silent)) {
+    const quiet = socket.readableEnded ? halfClosed : silent
+    if (this.#still >= (unsentOn(socket) > 0 || hasMore ? stuck : quiet)) {
       socket.destroy()
       return
     }

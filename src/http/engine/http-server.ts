@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CONNECTION_LIMITS, Connection, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { Crowd, type CrowdOptions } from './crowd.ts'
-import { createApplication } from './node-internals.ts'
+import { createApplication, keepOpenAtEnd } from './node-internals.ts'
 import { postTogether } from './outbox.ts'
 
 /**
@@ -61,8 +61,12 @@ export function createHttpServer(
   server.on('connection', (socket) => {
     if (crowd.admit(socket, limits) === undefined) return
     unused.add(socket)
-    // A client may send a request and close its side at once. Its request is handled before Node closes our side as well.
-    socket.prependListener('end', handleAll)
+    // A client may send a request and close its side at once. Its request is handled before Node closes our side as well,
+    // or leaves it open until the last answer where that takes longer.
+    socket.prependListener('end', () => {
+      handleAll()
+      keepOpenAtEnd(server, Connection.of(socket).awaitsAnswer)
+    })
     socket.once('close', () => unused.delete(socket))
   })
   server.once('listening', () => {

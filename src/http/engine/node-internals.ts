@@ -1,4 +1,4 @@
-import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
+import { IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import express, { type Request, type Response } from 'express'
 import type { Arrival } from '../reception.ts'
@@ -168,6 +168,14 @@ export function passedOn(socket: Socket): number {
 /** Whether what the client sends is read now, so that its end is noticed as well. */
 export function isReading(socket: Socket): boolean {
   return (socket as unknown as Wire)._handle?.reading ?? false
+}
+
+/**
+ * Decides whether Node closes a connection at once when its client has closed its side, or after the last response. To be
+ * called just before Node does, for each connection anew: Node asks the server.
+ */
+export function keepOpenAtEnd(server: Server, keepsOpen: boolean): void {
+  ;(server as Server & { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = keepsOpen
 }
 
 /**

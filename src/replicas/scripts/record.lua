@@ -20,7 +20,12 @@ redis.call('SET', guard, string.format('%d', batch.number), 'PX', 3600000)
 redis.call('HSETNX', history, 'born', batch.replica .. ' ' .. batch.number)
 
 -- An exchange has the id ORDINAL-0. What happens between two of them has ORDINAL-1 and so on, so that ordinals have no gaps.
-local last = redis.call('HGET', history, 'last') or '0-0'
+local last = redis.call('HGET', history, 'last')
+if not last then
+  -- Of a history that was evicted or deleted, the rest says nothing any more.
+  redis.call('DEL', exchanges, rings, weights, dropped)
+  last = '0-0'
+end
 local ordinal, sequence = string.match(last, '^(%d+)-(%d+)$')
 ordinal, sequence = tonumber(ordinal), tonumber(sequence)
 local forgotten = 0
@@ -33,9 +38,32 @@ local function id_of_last()
   return whole(ordinal) .. '-' .. whole(sequence)
 end
 
+-- Appends a record behind the last one. A server that takes over, or a script that was stopped, may have left the stream
+-- further than the history knows.
+local function append(is_exchange, fields)
+  for attempt = 1, 50 do
+    if is_exchange then
+      ordinal, sequence = ordinal + 1, 0
+    else
+      sequence = sequence + 1
+    end
+    local reply = redis.pcall('XADD', exchanges, id_of_last(), unpack(fields))
+    if type(reply) ~= 'table' or not reply.err then return end
+    if not string.find(reply.err, 'equal or smaller') then break end
+    local top = redis.call('XREVRANGE', exchanges, '+', '-', 'COUNT', 1)[1]
+    if attempt == 1 and top then
+      ordinal, sequence = string.match(top[1], '^(%d+)-(%d+)$')
+      ordinal, sequence = tonumber(ordinal), tonumber(sequence)
+    else
+      -- The end of the stream was deleted, and only Redis knows how far it went.
+      ordinal, sequence = ordinal + 2 ^ attempt, 0
+    end
+  end
+  redis.call('XADD', exchanges, id_of_last(), unpack(fields))
+end
+
 local function add_event(kind, account, upto)
-  sequence = sequence + 1
-  redis.call('XADD', exchanges, id_of_last(), 'c', kind, 'a', account, 'u', whole(upto or ordinal))
+  append(false, { 'c', kind, 'a', account, 'u', whole(upto or ordinal) })
   redis.call('ZADD', dropped, ordinal, id_of_last())
 end
 
@@ -169,12 +197,11 @@ function DO.exchange(item)
       end
     end
   end
-  ordinal = ordinal + 1
-  sequence = 0
   redis.call('HINCRBYFLOAT', history, 'seconds', item.seconds)
   redis.call('HINCRBY', verdict, 'requests', 1)
   if item.judged then redis.call('HINCRBY', verdict, 'judged', 1) end
   if item.injected then redis.call('HINCRBY', verdict, 'injected', 1) end
+  local example
   local fields = { 'a', account, 'i', item.incarnation, 'r', batch.replica, 'n', whole(item.number), 'e', ARGV[item.text + 1] }
   local function add(name, value)
     fields[#fields + 1] = name
@@ -185,11 +212,13 @@ function DO.exchange(item)
   if item.violation then
     local place = redis.call('HINCRBY', verdict, 'violations', 1)
     redis.call('HINCRBY', verdict, 'code ' .. item.violation, 1)
-    if place <= SHOWN then redis.call('HSET', examples, place, cjson.encode({ ordinal = ordinal })) end
+    example = place <= SHOWN and place
     add('v', whole(place))
     if item.presented then add('p', item.presented) end
   end
-  redis.call('XADD', exchanges, id_of_last(), unpack(fields))
+  append(true, fields)
+  -- To be explained by the replica, behind the ordinal.
+  if example then redis.call('HSET', examples, example, whole(ordinal) .. ' ') end
   keep(account, item.weight)
   if is_orphan then return end
   if item.ruled then redis.call('HINCRBY', history, 'ruled', 1) end
@@ -220,8 +249,9 @@ end
 
 function DO.example(item)
   local known = redis.call('HGET', examples, item.place)
-  if known and cjson.decode(known).ordinal == item.ordinal then
-    redis.call('HSET', examples, item.place, item.example)
+  local place = whole(item.ordinal) .. ' '
+  if known and string.sub(known, 1, #place) == place then
+    redis.call('HSET', examples, item.place, place .. item.example)
   end
 end
 

@@ -2,7 +2,7 @@ import type { Settings } from '../../domain/settings.ts'
 import { joinParts, type PartChange } from '../parts.ts'
 import type { Script } from '../script.ts'
 import { StoreError } from '../store-error.ts'
-import type { Reply, StoreConnection } from './connection.ts'
+import { LARGE_DEADLINE, type Reply, type StoreConnection } from './connection.ts'
 import type { Copy } from './copies.ts'
 import { readTexts } from './counter-texts.ts'
 
@@ -43,10 +43,14 @@ async function tryToRead(
   { connection, look, settings }: ReadingDeps,
 ): Promise<Copy | 'changed' | undefined> {
   const [meta = '', fields = ''] = keys
-  const send = (command: readonly string[]) => connection.send(command, { isReadOnly: true })
-  const describe = () => send(['HMGET', meta, 'version', 'token', 'gate', 'evictable', 'changed'])
+  const send = (command: readonly string[], deadline?: number) =>
+    connection.send(command, { isReadOnly: true, ...(deadline !== undefined && { deadline }) })
+  const describe = (deadline?: number) =>
+    send(['HMGET', meta, 'version', 'token', 'gate', 'evictable', 'changed'], deadline)
+  // The first command of all tells soon whether the server answers. Its parts may take longer.
+  const scan = (from: string) => send(['HSCAN', fields, from, 'COUNT', PAGE], LARGE_DEADLINE)
   // All three are on their way together. Most accounts are read then.
-  const [first, page, second] = await Promise.all([describe(), send(['HSCAN', fields, '0', 'COUNT', PAGE]), describe()])
+  const [first, page, second] = await Promise.all([describe(), scan('0'), describe(LARGE_DEADLINE)])
   let [version, token, gate] = first as readonly (string | null)[]
   const [, , , evictable, changed] = first as readonly (string | null)[]
   if (typeof version !== 'string' || typeof token !== 'string' || typeof gate !== 'string') return undefined
@@ -55,7 +59,7 @@ async function tryToRead(
   const parts = new Map(readTexts(list))
   if (cursor !== '0' || (second as readonly string[])[1] !== token) {
     while (cursor !== '0') {
-      ;[cursor, list] = (await send(['HSCAN', fields, cursor, 'COUNT', PAGE])) as [string, Reply]
+      ;[cursor, list] = (await scan(cursor)) as [string, Reply]
       for (const [name, text] of readTexts(list)) parts.set(name, text)
     }
     const told = (await connection.run(look, keys, [version, token])) as readonly Reply[]
@@ -69,6 +73,10 @@ async function tryToRead(
       }
     }
     ;[version, token, gate] = told.slice(1) as [string, string, string]
+  }
+  if (!parts.has('.id')) {
+    const message = `The store lacks the parts of the account with the incarnation ${incarnation}: they were deleted, or evicted`
+    throw new StoreError('damaged', `${message} because its maxmemory-policy permits that`)
   }
   return {
     incarnation,

@@ -106,6 +106,13 @@ export class AccountSteps {
     return copy === undefined ? this.#forget(incarnation) : this.#keep(copy)
   }
 
+  /** Whether the account has data. */
+  async isThere(incarnation: string): Promise<boolean> {
+    const [meta = ''] = accountKeys(this.#prefix, incarnation)
+    const [version] = (await this.#connection.send(['HMGET', meta, 'version'], { isReadOnly: true })) as [string | null]
+    return version !== null
+  }
+
   /** The account as it is now. */
   async look(copy: Copy): Promise<Copy | Gone> {
     const reply = await this.#run('look', copy.incarnation, () => [`${copy.version}`, copy.token])
@@ -147,6 +154,7 @@ export class AccountSteps {
     const [outcome, real, version, token, gate] = reply
     if (outcome === 'gone') return this.#forget(incarnation)
     if (outcome === 'stale') return this.#bring(copy, copy.version, { version, token, gate, changes: reply[5] })
+    if (outcome !== 'ok') throw unexpected(reply)
     const [, , , , , requests, sequence, hits, tallies, changes] = reply
     const time = Number(real)
     const counted = readCount(plan, state, time, { requests, hits, tallies })
@@ -202,6 +210,7 @@ export class AccountSteps {
         : this.#bring(copy, base.version, { version, token, gate, changes: told }))
       return present === GONE ? GONE : { conflict: present }
     }
+    if (reply[0] !== 'ok') throw unexpected(reply)
     const [, real, made, version, token, gate, told] = reply
     // Where others were faster than a repeated command, the gate may be theirs. They are told then.
     const copy = { incarnation, state, version: Number(made), token: operation, gate: gate as string }
@@ -233,10 +242,11 @@ export class AccountSteps {
     ]
     const [outcome, real] = await this.#run('recount', copy.incarnation, args, { repeat: args })
     if (outcome === 'gone') return this.#forget(copy.incarnation)
-    if (outcome !== 'ok') {
+    if (outcome === 'conflict') {
       this.#connection.figures.conflicts++
       return undefined
     }
+    if (outcome !== 'ok') throw unexpected([outcome ?? null])
     // A later version may be known already.
     const present = this.#copies.get(copy.incarnation)
     if (present !== undefined && !present.isChanged) this.#copies.put({ ...present, isChanged: true })
@@ -309,10 +319,15 @@ export class AccountSteps {
 }
 
 /** What the operations of this process have in common, and how many there were. */
-const process = randomBytes(9).toString('base64url')
+const origin = randomBytes(9).toString('base64url')
 let operations = 0
 
 /** An id that no other operation of any replica has. */
 export function newOperation(): string {
-  return `${process}.${(++operations).toString(36)}`
+  return `${origin}.${(++operations).toString(36)}`
+}
+
+/** Only a bug makes a script answer so. */
+function unexpected(reply: readonly Reply[]): Error {
+  return new Error(`A script of the store has answered ${JSON.stringify(reply)}`)
 }

@@ -10,6 +10,10 @@ import { StoreClock } from './store-clock.ts'
 export const DEADLINE = 800
 /** The same for a command of the control plane that copies or reads a whole account, which may be large. */
 export const LARGE_DEADLINE = 5_000
+/** In milliseconds, how late a timer is where the process was busy, and how long a reply is awaited then. */
+const [BUSY, GRACE] = [25, 100]
+/** How often that is done while the process stays busy. */
+const MAX_GRACES = 5
 /** In milliseconds, how long to wait before the next attempt to connect: longer each time. */
 const PAUSES = [20, 50, 100, 200, 350, 500]
 /** In milliseconds, how long an attempt to connect may take. */
@@ -121,6 +125,8 @@ function clientOptions(address: StoreAddress, name: string): RedisClientOptions 
 interface Call {
   name: string
   isSafe: boolean
+  /** In milliseconds. */
+  deadline: number
   until: number
   /** How often it was sent. */
   sent: number
@@ -134,6 +140,8 @@ class Connection implements StoreConnection {
   readonly #create: (name: string) => RedisClientType
   readonly #name: string
   readonly #listeners = new Set<(state: ConnectionState) => void>()
+  /** Commands under way that may take longer than others. */
+  readonly #long = new Set<Call>()
   /** Those who wait for a connection. */
   readonly #waiting = new Set<() => void>()
   #client: RedisClientType | undefined
@@ -180,7 +188,7 @@ class Connection implements StoreConnection {
       ...(attempt > 1 && repeat !== undefined ? repeat(attempt) : args),
     ]
     const until = elapsed() + deadline
-    const call: Call = { name: script.name, isSafe: script.isReadOnly, until, sent: 0 }
+    const call: Call = { name: script.name, isSafe: script.isReadOnly, deadline, until, sent: 0 }
     const given = { ...options, repeatable: options.repeatable ?? (script.isReadOnly || repeat !== undefined) }
     try {
       return await this.#call(call, (attempt) => write(['EVALSHA', script.digest], attempt), given)
@@ -193,7 +201,7 @@ class Connection implements StoreConnection {
 
   send(command: readonly string[], options: CommandOptions = {}): Promise<Reply> {
     const { deadline = DEADLINE, repeat, isReadOnly = false } = options
-    const call: Call = { name: command[0] ?? '', isSafe: isReadOnly, until: elapsed() + deadline, sent: 0 }
+    const call: Call = { name: command[0] ?? '', isSafe: isReadOnly, deadline, until: elapsed() + deadline, sent: 0 }
     return this.#call(call, (attempt) => (attempt > 1 && repeat ? repeat(attempt) : command), options)
   }
 
@@ -219,7 +227,7 @@ class Connection implements StoreConnection {
       if (call.sent > 1) this.figures.retries++
       const sentAt = elapsed()
       try {
-        const reply = await this.#reply(client, write(call.sent), call.until)
+        const reply = await this.#reply(client, write(call.sent), call)
         if (!blocks) this.figures.noteReply(elapsed() - sentAt)
         return reply
       } catch (error) {
@@ -237,14 +245,32 @@ class Connection implements StoreConnection {
   }
 
   /** Rejects when there is no reply in time: then the connection is perhaps dead, and is replaced. */
-  #reply(client: RedisClientType, words: readonly string[], until: number): Promise<Reply> {
+  #reply(client: RedisClientType, words: readonly string[], call: Call): Promise<Reply> {
+    const { until, deadline } = call
+    if (deadline > DEADLINE) this.#long.add(call)
     const reply = client.sendCommand(words as string[]) as unknown as Promise<Reply>
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.#lose(client, `The store has not answered within ${DEADLINE} ms`),
-        Math.max(1, until - elapsed()),
-      )
-      reply.then(resolve, reject).finally(() => clearTimeout(timer))
+      let timer: NodeJS.Timeout
+      let [due, graces] = [until, 0]
+      const expire = () => {
+        // Replies come in order, so this one waits for those of commands that may take longer.
+        const last = Math.max(until, ...[...this.#long].map((each) => each.until))
+        if (last > elapsed()) {
+          due = last
+          timer = setTimeout(expire, last - elapsed())
+          return
+        }
+        // A process that was busy itself has perhaps not yet sent the command, or not read a reply that is there.
+        if (elapsed() - due > BUSY && graces++ < MAX_GRACES) {
+          due = elapsed() + GRACE
+          timer = setTimeout(expire, GRACE)
+        } else this.#lose(client, `The store has not answered within ${deadline} ms`)
+      }
+      timer = setTimeout(expire, Math.max(1, until - elapsed()))
+      reply.then(resolve, reject).finally(() => {
+        clearTimeout(timer)
+        this.#long.delete(call)
+      })
     })
   }
 

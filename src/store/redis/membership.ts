@@ -1,4 +1,5 @@
 import { elapsed } from '../../ground/clock.ts'
+import type { StoreState } from '../readiness.ts'
 import { readScript } from '../script.ts'
 import { StoreError } from '../store-error.ts'
 import type { ConnectionState, StoreConnection } from './connection.ts'
@@ -39,6 +40,8 @@ export interface MembershipEvents {
   away(reason: string): void
   /** `after` in milliseconds. */
   back(after: number): void
+  /** The store has no memory for changes, or has it again. */
+  full(isFull: boolean): void
   /**
    * The store is another one, or was emptied, so that nothing holds that was known of it. Requests wait until the promise
    * is resolved, but not for ever.
@@ -55,12 +58,18 @@ export interface Door {
 
 /** In milliseconds, how long requests wait at most to learn whether the store is the one that it was. */
 export const PATIENCE = 600
+const FULL: StoreState = {
+  isReady: true,
+  limitation: 'Changes are refused, because the store has no memory left (its setting maxmemory).',
+}
 const DISPLACED = 'Servers with another contract have taken over the keys of this prefix; restart this one with theirs'
 
 /** One of the servers that use the keys of a prefix: it takes part, looks after the store, and leaves. */
 export class Membership implements Door {
   readonly #connection: StoreConnection
   readonly #keys: readonly [marker: string, leases: string]
+  /** A hash that the probe for memory may write to. */
+  readonly #numbers: string
   readonly #instance: string
   readonly #terms: Terms
   readonly #drawId: () => string
@@ -68,6 +77,7 @@ export class Membership implements Door {
   #events: MembershipEvents | undefined
   #state: ConnectionState = { isReady: true }
   #awaySince = 0
+  #isFull = false
   #isDisplaced = false
   /** Whether the store is another one than before, and not everything was done yet that this needs. */
   #isStrange = false
@@ -87,13 +97,14 @@ export class Membership implements Door {
   ) {
     this.#connection = connection
     this.#keys = [`${prefix}:{all}:marker`, `${prefix}:{all}:replicas`]
+    this.#numbers = `${prefix}:{all}:numbers`
     this.#instance = instance
     this.#terms = terms
     this.#drawId = drawId
   }
 
-  get state(): ConnectionState {
-    return this.#state
+  get state(): StoreState {
+    return this.#state.isReady && this.#isFull ? FULL : this.#state
   }
 
   /** Whether other servers have replaced the contract, so that nothing may be answered. */
@@ -209,9 +220,23 @@ export class Membership implements Door {
       this.#isDisplaced = false
       this.#tell({ isReady: true })
       this.#open()
+      await this.#probeMemory()
     } catch (error) {
       this.#tell({ isReady: false, reason: (error as Error).message })
     }
+  }
+
+  /** Looks whether there is memory for changes. The look itself, as everything that must go on, may exceed the memory. */
+  async #probeMemory(): Promise<void> {
+    const isFull = await this.#connection.send(['HINCRBY', this.#numbers, 'probes', '0'], { isReadOnly: true }).then(
+      () => false,
+      (error: unknown) => {
+        if (error instanceof StoreError && error.problem === 'full') return true
+        throw error
+      },
+    )
+    if (isFull !== this.#isFull) this.#events?.full(isFull)
+    this.#isFull = isFull
   }
 
   /** Takes part again in a store that is not the one that was known. Says whether it may. */

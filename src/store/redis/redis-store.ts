@@ -11,6 +11,7 @@ import type {
   Capacity,
   Counters,
   FormerAccount,
+  Incarnate,
   Moment,
   Replacement,
   SnapshotOutcome,
@@ -32,6 +33,8 @@ import { Updates } from './updates.ts'
 
 /** How many bytes of accounts a process keeps copies of, unless it is told another number. */
 const COPIES_LIMIT = 256 * 2 ** 20
+/** In milliseconds, how often a process looks for deletions that another one has begun and not finished. */
+const SWEEPING = 30_000
 /** How often a request is planned again because the account was changed meanwhile, and a count counted again. */
 const MAX_ATTEMPTS = 200
 
@@ -52,6 +55,8 @@ export interface RedisStore extends Store {
   readonly copies: { limit: number; used: number }
   /** Forgets all copies, for a server that was emptied or replaced. */
   forgetCopies(): void
+  /** Ends deletions that a process had begun which has ended. It is done from time to time by itself. */
+  sweep(): Promise<void>
 }
 
 /**
@@ -72,6 +77,7 @@ class Replica implements RedisStore {
   readonly #counting = new Map<string, Promise<unknown>>()
   /** What is under way. */
   readonly #pending = new Set<Promise<unknown>>()
+  readonly #sweeping: NodeJS.Timeout
   #closing: Promise<void> | undefined
 
   constructor({ connection, prefix, settings, copiesLimit = COPIES_LIMIT, clock }: RedisStoreOptions) {
@@ -84,6 +90,8 @@ class Replica implements RedisStore {
     this.#snapshots = new RedisSnapshots(connection, scripts, { prefix, settings, now })
     this.#recall = (moment, copy) => recallAccount(moment, copy, connection, scripts, { prefix, settings })
     this.#updates = new Updates({ steps, registry, copies, settings, finish: (doomed) => this.#finish(doomed) })
+    this.#sweeping = setInterval(() => void this.sweep().catch(() => {}), SWEEPING)
+    this.#sweeping.unref()
   }
 
   get copies(): { limit: number; used: number } {
@@ -94,12 +102,21 @@ class Replica implements RedisStore {
     this.#copies.clear()
   }
 
+  async sweep(): Promise<void> {
+    for (const doomed of await this.#registry.doomed()) await this.#finish(doomed)
+  }
+
   async list(): Promise<string[]> {
     return this.#registry.list()
   }
 
   async has(accountId: string): Promise<boolean> {
-    return (await this.#registry.find('id', accountId)) !== undefined
+    const found = await this.#registry.find('id', accountId)
+    if (found === undefined) return false
+    if (await this.#steps.isThere(found.incarnation)) return true
+    // The list names an account whose data is lost. Somebody may create it again.
+    await this.#finish(found.incarnation)
+    return false
   }
 
   async accountOf(keyHash: string): Promise<string | undefined> {
@@ -133,9 +150,8 @@ class Replica implements RedisStore {
     try {
       await Promise.all([this.#steps.settle(copy), ...gone.map((each) => this.#finish(each))])
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error
       // It is there, but perhaps not for long.
-      throw Object.assign(new StoreError('unknown', error.message), { reported: true })
+      throw asUnknown(error)
     }
     return evicted?.id
   }
@@ -150,8 +166,12 @@ class Replica implements RedisStore {
   update<Value, Code extends string = ErrorCode>(
     accountId: string,
     decide: (state: AccountState, version?: string) => Decision<AccountState, Value, Code>,
+    meant?: number,
   ): Promise<Decision<AccountState, Value, Code>> {
-    return this.#with(accountId, (incarnation) => this.#updates.run(incarnation, decide))
+    return this.#with(accountId, async (incarnation) => {
+      const isMeant = meant === undefined || Number(incarnation) === meant
+      return isMeant ? this.#updates.run(incarnation, decide) : GONE
+    })
   }
 
   async replace(accountId: string, state: AccountState, counters: Replacement): Promise<void> {
@@ -205,13 +225,11 @@ class Replica implements RedisStore {
     throw tooManyOthers()
   }
 
-  refund(accountId: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
-    return this.#track(() => this.#refund(accountId, bucket, startedAt))
+  refund({ incarnation }: Incarnate, bucket: string, startedAt: number): Promise<Hits | undefined> {
+    return this.#track(() => this.#refund(`${incarnation}`, bucket, startedAt))
   }
 
-  async #refund(accountId: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
-    const incarnation = this.#copies.withId(accountId) ?? (await this.#registry.find('id', accountId))?.incarnation
-    if (incarnation === undefined) return undefined
+  async #refund(incarnation: string, bucket: string, startedAt: number): Promise<Hits | undefined> {
     const refunded = await this.#steps.refund(incarnation, bucket, startedAt)
     return refunded === GONE ? undefined : refunded
   }
@@ -284,6 +302,7 @@ class Replica implements RedisStore {
   }
 
   async #close(): Promise<void> {
+    clearInterval(this.#sweeping)
     await Promise.allSettled(this.#pending)
     await this.#registry.flush()
   }
@@ -363,8 +382,12 @@ class Replica implements RedisStore {
   /** Ends the deletion of an account, whoever has begun it; whether it had data. */
   async #finish(doomed: string): Promise<boolean> {
     const { existed, snapshots } = await this.#steps.kill(doomed)
-    await this.#snapshots.sweep(doomed, snapshots)
-    await this.#registry.release(doomed)
+    try {
+      await this.#snapshots.sweep(doomed, snapshots)
+      await this.#registry.release(doomed)
+    } catch (error) {
+      throw asUnknown(error)
+    }
     return existed
   }
 
@@ -375,6 +398,12 @@ class Replica implements RedisStore {
     this.#pending.add(pending)
     return pending
   }
+}
+
+/** The error of the rest of a work whose first part is done. */
+function asUnknown(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error
+  return Object.assign(new StoreError('unknown', error.message), { reported: true })
 }
 
 function isUnknown(error: unknown): boolean {

@@ -10,6 +10,9 @@ const GATHERING = 100
 /** How many ids are read at a time. Lua can hand on so many arguments. */
 const PAGE = 5_000
 
+/** How many accounts that are being deleted, and still have the id or a key of another one, are finished for it. */
+const MAX_ATTEMPTS = 100
+
 /** An account as the list of all accounts knows it. */
 export interface Found {
   incarnation: string
@@ -66,7 +69,7 @@ export class Registry {
     const options = [finite(limit), evictable === true ? '1' : '0', finite(idle), this.#now()]
     const args = [encodeId(id), incarnation, ...options, ...keys.map(({ hash }) => hash)]
     await this.flush()
-    for (;;) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const reply = (await this.#run('register', args)) as readonly Reply[]
       const [outcome, one, other, rest] = reply
       if (outcome === 'dying') await finish(one as string)
@@ -79,6 +82,7 @@ export class Registry {
         return { evicted, doomed: rest as readonly string[] }
       }
     }
+    throw stillDying()
   }
 
   /** Forgets an account whose data is gone. */
@@ -88,27 +92,35 @@ export class Registry {
   }
 
   /**
-   * Claims keys for an account, of which those that it is to get are named by `keys`. `false` where the account is gone.
+   * Claims keys for an account that a change is to give or to take away. `unclaim` has to follow, as soon as it is known
+   * what has become of the change. `false` where the account is gone.
    * @throws StoreError `taken`
    */
   async claim(
     incarnation: string,
-    stamp: string,
+    operation: string,
     keys: AccountState['keys'],
     finish: (doomed: string) => Promise<unknown>,
   ): Promise<boolean> {
-    for (;;) {
-      const args = [incarnation, stamp, ...keys.map(({ hash }) => hash)]
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const args = [incarnation, operation, this.#now(), ...keys.map(({ hash }) => hash)]
       const [outcome, one, other] = (await this.#run('claim', args)) as readonly Reply[]
       if (outcome === 'dying') await finish(one as string)
       else if (outcome === 'held') throw heldKey(keys, one as number, other as string)
       else return outcome === 'ok'
     }
+    throw stillDying()
   }
 
-  /** Lets go of keys, except those that another change has claimed since. */
-  async disclaim(incarnation: string, stamp: string, hashes: readonly string[]): Promise<void> {
-    if (hashes.length > 0) await this.#run('disclaim', [incarnation, stamp, ...hashes])
+  /** Tells which of the keys that a change has claimed the account has at a version. It lets go of the others. */
+  async unclaim(
+    incarnation: string,
+    operation: string,
+    version: number,
+    keys: readonly (readonly [hash: string, isHeld: boolean])[],
+  ): Promise<void> {
+    const pairs = keys.flatMap(([hash, isHeld]) => [hash, isHeld ? '1' : '0'])
+    await this.#run('unclaim', [incarnation, operation, `${version}`, ...pairs])
   }
 
   /** Takes note that an account that may be evicted was used at a time of the store. It is told soon. */
@@ -137,6 +149,11 @@ export class Registry {
     return (await this.#run('mark', [incarnation, this.#now()])) === 1
   }
 
+  /** Accounts that somebody has begun to delete a while ago, and has not finished. */
+  async doomed(): Promise<readonly string[]> {
+    return (await this.#run('doomed', [this.#now()])) as readonly string[]
+  }
+
   async hasRoom({ limit, idle }: Capacity): Promise<boolean> {
     const finite = (number: number | undefined) => (number === undefined || !Number.isFinite(number) ? '' : `${number}`)
     return (await this.#run('room', [finite(limit), finite(idle), this.#now()])) === 1
@@ -160,6 +177,10 @@ export class Registry {
     // All of them may run twice: what is done already stays as it is.
     return this.#connection.run(this.#scripts[name], this.#keys, args, { repeatable: true })
   }
+}
+
+function stillDying(): StoreError {
+  return new StoreError('unavailable', 'An account that has the id or a key is still being deleted')
 }
 
 function heldKey(keys: AccountState['keys'], index: number, holder: string): StoreError {

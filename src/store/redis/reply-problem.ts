@@ -24,6 +24,12 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     reason: 'The store is a replica whose master is away',
     isOfConnection: true,
   },
+  // Whoever waits for what comes next is told so, because nothing comes any more.
+  UNBLOCKED: {
+    problem: 'unavailable',
+    reason: 'The store has become a replica of another server',
+    isOfConnection: true,
+  },
   LOADING: { problem: 'unavailable', reason: 'The store is still loading its data' },
   BUSY: { problem: 'unavailable', reason: 'The store is busy with a script that takes too long' },
   MISCONF: { problem: 'unavailable', reason: 'The store refuses changes, because it cannot write them to its disk' },

@@ -3,7 +3,7 @@ import { readScript, type Script } from '../script.ts'
 const NAMES = [
   ...['enter', 'look', 'create', 'settle', 'change', 'counters', 'recount', 'refund', 'kill'],
   ...['take-snapshot', 'list-snapshots', 'delete-snapshot', 'recall'],
-  ...['register', 'release', 'find', 'claim', 'disclaim', 'use', 'mark', 'room', 'new-id', 'list'],
+  ...['register', 'release', 'find', 'claim', 'unclaim', 'use', 'mark', 'room', 'new-id', 'list', 'doomed'],
 ] as const
 
 export type ScriptName = (typeof NAMES)[number]

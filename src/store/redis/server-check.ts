@@ -117,6 +117,10 @@ export function commandsIn(text: string): string[] {
 
 /** Where the check itself may not run, the server says why. */
 function explainRefusal(error: unknown, prefix?: string): never {
+  const [, unknown] = /^ERR unknown command '([^']+)'/.exec(error instanceof Error ? error.message : '') ?? []
+  if (unknown !== undefined) {
+    throw unusable(`does not know the command ${unknown}; give it back its name if rename-command has taken it`)
+  }
   if (!(error instanceof StoreError && /NOPERM/.test(error.message))) throw error
   const [, command] = /run the '([^']+)' command/.exec(error.message) ?? []
   const missing = command === undefined ? `~${prefix}:*` : command.startsWith('eval') ? '+eval +evalsha' : `+${command}`

@@ -72,7 +72,10 @@ export class RedisSnapshots {
       ]
       const args = (attempt: number) => [operation, `${attempt}`, ...given]
       const copies = [operation, ...(replaced === '' ? [] : [replaced])]
-      const reply = await this.#run('take-snapshot', incarnation, copies, args(1), { repeat: args })
+      const reply = await this.#run('take-snapshot', incarnation, copies, args(1), {
+        repeat: args,
+        deadline: LARGE_DEADLINE,
+      })
       const [outcome, told] = reply
       if (outcome === 'gone') return GONE
       if (outcome === 'unmarked') {
@@ -183,7 +186,7 @@ export class RedisSnapshots {
   }
 
   #ask(...command: string[]): Promise<Reply> {
-    return this.#connection.send(command, { repeatable: true })
+    return this.#connection.send(command, { isReadOnly: true })
   }
 
   async #run(
@@ -198,8 +201,7 @@ export class RedisSnapshots {
       ...[...accountKeys(prefix, incarnation), snapshotKey(prefix, incarnation)],
       ...copies.flatMap((operation) => snapshotKeys(prefix, incarnation, operation)),
     ]
-    const given = { deadline: LARGE_DEADLINE, ...options }
-    return (await this.#connection.run(this.#scripts[script], keys, args, given)) as readonly Reply[]
+    return (await this.#connection.run(this.#scripts[script], keys, args, options)) as readonly Reply[]
   }
 }
 

@@ -1,7 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountState } from '../../domain/account.ts'
 import type { Decision } from '../../domain/errors.ts'
 import type { Settings } from '../../domain/settings.ts'
-import { changesPlans, compareStates } from '../parts.ts'
+import { type Comparison, changesPlans, compareStates } from '../parts.ts'
 import { StoreError } from '../store-error.ts'
 import { type AccountSteps, GONE, type Gone, newOperation, type Step } from './account-steps.ts'
 import { type Copies, type Copy, momentVersion } from './copies.ts'
@@ -11,6 +12,11 @@ import type { Registry } from './registry.ts'
 const MAX_FLYING = 16
 /** How often a change is decided again because other replicas were faster. */
 const MAX_ATTEMPTS = 200
+
+/** In milliseconds, how long after a change whose end is unknown its keys are looked at, first; each time twice as long. */
+const LATER = 2_000
+/** How often that is tried again: for an hour. */
+const MAX_LATER = 10
 
 // biome-ignore lint/suspicious/noExplicitAny: each update has a value and codes of its own, which only its caller knows
 type AnyDecision = Decision<AccountState, any, any>
@@ -51,7 +57,9 @@ export class Updates {
   run(incarnation: string, decide: Decide, counters?: Step['counters']): Promise<AnyDecision | Gone> {
     let line = this.#lines.get(incarnation)
     if (line === undefined) {
-      line = new Line(incarnation, this.#deps, () => this.#lines.delete(incarnation))
+      line = new Line(incarnation, this.#deps, (ended) => {
+        if (this.#lines.get(incarnation) === ended) this.#lines.delete(incarnation)
+      })
       this.#lines.set(incarnation, line)
     }
     return line.add(decide, counters)
@@ -78,10 +86,10 @@ class Line {
   #depth = MAX_FLYING
   #ordinals = 0
 
-  constructor(incarnation: string, deps: UpdatesDeps, onEnd: () => void) {
+  constructor(incarnation: string, deps: UpdatesDeps, onEnd: (line: Line) => void) {
     this.#incarnation = incarnation
     this.#deps = deps
-    this.#end = onEnd
+    this.#end = () => onEnd(this)
   }
 
   get expected(): string | undefined {
@@ -121,18 +129,20 @@ class Line {
 
   #decide(job: Job, base: Copy): void {
     let decision: AnyDecision
+    let comparison: Comparison
     try {
       decision = job.decide(base.state, momentVersion(base.version, base.token))
       if (decision.ok && decision.state.id !== base.state.id) {
         throw new Error(`The account "${base.state.id}" cannot become another one`)
       }
+      comparison = decision.ok
+        ? compareStates(base.state, decision.state, this.#deps.settings)
+        : { changes: [], state: base.state }
     } catch (error) {
       job.reject(error)
       return
     }
-    const { changes, state } = decision.ok
-      ? compareStates(base.state, decision.state, this.#deps.settings)
-      : { changes: [], state: base.state }
+    const { changes, state } = comparison
     if (changes.length === 0 && job.counters === undefined) {
       this.#fly(() => this.#confirm(job, base, decision))
       return
@@ -192,38 +202,66 @@ class Line {
     const { steps, registry, finish } = this.#deps
     const incarnation = this.#incarnation
     const { operation, removedKeys } = step
+    const touched = new Set([...addedKeys, ...removedKeys])
     try {
       if (isFirst && !(await registry.mark(incarnation))) {
         job.resolve(GONE)
         return
       }
-      const isOfKeys = addedKeys.length + removedKeys.length > 0
-      if (isOfKeys) {
-        const [added, removed] = [new Set(addedKeys), new Set(removedKeys)]
-        const keys = [
-          ...state.keys.filter(({ hash }) => added.has(hash)),
-          ...base.state.keys.filter(({ hash }) => removed.has(hash)),
-        ]
-        if (!(await registry.claim(incarnation, operation, keys, finish))) {
+      if (touched.size > 0) {
+        const keys = [...state.keys, ...base.state.keys.filter(({ hash }) => removedKeys.includes(hash))]
+        const claimed = keys.filter(({ hash }) => touched.has(hash))
+        if (!(await registry.claim(incarnation, operation, claimed, finish))) {
           job.resolve(GONE)
           return
         }
       }
       const outcome = await steps.change(base, state, step)
-      if (isOfKeys && outcome !== GONE) {
-        await registry.disclaim(incarnation, operation, 'done' in outcome ? removedKeys : addedKeys)
+      if (outcome === GONE) {
+        job.resolve(GONE)
+        return
       }
-      if (outcome === GONE) job.resolve(GONE)
-      else if ('conflict' in outcome) this.#repeat(job)
-      else {
-        this.#depth = Math.min(MAX_FLYING, 2 * this.#depth)
-        if (base.isEvictable) registry.noteUse(incarnation, outcome.real)
-        job.resolve(decision)
+      const isDone = 'done' in outcome
+      if (touched.size > 0) await this.#unclaim(operation, touched, isDone ? outcome.done : outcome.conflict)
+      if (!isDone) {
+        this.#repeat(job)
+        return
       }
+      this.#depth = Math.min(MAX_FLYING, 2 * this.#depth)
+      if (base.isEvictable) registry.noteUse(incarnation, outcome.real)
+      job.resolve(decision)
     } catch (error) {
+      if (touched.size > 0 && !isTaken(error)) void this.#unclaimLater(operation, touched, 0)
       // What was decided on this change cannot succeed if it was not done.
       this.#isHeld = true
       job.reject(error)
+    }
+  }
+
+  /** Tells which of the keys the account has. The change is done, or was not possible, whether that succeeds or not. */
+  async #unclaim(operation: string, touched: ReadonlySet<string>, { state, version }: Copy): Promise<void> {
+    const held = new Set(hashesOf(state))
+    const keys = [...touched].map((hash) => [hash, held.has(hash)] as const)
+    try {
+      await this.#deps.registry.unclaim(this.#incarnation, operation, version, keys)
+    } catch {
+      void this.#unclaimLater(operation, touched, 0)
+    }
+  }
+
+  /** The same when it is not known what has become of the change, or the store was away, after a while. */
+  async #unclaimLater(operation: string, touched: ReadonlySet<string>, attempt: number): Promise<void> {
+    const { steps, registry } = this.#deps
+    // By then, no command is on its way any more.
+    await pause(LATER * 2 ** attempt, undefined, { ref: false })
+    try {
+      const copy = await steps.load(this.#incarnation)
+      if (copy === GONE) return
+      const held = new Set(hashesOf(copy.state))
+      const keys = [...touched].map((hash) => [hash, held.has(hash)] as const)
+      await registry.unclaim(this.#incarnation, operation, copy.version, keys)
+    } catch {
+      if (attempt < MAX_LATER) void this.#unclaimLater(operation, touched, attempt + 1)
     }
   }
 
@@ -236,6 +274,11 @@ class Line {
     if (job.attempts < MAX_ATTEMPTS) this.#waiting.push(job)
     else job.reject(new StoreError('unavailable', 'Too many others change the account at the same time'))
   }
+}
+
+/** Whether the change was refused because of a key, so that it has claimed none. */
+function isTaken(error: unknown): boolean {
+  return error instanceof StoreError && error.problem === 'taken'
 }
 
 function hashesOf({ keys }: AccountState): string[] {

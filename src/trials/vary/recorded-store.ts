@@ -6,7 +6,7 @@ import { PersistentMap } from '../../domain/persistent-map.ts'
 import type { Hits } from '../../domain/quotas.ts'
 import { chanceOfFault, fraction } from '../../ground/chance.ts'
 import type { Past } from '../../journal/past.ts'
-import type { Admission, Counters, Store } from '../../store/store.ts'
+import type { Admission, Counters, Incarnate, Store } from '../../store/store.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { areSameStates } from './answer.ts'
 import { findOwner, type RecordedRequest } from './recording.ts'
@@ -87,8 +87,8 @@ export class RecordedStore implements Store {
     return conclude({ account, incarnation: 1, real, plan, counted, before, moment: undefined })
   }
 
-  refund(accountId: string, bucket: string, startedAt: number): Hits | undefined {
-    const counting = this.#counting.get(accountId)
+  refund({ id }: Incarnate, bucket: string, startedAt: number): Hits | undefined {
+    const counting = this.#counting.get(id)
     return counting && refundCharge(counting, bucket, startedAt)
   }
 

@@ -6,7 +6,7 @@ import { CONNECTION_LIMITS } from '../../../src/http/engine/connection.ts'
 import { answer, GET, open, POST } from './open-server.ts'
 
 /** Shorter than the real limits, so that a test need not wait. */
-const SOON = { look: 10, stuck: 100 }
+const SOON = { look: 10, stuck: 100, halfClosed: 50 }
 
 /** A client whose first request is held until its connection is closed. `closed` resolves when the server has done that. */
 async function holdFirst(limits: Partial<typeof CONNECTION_LIMITS>) {
@@ -67,6 +67,35 @@ describe('A client that is gone', () => {
 
   it('is noticed within seconds', () => {
     expect(CONNECTION_LIMITS.look).toBeLessThanOrEqual(2_000)
+  })
+})
+
+describe('A client that closes its side', () => {
+  it.each([1, 3, 30])('gets the answers to its %d requests, also where each of them takes time', async (count) => {
+    const client = await open(async (_, response) => {
+      await setImmediate()
+      await setImmediate()
+      answer(response)
+    }, SOON)
+    let received = ''
+    client.on('data', (chunk) => {
+      received += chunk
+    })
+    client.end(GET.repeat(count))
+    await once(client, 'close')
+    expect(received.split('done')).toHaveLength(count + 1)
+  })
+
+  it('gets the rest of an answer that has begun as before, and no more time', async () => {
+    const client = await open(({ socket }, response) => {
+      response.write('begun')
+      return new Promise((resolve) => socket.once('close', () => resolve()))
+    }, {})
+    client.resume()
+    client.write(GET)
+    await once(client, 'data')
+    client.end()
+    await once(client, 'close')
   })
 })
 

@@ -79,6 +79,16 @@ describe.skipIf(!HAS_REDIS)('a connection', () => {
     expect(elapsed() - began).toBeLessThan(1_500)
   })
 
+  it('waits as long for a short command as for a long one before it', async () => {
+    const { port } = await sharedRedis()
+    const connection = await open({ kind: 'tcp', port })
+    const key = freshPrefix()
+    const long = connection.send(['BLPOP', key, '0.95'], { deadline: 3_000 })
+    const short = connection.send(['ECHO', 'a'])
+    expect(await Promise.all([long, short])).toEqual([null, 'a'])
+    expect(connection.figures.reconnects).toBe(0)
+  })
+
   it('counts what it does', async () => {
     const { port } = await sharedRedis()
     const { figures, send } = await openBound(port)

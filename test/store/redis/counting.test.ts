@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { accept } from '../../../src/domain/errors.ts'
 import { openMemoryStore } from '../../../src/store/memory.ts'
+import type { Counters } from '../../../src/store/store.ts'
 import { budget } from '../../support/budget.ts'
 import { HAS_REDIS } from '../../support/redis-server.ts'
 import { enter } from '../counting.ts'
@@ -45,6 +46,12 @@ const requests = fc.record({
   later: fc.constantFrom(0, 1, 400, 61_000, 3_600_000),
 })
 
+/** Counters without the windows that are over, which count nothing: the store in memory forgets some of them later. */
+function withoutOver({ quotas, tallies }: Counters, now: number): Counters {
+  const kept = [...quotas].filter(([, { startedAt }]) => startedAt > now - 3_600_000)
+  return { quotas: new Map(kept), tallies }
+}
+
 describe.skipIf(!HAS_REDIS)('the script that lets a request enter', () => {
   it(`counts as the JavaScript does, whatever is planned (seed ${seed})`, async () => {
     let time = START
@@ -66,7 +73,9 @@ describe.skipIf(!HAS_REDIS)('the script that lets a request enter', () => {
           const counted = await enter(store, `key of ${id}`, plan, clock)
           expect(counted).toEqual(await enter(memory, `key of ${id}`, plan, clock))
         }
-        expect(await store.counters(id)).toEqual(await memory.counters(id))
+        expect(withoutOver(await store.counters(id), time + offset)).toEqual(
+          withoutOver(await memory.counters(id), time + offset),
+        )
       },
     )
     await fc.assert(property, { seed, numRuns: budget({ quick: 60, full: 1_000 }) })

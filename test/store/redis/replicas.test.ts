@@ -148,6 +148,26 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
     }
   })
 
+  it('know who has a key that all of them give to the account, or take away, at the same time', async () => {
+    const replicas = await openReplicas(3)
+    const [{ store }] = replicas as [Replica]
+    await store.create(exampleAccount('acme', ['k0']))
+    await store.create(exampleAccount('other'))
+    for (let round = 0; round < 10; round++) {
+      const hash = `k ${round}`
+      for (const hashes of [['k0', hash], ['k0']]) {
+        // Another change makes some of them decide again.
+        await Promise.all([
+          ...replicas.map((replica) => applyUpdate(replica.store, 'acme', holdKeys(...hashes))),
+          applyUpdate(store, 'acme', watch(`${hashes.length}-${round}.example`)),
+        ])
+        expect(await store.accountOf(hash)).toBe(hashes.length === 2 ? 'acme' : undefined)
+      }
+      await applyUpdate(store, 'other', holdKeys(hash))
+      expect(await store.accountOf(hash)).toBe('other')
+    }
+  })
+
   it('read an account anew when the log does not tell all changes any more', async () => {
     const [{ store: one }, { store: other }] = await openTwo()
     await one.create(exampleAccount('acme'))
@@ -171,7 +191,7 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
   it('read a large account in several steps, as it is at the last of them', async () => {
     const prefix = freshPrefix()
     const { store: one } = await openReplica({ prefix })
-    const names = Array.from({ length: 25_000 }, (_, index) => `d${index}.example`)
+    const names = Array.from({ length: 15_000 }, (_, index) => `d${index}.example`)
     const state = exampleAccount('acme')
     await one.create({
       ...state,
@@ -256,15 +276,53 @@ describe.skipIf(!HAS_REDIS)('a store', () => {
   it('takes an account from the list whose data is gone, as soon as somebody asks for it', async () => {
     const prefix = freshPrefix()
     const { store, connection } = await openReplica({ prefix })
-    for (const id of ['a', 'b']) await store.create(exampleAccount(id, [`key of ${id}`]))
+    for (const id of ['a', 'b', 'c']) await store.create(exampleAccount(id, [`key of ${id}`]))
     for (const name of (await connection.send(['KEYS', `${prefix}:*:meta`])) as string[]) {
       await connection.send(['DEL', name])
     }
     expect(await look(store, 'key of a')).toBeUndefined()
     await expect(store.read('b')).rejects.toMatchObject({ problem: 'unknown-account' })
+    expect(await store.has('c')).toBe(false)
     expect(await store.list()).toEqual([])
     await store.create(exampleAccount('a', ['key of b']))
     expect((await look(store, 'key of b'))?.id).toBe('a')
+  })
+
+  it('says of an account whose parts are gone what is wrong, and can delete it', async () => {
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix })
+    await store.create(exampleAccount('acme', ['k1']))
+    const [name] = (await connection.send(['KEYS', `${prefix}:*:parts`])) as [string]
+    await connection.send(['DEL', name])
+    const other = await openReplica({ prefix })
+    await expect(other.store.read('acme')).rejects.toMatchObject({
+      problem: 'damaged',
+      message: expect.stringContaining('The store lacks the parts of the account'),
+    })
+    await other.store.delete('acme')
+    expect(await other.store.list()).toEqual([])
+  })
+
+  it('ends the deletion of an evicted account that another process has begun', async () => {
+    let time = 1_000_000
+    const prefix = freshPrefix()
+    const { store, connection } = await openReplica({ prefix, clock: () => time })
+    await store.create(exampleAccount('a', ['k1']), { limit: 1, evictable: true })
+    const before = (await connection.send(['KEYS', `${prefix}:*:meta`])) as [string]
+    const incarnation = /\{(\d+)\}/.exec(before[0])?.[1] ?? ''
+    // As it is when the process has ended that has evicted the account for another one.
+    const registry = `${prefix}:{all}`
+    await connection.send(['HDEL', `${registry}:accounts`, 'a'])
+    await connection.send(['HSET', `${registry}:dying`, 'a', incarnation])
+    await connection.send(['HSET', `${registry}:doomed`, incarnation, `1 ${time}`])
+    await store.sweep()
+    expect(await connection.send(['EXISTS', before[0]])).toBe(1)
+    time += 10_001
+    await store.sweep()
+    expect(await connection.send(['EXISTS', before[0]])).toBe(0)
+    expect(await connection.send(['HLEN', `${registry}:doomed`])).toBe(0)
+    await store.create(exampleAccount('a', ['k1']))
+    expect((await look(store, 'k1'))?.id).toBe('a')
   })
 
   it('keeps a new account whose creator ended before it could say that it is complete', async () => {

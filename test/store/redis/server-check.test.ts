@@ -32,9 +32,27 @@ describe('the server of a store', () => {
       ['redis_version:7.0.0', 'redis_mode:sentinel'],
       'is a Sentinel, which holds no data; give the address of the server that it watches',
     ],
+    [
+      ['redis_version:7.0.0', 'redis_mode:cluster', 'cluster_slots_ok:16384', 'cluster_size:3'],
+      'is a cluster of several nodes, which is not supported; use one server, or a cluster of one node',
+    ],
     [['redis_version:7.0.0', 'loading:1'], 'is still loading its data; start again when it has'],
   ])('is refused: %j', async (facts, message) => {
     await expect(check(...facts)).rejects.toThrow(message)
+  })
+
+  it.each(['INFO', 'EVALSHA'])('is refused where it does not know %s', async (renamed) => {
+    const answer = (command: string, text: unknown) => async () => {
+      if (command === renamed) throw new Error(`ERR unknown command '${command}', with args beginning with: `)
+      return text
+    }
+    const connection = { send: answer('INFO', 'redis_version:7.0.0\r\nrole:master'), run: answer('EVALSHA', []) }
+    await expect(
+      checkServer(connection as unknown as StoreConnection, { prefix: 'p', scripts: [] }),
+    ).rejects.toMatchObject({
+      problem: 'unusable',
+      message: `does not know the command ${renamed}; give it back its name if rename-command has taken it`,
+    })
   })
 
   it('is awaited for a moment while it loads its data', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { accept } from '../../../src/domain/errors.ts'
 import type { ConnectionState } from '../../../src/store/redis/connection.ts'
 import { accountKeys } from '../../../src/store/redis/keys.ts'
 import { readScript } from '../../../src/store/script.ts'
@@ -87,8 +88,9 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
     const { hits } = await enter(store, 'k1', { charge: CHARGE }, () => 0)
     await enter(store, 'k1', { charge: CHARGE }, () => 0)
     await enter(store, 'k1', { charge: CHARGE }, () => 0)
+    const { incarnation } = (await look(store, 'k1')) ?? { incarnation: 0 }
     proxy.loseReplies(next(1, runsOf('refund')))
-    expect(await store.refund('acme', '/dmarc', hits?.startedAt ?? 0)).toMatchObject({ used: 2 })
+    expect(await store.refund({ id: 'acme', incarnation }, '/dmarc', hits?.startedAt ?? 0)).toMatchObject({ used: 2 })
     expect((await sound.store.counters('acme')).quotas.get('/dmarc')?.used).toBe(2)
     proxy.loseReplies(next(1, runsOf('recount')))
     const count = () =>
@@ -115,15 +117,29 @@ describe.skipIf(!HAS_REDIS)('a replica whose connection is cut after the server 
 
   it('keeps the keys of an account right', async () => {
     const { proxy, sound, troubled } = await openTroubled()
-    for (const script of ['claim', 'change', 'disclaim']) {
+    for (const script of ['claim', 'change', 'unclaim']) {
       proxy.loseReplies(next(1, runsOf(script)))
       await applyUpdate(troubled.store, 'acme', holdKeys('k1', `key of ${script}`))
     }
     expect(proxy.lost).toBe(3)
     const holders = await Promise.all(
-      ['k1', 'key of claim', 'key of change', 'key of disclaim'].map((hash) => sound.store.accountOf(hash)),
+      ['k1', 'key of claim', 'key of change', 'key of unclaim'].map((hash) => sound.store.accountOf(hash)),
     )
     expect(holders).toEqual(['acme', undefined, undefined, 'acme'])
+  })
+
+  it('counts a request once although what it was planned by has changed before the second attempt', async () => {
+    const { proxy, sound, troubled } = await openTroubled()
+    const changed: unknown[] = []
+    proxy.loseReplies((words) => {
+      if (changed.length > 0 || !runsOf('enter')(words)) return false
+      changed.push(applyUpdate(sound.store, 'acme', (state) => accept({ ...state, plan: 'diamond' }, undefined)))
+      return true
+    })
+    const counted = await enter(troubled.store, 'k1', { charge: CHARGE }, () => 0)
+    await Promise.all(changed)
+    expect(counted).toMatchObject({ ordinal: 1, hits: { used: 1 } })
+    expect([...(await sound.store.counters('acme')).quotas.values()]).toMatchObject([{ used: 1 }])
   })
 
   it('does nothing when the first attempt arrives after the second', async () => {

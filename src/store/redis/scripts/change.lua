@@ -41,13 +41,18 @@ end
 local function keep_former()
   for slot = #FORMER, 2, -1 do
     redis.call('UNLINK', FORMER[slot])
-    if redis.call('EXISTS', FORMER[slot - 1]) == 1 then
+    local is_there = redis.call('EXISTS', FORMER[slot - 1]) == 1
+    meta[8 + slot] = is_there and meta[8 + slot - 1]
+    if is_there then
       redis.call('RENAME', FORMER[slot - 1], FORMER[slot])
-      redis.call('HSET', META, 'former' .. slot, meta[8 + slot - 1])
+      redis.call('HSET', META, 'former' .. slot, meta[8 + slot])
+    else
+      redis.call('HDEL', META, 'former' .. slot)
     end
   end
   redis.call('COPY', PARTS, FORMER[1])
-  redis.call('HSET', META, 'former1', meta[1])
+  meta[9] = meta[1]
+  redis.call('HSET', META, 'former1', meta[9])
 end
 
 local is_too_large = is_large()

@@ -10,6 +10,8 @@ local longest, bucket, charged, limit = tonumber(ARGV[11]), ARGV[12], ARGV[13], 
 local grace_limit, grace_ends, window = tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17])
 local aligned, enforced = ARGV[18], ARGV[19]
 local FIRST_RULE, RULE_SIZE = 20, 9
+-- How many windows one request forgets: each is part of the record of what the request has changed.
+local FORGOTTEN = 1000
 
 local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'real', 'unborn', 'prune')
 if not meta[1] then return { 'gone' } end
@@ -28,21 +30,15 @@ local function answer(at, before, sequence_before, hits, tallies)
   return { 'ok', show(at), meta[1], meta[2], meta[3], show(before), show(sequence_before), hits, tallies, news() }
 end
 
--- A charge or a rule that was changed meanwhile must be planned again.
-if meta[3] ~= gate then
-  return { 'stale', show(real), meta[1], meta[2], meta[3], news() }
-end
-
 local function read_hits(text)
   if not text then return nil, nil end
   local colon = string.find(text, ':', 1, true)
   return tonumber(string.sub(text, 1, colon - 1)), tonumber(string.sub(text, colon + 1))
 end
 
-if counted == '0' then return answer(real, requests, sequence, false, {}) end
-
 if is_late(operation, attempt) then return { 'late' } end
 if attempt ~= '1' then
+  -- It counts as it was planned then, whatever was changed since.
   local record = find_record(UNDO, operation)
   if record then
     -- It was done already: the answer is that which was lost.
@@ -62,6 +58,13 @@ if attempt ~= '1' then
     return answer(tonumber(found['r']), tonumber(found['n']), tonumber(string.match(record[1], '^%d+')) - 1, hits, tallies)
   end
 end
+
+-- A charge or a rule that was changed meanwhile must be planned again.
+if meta[3] ~= gate then
+  return { 'stale', show(real), meta[1], meta[2], meta[3], news() }
+end
+
+if counted == '0' then return answer(real, requests, sequence, false, {}) end
 
 local now = real + clock
 if frozen == '1' then now = clock end
@@ -91,15 +94,17 @@ if charged == '1' then
     local size = redis.call('HLEN', QUOTAS)
     if size > 1 and (size <= 64 or size >= tonumber(meta[8] or 0)) then
       local all = redis.call('HGETALL', QUOTAS)
+      local forgotten = 0
       for index = 1, #all, 2 do
         local begun = read_hits(all[index + 1])
-        if all[index] ~= bucket and (begun <= now - longest or begun > now) then
+        if all[index] ~= bucket and (begun <= now - longest or begun > now) and forgotten < FORGOTTEN then
           note('q' .. all[index], all[index + 1])
           redis.call('HDEL', QUOTAS, all[index])
-          size = size - 1
+          forgotten = forgotten + 1
         end
       end
-      if size > 32 then redis.call('HSET', META, 'prune', 2 * size) end
+      size = size - forgotten
+      if size > 32 then redis.call('HSET', META, 'prune', forgotten < FORGOTTEN and 2 * size or size) end
     end
   end
 elseif bucket ~= '' then

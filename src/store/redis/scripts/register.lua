@@ -4,18 +4,6 @@
 local id, incarnation, limit, evictable, idle, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], read_time(ARGV[6])
 local FIRST_KEY = 7
 
--- Those whose deletion nobody has finished.
-local function list_doomed()
-  local stale = {}
-  if redis.call('HLEN', DOOMED) == 0 then return stale end
-  local all = redis.call('HGETALL', DOOMED)
-  for index = 1, #all, 2 do
-    local since = tonumber(string.match(all[index + 1], '[^ ]+$'))
-    if math.abs(now - since) > 10000 and #stale < 10 then stale[#stale + 1] = all[index] end
-  end
-  return stale
-end
-
 local present = redis.call('HGET', ACCOUNTS, id)
 if present == incarnation then
   -- The same command again, because its reply was lost.
@@ -30,7 +18,7 @@ end
 if present then return { 'taken' } end
 local dying = redis.call('HGET', DYING, id)
 if dying then return { 'dying', dying } end
-local refusal = refuse_keys(incarnation, FIRST_KEY, #ARGV)
+local refusal = refuse_keys(incarnation, FIRST_KEY, now)
 if refusal then return refusal end
 local count = redis.call('HLEN', ACCOUNTS)
 local victim, name = false, false
@@ -47,10 +35,10 @@ if limit ~= '' and count >= tonumber(limit) then
 end
 redis.call('HSET', ACCOUNTS, id, incarnation)
 redis.call('HSET', NAMES, incarnation, id)
-claim_keys(incarnation, incarnation, FIRST_KEY, #ARGV)
+hold_keys(incarnation, nil, FIRST_KEY)
 redis.call('ZADD', ORDER, redis.call('HINCRBY', NUMBERS, 'creations', 1), incarnation)
 if evictable == '1' then
   redis.call('ZADD', UNCHANGED, redis.call('HINCRBY', NUMBERS, 'uses', 1), incarnation)
   redis.call('HSET', USED, incarnation, show(now))
 end
-return { 'ok', victim, name, list_doomed() }
+return { 'ok', victim, name, list_doomed(now) }

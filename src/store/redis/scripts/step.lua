@@ -57,8 +57,11 @@ end
 
 -- A command whose reply was lost is sent again. Then the first one may still be on its way, and must do nothing.
 local function is_late(operation, attempt)
-  if attempt == '1' then return redis.call('SISMEMBER', FENCES, operation) == 1 end
-  redis.call('SADD', FENCES, operation)
+  if attempt == '1' then return redis.call('ZSCORE', FENCES, operation) ~= false end
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('ZREMRANGEBYSCORE', FENCES, '-inf', show(now - LATE))
+  redis.call('ZADD', FENCES, show(now), operation)
   redis.call('PEXPIRE', FENCES, LATE)
   return false
 end

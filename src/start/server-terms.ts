@@ -1,0 +1,63 @@
+import { FIXTURE_NAMES } from '../accounts/fixture.ts'
+import { digestOf } from '../ground/digest.ts'
+import type { Terms } from '../store/redis/membership.ts'
+import type { OpeningContext } from './opened-store.ts'
+import { flagOf, type Option } from './option.ts'
+import { type CompleteOptions, LIBRARY_OPTIONS } from './option-table.ts'
+
+/** Options that change what servers answer, or for how long they keep what others ask for. */
+const SHARED_OPTIONS = [
+  ...(['fixture', 'seed', 'now', 'frozen', 'plan', 'faults', 'maxAccounts', 'sandboxIdle', 'journal'] as const),
+  ...(['sandboxKeys', 'prefer', 'simulator', 'cors', 'enforceQuotas', 'responseValidation'] as const),
+]
+
+/** What this server serves, for others that share its store. */
+export function termsOf(
+  options: CompleteOptions,
+  { contract, overlays, fixture }: Pick<OpeningContext, 'contract' | 'overlays' | 'fixture'>,
+): Terms {
+  return {
+    contract: digestOf(JSON.stringify(contract.document.source)),
+    // The folders of a machine mean nothing to others.
+    overlays: overlays.map(
+      ({ name, actions }) => `${name.replace(/^.*[/\\]/, '')} ${digestOf(JSON.stringify(actions)).slice(0, 12)}`,
+    ),
+    options: describeOptions(options, fixture),
+  }
+}
+
+/** In what the contract of others differs from that of this server, as the part of a sentence. */
+export function describeDifference(theirs: Terms, ours: Terms): string {
+  const list = (overlays: readonly string[]) =>
+    overlays.map((each) => each.slice(0, each.lastIndexOf(' '))).join(', ') || 'none'
+  const [there, here] = [list(theirs.overlays), list(ours.overlays)]
+  if (there !== here) return `other overlays (there: ${there}; here: ${here})`
+  if (`${theirs.overlays}` !== `${ours.overlays}`) return `other contents of the overlays ${here}`
+  return 'another openapi.yaml, as other versions of the program have'
+}
+
+/** The options by which two servers differ, with the values of both. */
+export function differingOptions(
+  { options: ours }: Terms,
+  { options: theirs }: Terms,
+): { option: string; here: string; there: string }[] {
+  const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])]
+  return names
+    .filter((name) => theirs[name] !== ours[name])
+    .map((option) => ({ option, here: ours[option] ?? 'not given', there: theirs[option] ?? 'not given' }))
+}
+
+/** The options by which servers may differ although they should not, by their flags. */
+function describeOptions(options: CompleteOptions, fixture: object): Record<string, string> {
+  const isReadyMade = FIXTURE_NAMES.some((name) => name === options.fixture)
+  const shown = { ...options, fixture: isReadyMade ? options.fixture : digestOf(JSON.stringify(fixture)).slice(0, 12) }
+  return Object.fromEntries(
+    SHARED_OPTIONS.flatMap((name) => {
+      const value = shown[name]
+      const option: Option<unknown> = LIBRARY_OPTIONS[name]
+      return value === undefined
+        ? []
+        : [[`--${flagOf(name, option)}`, typeof value === 'string' ? value : JSON.stringify(value)]]
+    }),
+  )
+}
