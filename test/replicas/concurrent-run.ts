@@ -69,5 +69,5 @@ export function expectMeaningful(exchanges: readonly Exchange[], requests: numbe
   expect(known.length).toBeGreaterThan(requests / 3)
   expect(
     known.filter(({ call, told }) => call.do === 'create group' && told.group !== undefined).length,
-  ).toBeGreaterThan(3)
+  ).toBeGreaterThan(0)
 }
