@@ -83,6 +83,8 @@ export class AccountSteps {
   readonly #settings: Pick<Settings, 'nameComparison'>
   readonly #prefix: string
   readonly #now: () => string
+  /** The accounts that are being read, by incarnation. */
+  readonly #loads = new Map<string, Promise<Copy | Gone>>()
 
   constructor(
     connection: StoreConnection,
@@ -98,8 +100,22 @@ export class AccountSteps {
     this.#now = now
   }
 
-  /** Reads the whole account. */
+  /**
+   * Reads the whole account. Who comes while it is being read waits for that, and then asks only for what was changed
+   * since: many requests at the same time would read a large account so often that the store serves nobody else.
+   */
   async load(incarnation: string): Promise<Copy | Gone> {
+    const underWay = this.#loads.get(incarnation)
+    if (underWay !== undefined) {
+      const copy = await underWay
+      return copy === GONE ? GONE : this.look(copy)
+    }
+    const load = this.#read(incarnation).finally(() => this.#loads.delete(incarnation))
+    this.#loads.set(incarnation, load)
+    return load
+  }
+
+  async #read(incarnation: string): Promise<Copy | Gone> {
     const { look } = this.#scripts
     const deps = { connection: this.#connection, look, settings: this.#settings }
     const copy = await readAccount(incarnation, accountKeys(this.#prefix, incarnation), deps)

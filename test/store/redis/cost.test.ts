@@ -81,4 +81,21 @@ describe.skipIf(!HAS_REDIS)('what a request costs at the server', () => {
     expect(cost.sent).toBeLessThan(2_000)
     expect(cost.received).toBeLessThan(600)
   })
+
+  it('is one reading of an account that the replica does not know, however many requests come at the same time', async () => {
+    const server = await startRedis()
+    const [replica, other] = await openReplicas(2, { port: server.port })
+    if (replica === undefined || other === undefined) throw new Error('There are two.')
+    const names = Array.from({ length: 2_000 }, (_, index) => `domain-${index}.example`)
+    const domains = exampleAccount('x').domains.with(names.map((name) => [name, { name, addedAt: 0, features: [] }]))
+    await replica.store.create({ ...exampleAccount('acme', ['k1']), domains })
+    const changed = applyUpdate(replica.store, 'acme', watch('new.example'))
+    const entered = await Promise.all(Array.from({ length: 30 }, () => enter(other.store, 'k1', {}, () => 0)))
+    await changed
+    expect(entered.filter((each) => each === undefined)).toEqual([])
+    const states = await Promise.all(Array.from({ length: 5 }, () => other.store.read('acme')))
+    expect(states.map((state) => state.domains.has('new.example'))).toEqual([true, true, true, true, true])
+    const { cmdstat_hscan } = await server.info('commandstats')
+    expect(cmdstat_hscan).toMatch(/^calls=1,/)
+  })
 })
