@@ -34,11 +34,11 @@ import { Tail, type TailRecord } from './tail.ts'
 /** How many exchanges are kept for replicas that are a little behind, whatever the journal has forgotten. */
 export const WINDOW = 1_000
 /** How many exchanges of this replica, and bytes of their bodies, may be on their way back from the store. */
-const HELD = { exchanges: 20_000, bytes: 32 << 20 }
+export const HELD = { exchanges: 20_000, bytes: 32 << 20 }
 /** In milliseconds, how often it is looked for what killed servers have left of accounts that are gone, and for how many. */
 const SWEEP = { pause: 60_000, accounts: 500 }
 /** In milliseconds, how long to wait for the explanation of a violation by the replica that has answered it, and how often. */
-const EXPLAINING = { patience: 300, pause: 20 }
+export const EXPLAINING = { patience: 300, pause: 20 }
 /** The part of the journal's memory up to which the store keeps exchanges, so that no replica forgets some by itself. */
 export const OF_JOURNAL = 0.9
 /** In place of a key that is no secret, because no key is written into the store. */

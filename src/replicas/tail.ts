@@ -12,7 +12,7 @@ const BLOCK = 500
 /** In milliseconds, how long the answer to such a question may take. */
 const PATIENCE = 1_500
 /** In milliseconds, how long an answer may take at the start, when many servers may start at once. */
-const STARTING = 5_000
+export const STARTING = 5_000
 /** In milliseconds, how often it is looked whether the store still has what was read. */
 const CHECK = 500
 /** In milliseconds, how long to wait for the end of the stream at most. */

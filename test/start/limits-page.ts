@@ -50,8 +50,8 @@ import { MEMBERS } from '../../src/replicas/exchange-codec.ts'
 import { REMEMBERED as COMPARED_KEYS } from '../../src/replicas/observer.ts'
 import { WAITING as UNSENT } from '../../src/replicas/outbox.ts'
 import { PATIENCE as ROUNDUP } from '../../src/replicas/roundup.ts'
-import { OF_JOURNAL as OF_STORE, WINDOW } from '../../src/replicas/shared-exchange-log.ts'
-import { CATCHING_UP } from '../../src/replicas/tail.ts'
+import { EXPLAINING, HELD, OF_JOURNAL as OF_STORE, WINDOW } from '../../src/replicas/shared-exchange-log.ts'
+import { CATCHING_UP, STARTING } from '../../src/replicas/tail.ts'
 import { BOUNDS } from '../../src/reports/bounds.ts'
 import { ANNOTATIONS, LARGEST_SUMMARY } from '../../src/reports/github.ts'
 import { LONGEST_COMMENT } from '../../src/reports/markdown.ts'
@@ -67,6 +67,7 @@ import { CONNECTING, DEADLINE, LARGE_DEADLINE } from '../../src/store/redis/conn
 import { formerKeys } from '../../src/store/redis/keys.ts'
 import { BEAT_EVERY, PATIENCE as DOOR_PATIENCE, LEASE } from '../../src/store/redis/membership.ts'
 import { LOADING } from '../../src/store/redis/server-check.ts'
+import { MAX_ATTEMPTS } from '../../src/store/redis/updates.ts'
 import { readScript } from '../../src/store/script.ts'
 import { TOLD as DIFFERENCES } from '../../src/trials/explore/effects.ts'
 import { FACTOR, PATIENCE as PATIENCE_OF_EXPLORE, SPARE } from '../../src/trials/explore/session.ts'
@@ -238,6 +239,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         '',
         'the same, also where the journal has more requests',
       ],
+      [
+        'attempts at a change of an account that others change at the same time',
+        number(MAX_ATTEMPTS),
+        '',
+        '500 `internal_error`, 503 `unavailable` at the control plane; nothing has changed',
+      ],
     ],
   ],
   [
@@ -272,6 +279,18 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         seconds(CATCHING_UP),
         '',
         '503 `unavailable` at the control plane',
+      ],
+      [
+        'exchanges of a server that the store has not told back yet',
+        `${number(HELD.exchanges)}, or ${bytes(HELD.bytes)} of their bodies`,
+        '',
+        'the oldest show no rules and no impoliteness; everything else of them is counted',
+      ],
+      [
+        'time in which a violation is explained by the server that has answered the request',
+        milliseconds(EXPLAINING.patience),
+        '',
+        'the server that is asked explains it, as far as the store knows it',
       ],
       [
         'keys and accounts of which a server remembers the last requests',
@@ -427,6 +446,7 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ],
       ['time to connect at the start', seconds(CONNECTING), '', 'exit code 3'],
       ['time in which the start waits for a store that loads its data', milliseconds(LOADING), '', 'exit code 3'],
+      ['time for one step of reading the journal at the start', seconds(STARTING), '', 'exit code 3'],
       [
         'numbers for requests of nobody that a server reserves ahead',
         number(BLOCK),

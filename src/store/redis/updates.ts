@@ -11,7 +11,7 @@ import type { Registry } from './registry.ts'
 /** How many changes of an account are under way at most: each is built on those before it, which may fail. */
 const MAX_FLYING = 16
 /** How often a change is decided again because other replicas were faster. */
-const MAX_ATTEMPTS = 200
+export const MAX_ATTEMPTS = 200
 
 /** In milliseconds, how long after a change whose end is unknown its keys are looked at, first; each time twice as long. */
 const LATER = 2_000
