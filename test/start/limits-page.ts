@@ -240,6 +240,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'the same, also where the journal has more requests',
       ],
       [
+        'time for which others wait for a change that was too late three times',
+        milliseconds(inScript('TURN')),
+        '',
+        'they go on, and it has to be decided again',
+      ],
+      [
         'attempts at a change of an account that others change at the same time',
         number(MAX_ATTEMPTS),
         '',

@@ -48,6 +48,8 @@ export interface Step {
   removedRules: readonly string[]
   /** The counters that take the place of the present ones, if they do. */
   counters?: ReplacingCounters | undefined
+  /** Whether others shall wait for it, because it was too late too often. */
+  wantsTurn: boolean
 }
 
 interface ReplacingCounters {
@@ -83,6 +85,8 @@ export class AccountSteps {
   readonly #settings: Pick<Settings, 'nameComparison'>
   readonly #prefix: string
   readonly #now: () => string
+  /** Whose turn it is, where it is that of this process. */
+  readonly #replica = randomBytes(9).toString('base64url')
   /** The accounts that are being read, by incarnation. */
   readonly #loads = new Map<string, Promise<Copy | Gone>>()
 
@@ -202,8 +206,8 @@ export class AccountSteps {
     { incarnation, isEvictable }: Copy,
     state: AccountState,
     step: Step,
-  ): Promise<{ done: Copy; real: number } | { conflict: Copy } | Gone> {
-    const { operation, base, changes, changesPlans, removedKeys, removedRules, counters } = step
+  ): Promise<{ done: Copy; real: number } | { conflict: Copy; isHeld: boolean } | Gone> {
+    const { operation, base, changes, changesPlans, removedKeys, removedRules, counters, wantsTurn } = step
     const sets = changes.filter((each): each is Part => each[1] !== undefined)
     const deletions = changes.flatMap(([name, value]) => (value === undefined ? [name] : []))
     const quotas = (counters?.quotas ?? []).map(([name, hits]) => [name, writeHits(hits)])
@@ -213,18 +217,19 @@ export class AccountSteps {
       ...[changesPlans ? '1' : '0', counters === undefined ? '0' : '1', `${counters?.requests ?? ''}`, this.#now()],
       ...[sets, deletions, removedKeys, removedRules, quotas, tallies].map(({ length }) => `${length}`),
       ...[sets.flat(), deletions, removedKeys, removedRules, quotas.flat(), tallies.flat()].flat(),
+      ...[this.#replica, wantsTurn ? '1' : '0'],
     ]
     const deadline = DEADLINE + Math.floor(changes.length / CHANGED_IN_TIME)
     const reply = await this.#run('change', incarnation, args, { repeat: args, deadline })
     if (reply[0] === 'gone') return this.#forget(incarnation)
     if (reply[0] === 'conflict') {
       this.#connection.figures.conflicts++
-      const [, version, token, gate, told] = reply
+      const [, version, token, gate, told, held] = reply
       const copy = this.#copies.get(incarnation)
       const present = await (copy === undefined
         ? this.load(incarnation)
         : this.#bring(copy, base.version, { version, token, gate, changes: told }))
-      return present === GONE ? GONE : { conflict: present }
+      return present === GONE ? GONE : { conflict: present, isHeld: held === '1' }
     }
     if (reply[0] !== 'ok') throw unexpected(reply)
     const [, real, made, version, token, gate, told] = reply

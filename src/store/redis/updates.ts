@@ -12,6 +12,9 @@ import type { Registry } from './registry.ts'
 const MAX_FLYING = 16
 /** How often a change is decided again because other replicas were faster. */
 export const MAX_ATTEMPTS = 200
+/** After how many lost attempts the others wait for a change, and in milliseconds, how long they wait at a time. */
+const LOST_OFTEN = 3
+const TURN_PAUSE = 10
 
 /** In milliseconds, how long after a change whose end is unknown its keys are looked at, first; each time twice as long. */
 const LATER = 2_000
@@ -150,6 +153,7 @@ class Line {
     const [kept, present] = [new Set(hashesOf(state)), new Set(hashesOf(base.state))]
     const step: Step = {
       ...{ operation: newOperation(), base, changes, changesPlans: changesPlans(changes), counters: job.counters },
+      wantsTurn: job.attempts >= LOST_OFTEN,
       removedKeys: hashesOf(base.state).filter((hash) => !kept.has(hash)),
       removedRules: base.state.faults.flatMap(({ id }) => (state.faults.some((one) => one.id === id) ? [] : [id])),
     }
@@ -224,6 +228,7 @@ class Line {
       const isDone = 'done' in outcome
       if (touched.size > 0) await this.#unclaim(operation, touched, isDone ? outcome.done : outcome.conflict)
       if (!isDone) {
+        if (outcome.isHeld) await pause(TURN_PAUSE)
         this.#repeat(job)
         return
       }

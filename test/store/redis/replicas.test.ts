@@ -47,6 +47,24 @@ describe.skipIf(!HAS_REDIS)('two replicas on one server', () => {
     expect(await applyUpdate(one, 'acme', watch('a.example'))).toMatchObject({ ok: false })
   })
 
+  it('wait for a change that the other has lost often, and make theirs after it', async () => {
+    const [{ store: slow }, { store: fast }] = await openTwo()
+    await slow.create(exampleAccount('acme'))
+    await fast.read('acme')
+    const others: Promise<unknown>[] = []
+    // Whenever it is decided, the other replica changes the account before it arrives.
+    await applyUpdate(slow, 'acme', (state) => {
+      others.push(applyUpdate(fast, 'acme', watch(`fast-${others.length}.example`)))
+      return accept({ ...state, plan: 'bronze' }, undefined)
+    })
+    expect(others.length).toBeLessThan(10)
+    for (const other of await Promise.all(others)) expect(other).toMatchObject({ ok: true })
+    const { plan, domains } = await fast.read('acme')
+    expect([plan, domains.size]).toEqual(['bronze', others.length])
+    // The turn is over.
+    expect(await applyUpdate(fast, 'acme', watch('later.example'))).toMatchObject({ ok: true })
+  })
+
   it('decide again where the other was faster, and lose nothing', async () => {
     const replicas = await openReplicas(3)
     const [first] = replicas as [Replica]

@@ -6,12 +6,13 @@ local FORMER = { KEYS[8], KEYS[9], KEYS[10], KEYS[11] }
 local operation, attempt, version, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local is_gate, is_replaced, requests, given_time = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 -- The lengths of the lists that follow each other: fields with values, fields that go, key hashes that go, rules that go,
--- new quotas with values, new tallies with values.
+-- new quotas with values, new tallies with values. After them: who asks, and whether the next turn shall be theirs.
 local sets, deletions, hashes, rules, quotas, tallies = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11]),
   tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local who, wants_turn = ARGV[#ARGV - 1], ARGV[#ARGV]
 
 local meta = redis.call('HMGET', META, 'version', 'token', 'gate', 'requests', 'sequence', 'unborn', 'bytes', 'real',
-  'former1', 'former2', 'former3', 'former4')
+  'former1', 'former2', 'former3', 'former4', 'turn')
 if not meta[1] then return { 'gone' } end
 local real = read_time(given_time, meta[8])
 if attempt ~= '1' then
@@ -21,7 +22,15 @@ if attempt ~= '1' then
   end
 end
 -- An attempt that comes late finds another token too, because the one after it was done.
-if meta[2] ~= token then return { 'conflict', meta[1], meta[2], meta[3], changes_since(version, token, meta[2]) } end
+local holder, ends = string.match(meta[13] or '', '^(%S+) (%S+)$')
+local is_held = holder ~= nil and holder ~= who and real < tonumber(ends)
+if meta[2] ~= token or is_held then
+  -- A change that takes long to decide would never be made beside others that are fast. So whoever has lost often gets a
+  -- turn, for which the others wait.
+  if wants_turn == '1' and not is_held then redis.call('HSET', META, 'turn', who .. ' ' .. show(real + TURN)) end
+  return { 'conflict', meta[1], meta[2], meta[3], changes_since(version, token, meta[2]), is_held and '1' or '0' }
+end
+if holder == who then redis.call('HDEL', META, 'turn') end
 if meta[6] then settle() end
 
 -- Whether the change is too large for a record of the log: a record has two entries for each part before and after.

@@ -4,6 +4,8 @@ local META, PARTS, LOG, QUOTAS, TALLIES, UNDO, FENCES = KEYS[1], KEYS[2], KEYS[3
 -- How many records are kept of changes and of counts, and how many bytes of changes.
 local RECORDS = 1000
 local BYTES = 1048576
+-- In milliseconds, for how long others wait for a change that was too late too often.
+local TURN = 1000
 -- In milliseconds, how long a command that comes late is recognized.
 local LATE = 60000
 
