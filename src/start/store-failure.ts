@@ -24,6 +24,8 @@ export function nameStore(error: unknown, shown: string, { kind, tls = false }: 
     kind === 'tcp' && MISUNDERSTOOD.test(said)
       ? `is it Redis or Valkey? If it ${other[0]}, write ${other[1]}`
       : HINTS.find(([failure]) => failure.test(said))?.[1]
-  const message = `The store ${shown} ${said}${hint === undefined || said.includes(';') ? '' : `; ${hint}`}`
+  // What Node.js proposes may help with its own trust, and not with that of a private authority.
+  const problem = said.replace(/; if the root CA is installed locally, .*$/, '')
+  const message = `The store ${shown} ${problem}${hint === undefined || problem.includes(';') ? '' : `; ${hint}`}`
   return new StoreError(error.problem, message, { cause: error })
 }

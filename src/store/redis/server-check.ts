@@ -25,7 +25,7 @@ export interface StoreServer {
 /** Commands that are sent without a script. What scripts call is read from their texts. */
 export const SENT: readonly string[] = [
   ...['eval', 'evalsha', 'info', 'time', 'zrem', 'unlink', 'hscan'],
-  ...['xread', 'xrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
+  ...['xadd', 'xread', 'xrange', 'xrevrange', 'hget', 'hmget', 'hgetall', 'hsetnx', 'hincrby'],
 ]
 /** The arguments of commands that do not begin with one key, which is `K` here. */
 const SHAPES: Readonly<Record<string, readonly string[]>> = {
@@ -37,6 +37,8 @@ const SHAPES: Readonly<Record<string, readonly string[]>> = {
   copy: ['K', 'K'],
   rename: ['K', 'K'],
   xread: ['STREAMS', 'K', '0'],
+  xadd: ['K', '*', 'name', 'value'],
+  xrevrange: ['K', '+', '-'],
 }
 
 /**
