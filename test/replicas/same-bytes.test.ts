@@ -96,6 +96,9 @@ async function answersOf(servers: readonly Understudy[]): Promise<{ answers: str
       .replaceAll(/"(at|date)":"(?![^"]*2026-01-15)(?![^"]*Jan 2026)[^"]+"/g, '"$1":"now"')
       .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
     answers.push(`${method} ${path} ${status} ${JSON.stringify(known)} ${shown}`)
+    // Requests that several servers answer within a few milliseconds are in the journal in any order. So each one is
+    // there before the next is sent.
+    if (servers.length > 1) await servers[0]?.requests.list({ limit: 1 })
   }
   return { answers, idsOfNobody }
 }
