@@ -81,7 +81,8 @@ it('a journal that is longer than any text is read in pages, and nobody waits fo
   )
   expect(bytes).toBeGreaterThan(2 ** 29 * (ENTRIES / TOO_MANY))
   // Ratios, because another program may take half of the machine.
-  expect(usual).toBeLessThan(ofPage / 5)
+  // Whoever comes in between waits for a turn, which is about a fifth of a page, and never for the whole page.
+  expect(usual).toBeLessThan(ofPage / 2)
   // A few are no hundredth: another program, or the garbage collector, may hold up one or two of them.
   const late = pauses.filter((pause) => pause >= ofPage).length
   expect(late).toBeLessThanOrEqual(Math.max(2, pauses.length / 100))
