@@ -248,7 +248,8 @@ export class Worlds {
       // Others were faster. Where memory is what is missing, the error says so, and is reported.
       throw error instanceof StoreError && error.problem === 'full' && !error.reported ? this.#refuseFull() : error
     })
-    if (evicted !== undefined) await this.#exchanges.end(evicted)
+    // Whoever opens an account does not wait until all processes know that another one has ended.
+    if (evicted !== undefined) void this.#exchanges.end(evicted)
     const secret = typeof apiKey === 'string' ? apiKey : deriveKey(state.seed, state.id)
     await this.noteKeys(state.id, [secret, ...secretsOf(fixture ?? usual)])
     return { account: state, apiKey: secret }
