@@ -165,8 +165,8 @@ describe.skipIf(!HAS_REDIS)('The exchanges of several replicas', () => {
     const headers = { authorization: `Bearer ${data.api_key}` }
     await one.send('GET', '/domains', undefined, headers)
     const slow = other.send('GET', '/domains', undefined, { ...headers, prefer: 'delay=300' })
-    await until(async () => Number((await other.store.counters('acme')).quotas.size) > 0)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    // Both requests are charged by then, so the second one is under way.
+    await until(async () => [...(await other.store.counters('acme')).quotas.values()].some(({ used }) => used === 2))
     await one.ask('DELETE', '/accounts/acme')
     expect([...other.journal.oldestFirst('acme')]).toEqual([])
     await slow
@@ -500,8 +500,10 @@ describe.skipIf(!HAS_REDIS)('The store', () => {
     takeNobodys(one, 'a')
     await one.exchanges.caughtUp()
     await server.command('RENAME', `${prefix}:{all}:exchanges`, `${prefix}:{all}:kept`)
+    const errors = async () => (await server.info('errorstats'))['errorstat_WRONGTYPE']
+    const before = await errors()
     await server.command('SET', `${prefix}:{all}:exchanges`, 'no stream')
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(async () => (await errors()) !== before)
     await server.command('DEL', `${prefix}:{all}:exchanges`)
     await server.command('RENAME', `${prefix}:{all}:kept`, `${prefix}:{all}:exchanges`)
     takeNobodys(one, 'b')
