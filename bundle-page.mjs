@@ -14,7 +14,11 @@ async function readStyle(links) {
 }
 
 async function bundleScript(path) {
-  const bundle = await rolldown({ input: fileURLToPath(new URL(path, SOURCES)), platform: 'browser' })
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL(path, SOURCES)),
+    platform: 'browser',
+    tsconfig: fileURLToPath(new URL('tsconfig.json', SOURCES)),
+  })
   const { output } = await bundle.generate({ comments: false, codeSplitting: false })
   return output[0].code
 }

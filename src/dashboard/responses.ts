@@ -15,12 +15,16 @@ export interface Facts {
   pageLimit: number
 }
 
-interface Account {
+export interface Account {
   id: string
   plan: string
+  seed: number
+  fixture: string | null
+  created_at: string
   now: string
   frozen: boolean
   domains: number
+  groups: number
   keys: number
   faults: number
   snapshots: number

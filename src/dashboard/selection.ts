@@ -1,23 +1,47 @@
-export const TABS = ['requests', 'faults', 'domains', 'snapshots', 'keys', 'coverage'] as const
+import { effect, signal } from '@preact/signals'
+
+/** The views of an account, in the order of their tabs. */
+export const TABS = [
+  'overview',
+  'domains',
+  'groups',
+  'requests',
+  'time',
+  'scenes',
+  'faults',
+  'account',
+  'coverage',
+] as const
 export type Tab = (typeof TABS)[number]
 
 /** The account that always exists. */
 export const DEFAULT_ACCOUNT = 'default'
 
-/** What the page shows; the fragment of its address contains the same. */
-export const selection: { account: string; tab: Tab } = { account: DEFAULT_ACCOUNT, tab: 'requests' }
+/** The account that the page shows. */
+export const chosenAccount = signal(DEFAULT_ACCOUNT)
+/** The open tab; `undefined` until it is known whether the account has figures to show. */
+export const openTab = signal<Tab | undefined>(undefined)
 
-/** Writes the selection into the address, so that the address can be kept and shared. */
-export function rememberSelection(): void {
-  history.replaceState(null, '', `#${encodeURIComponent(selection.account)}/${selection.tab}`)
-}
-
+/** Reads the selection from the fragment of the address, such as `#default/requests`. */
 export function readAddress(): void {
   const [account = '', tab] = location.hash.slice(1).split('/')
+  chosenAccount.value = decode(account) || DEFAULT_ACCOUNT
+  const named = TABS.find((each) => each === tab)
+  if (named !== undefined || tab !== undefined) openTab.value = named ?? 'overview'
+}
+
+/** Keeps the selection in the address, so that the address can be kept and shared. */
+export function followSelection(): void {
+  effect(() => {
+    const tab = openTab.value
+    if (tab !== undefined) history.replaceState(null, '', `#${encodeURIComponent(chosenAccount.value)}/${tab}`)
+  })
+}
+
+function decode(text: string): string {
   try {
-    selection.account = decodeURIComponent(account) || DEFAULT_ACCOUNT
+    return decodeURIComponent(text)
   } catch {
-    selection.account = DEFAULT_ACCOUNT
+    return ''
   }
-  selection.tab = TABS.find((each) => each === tab) ?? 'requests'
 }

@@ -1,0 +1,4 @@
+/** The view Account. */
+export function AccountPanel() {
+  return <p class="empty">Account</p>
+}

@@ -1,0 +1,4 @@
+/** The view Coverage. */
+export function CoveragePanel() {
+  return <p class="empty">Coverage</p>
+}

@@ -1,0 +1,4 @@
+/** The view Domains. */
+export function DomainsPanel() {
+  return <p class="empty">Domains</p>
+}

@@ -1,0 +1,4 @@
+/** The view Faults. */
+export function FaultsPanel() {
+  return <p class="empty">Faults</p>
+}

@@ -1,0 +1,4 @@
+/** The view Groups. */
+export function GroupsPanel() {
+  return <p class="empty">Groups</p>
+}

@@ -1,0 +1,43 @@
+// The page is a client of the control plane like any other. Anybody can send a request with any text to the service, so
+// the page shows such text only as text nodes, never as markup.
+import { effect } from '@preact/signals'
+import { render } from 'preact'
+import { summary } from './account/summary.ts'
+import { showFailure, showNote } from './controls/notices.tsx'
+import { connection, followExchanges, restartStream } from './exchanges.ts'
+import { Page } from './page.tsx'
+import { requestList } from './requests/list.ts'
+import { followChoice, poll } from './resource.ts'
+import { chosenAccount, DEFAULT_ACCOUNT, followSelection, openTab, readAddress } from './selection.ts'
+
+const MILLISECONDS_BETWEEN_POLLS = 5_000
+
+const place = document.getElementById('page')
+if (place === null) throw new Error('The page has no place for its content.')
+
+readAddress()
+followSelection()
+followChoice(() => {
+  showNote(`The account ${chosenAccount.peek()} does not exist any more.`)
+  chosenAccount.value = DEFAULT_ACCOUNT
+})
+openFirstTab()
+render(<Page />, place)
+effect(() => {
+  void chosenAccount.value
+  restartStream()
+})
+followExchanges(requestList).catch(showFailure)
+addEventListener('hashchange', readAddress)
+setInterval(() => {
+  if (!document.hidden && connection.peek() !== 'lost') void poll()
+}, MILLISECONDS_BETWEEN_POLLS)
+
+/** An account with domains is first seen as an overview, any other by its requests. */
+function openFirstTab(): void {
+  effect(() => {
+    const account = summary.data.value?.account
+    if (account !== undefined && openTab.peek() === undefined)
+      openTab.value = account.domains > 0 ? 'overview' : 'requests'
+  })
+}

@@ -1,0 +1,4 @@
+/** The view Overview. */
+export function OverviewPanel() {
+  return <p class="empty">Overview</p>
+}

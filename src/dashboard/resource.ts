@@ -1,0 +1,141 @@
+import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
+import { Refused } from './refusals.ts'
+import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './selection.ts'
+
+/** How the data of the chosen account is loaded, and what makes it old. */
+interface Source<Data> {
+  /** Loads the data of an account. What arrives after another account was chosen is dropped. */
+  load(account: string): Promise<Data>
+  /** The tabs that show the data; it is loaded only while one of them is open. By default it is always shown. */
+  tabs?: readonly Tab[]
+  /** For how many milliseconds, at most, the data may stay old after a request to the service; by default for ever. */
+  afterRequests?: number
+  /** Whether other clients of the control plane change it, so that it is loaded every few seconds. */
+  polled?: boolean
+}
+
+/** Data of the chosen account. */
+export interface Resource<Data> {
+  /** What was loaded last; `undefined` until the data of the chosen account has arrived. */
+  readonly data: ReadonlySignal<Data | undefined>
+  /** Why it could not be loaded the last time, if it could not. */
+  readonly failure: ReadonlySignal<unknown>
+  /** Loads it again. While it is being loaded already, it is loaded once more afterwards. Rejects as the load does. */
+  refresh(): Promise<void>
+  /** Shows what a call has answered, in place of loading it again. */
+  set(data: Data): void
+}
+
+interface Watched {
+  isShown(): boolean
+  forget(): void
+  refresh(): Promise<void>
+  noteRequest(): void
+  polled: boolean
+}
+
+const watched: Watched[] = []
+/** Called when the chosen account does not exist any more. */
+let onLoss: () => void = () => undefined
+
+/** Creates a resource. The frame loads it when it is first shown, and again when something may have changed it. */
+export function createResource<Data>({ load, tabs, afterRequests, polled = false }: Source<Data>): Resource<Data> {
+  const data = signal<Data | undefined>(undefined)
+  const failure = signal<unknown>(undefined)
+  let current: Promise<void> | undefined
+  let again: Promise<void> | undefined
+  let waiting = false
+
+  async function loadOnce(): Promise<void> {
+    const account = chosenAccount.peek()
+    try {
+      const loaded = await load(account)
+      if (account !== chosenAccount.peek()) return
+      data.value = loaded
+      failure.value = undefined
+    } catch (error) {
+      if (account !== chosenAccount.peek()) return
+      failure.value = error
+      if (isLoss(error)) onLoss()
+      throw error
+    }
+  }
+
+  function refresh(): Promise<void> {
+    if (current === undefined) {
+      current = loadOnce().finally(() => {
+        current = undefined
+      })
+      return current
+    }
+    again ??= current
+      .catch(() => undefined)
+      .then(() => {
+        again = undefined
+        return refresh()
+      })
+    return again
+  }
+
+  watched.push({
+    polled,
+    refresh,
+    isShown: () => tabs === undefined || tabs.some((tab) => tab === openTab.peek()),
+    forget() {
+      data.value = undefined
+      failure.value = undefined
+    },
+    noteRequest() {
+      if (afterRequests === undefined || waiting) return
+      waiting = true
+      setTimeout(() => {
+        waiting = false
+        if (this.isShown()) refresh().catch(() => undefined)
+      }, afterRequests)
+    },
+  })
+  return {
+    data,
+    failure,
+    refresh,
+    set(value) {
+      data.value = value
+    },
+  }
+}
+
+/** Loads everything that is shown. */
+export async function refreshShown(): Promise<void> {
+  await Promise.allSettled(watched.filter((each) => each.isShown()).map((each) => each.refresh()))
+}
+
+/** Notes that the service has answered a request of the chosen account. */
+export function noteRequest(): void {
+  for (const each of watched) each.noteRequest()
+}
+
+/** Loads, of what is shown, that which other clients of the control plane can change. */
+export async function poll(): Promise<void> {
+  const shown = watched.filter((each) => each.polled && each.isShown())
+  await Promise.allSettled(shown.map((each) => each.refresh()))
+}
+
+/** Loads what a tab shows when it is opened, and everything when another account is chosen. */
+export function followChoice(leaveLostAccount: () => void): void {
+  onLoss = leaveLostAccount
+  let account: string | undefined
+  effect(() => {
+    const chosen = chosenAccount.value
+    void openTab.value
+    untracked(() => {
+      if (chosen !== account) for (const each of watched) each.forget()
+      account = chosen
+      void refreshShown()
+    })
+  })
+}
+
+/** Whether an error says that the chosen account does not exist any more. The default account always exists. */
+function isLoss(error: unknown): boolean {
+  return error instanceof Refused && error.status === 404 && chosenAccount.peek() !== DEFAULT_ACCOUNT
+}

@@ -1,0 +1,4 @@
+/** The view Scenes. */
+export function ScenesPanel() {
+  return <p class="empty">Scenes</p>
+}

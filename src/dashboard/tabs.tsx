@@ -1,0 +1,101 @@
+import type { ComponentChildren, FunctionComponent } from 'preact'
+import { AccountPanel } from './account/panel.tsx'
+import { summary } from './account/summary.ts'
+import { CoveragePanel } from './coverage/panel.tsx'
+import { DomainsPanel } from './domains/panel.tsx'
+import { FaultsPanel } from './faults/panel.tsx'
+import { GroupsPanel } from './groups/panel.tsx'
+import { OverviewPanel } from './overview/panel.tsx'
+import { RequestsPanel, requestsTally } from './requests/panel.tsx'
+import { ScenesPanel } from './scenes/panel.tsx'
+import { openTab, TABS, type Tab } from './selection.ts'
+import { TimePanel } from './time/panel.tsx'
+
+interface View {
+  title: string
+  Panel: FunctionComponent
+  /** A number beside the title. */
+  tally?(): number | undefined
+}
+
+const VIEWS: Readonly<Record<Tab, View>> = {
+  overview: { title: 'Overview', Panel: OverviewPanel },
+  domains: { title: 'Domains', Panel: DomainsPanel, tally: () => summary.data.value?.account.domains },
+  groups: { title: 'Groups', Panel: GroupsPanel, tally: () => summary.data.value?.account.groups },
+  requests: { title: 'Requests', Panel: RequestsPanel, tally: requestsTally },
+  time: { title: 'Time', Panel: TimePanel, tally: () => summary.data.value?.account.snapshots },
+  scenes: { title: 'Scenes', Panel: ScenesPanel },
+  faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },
+  account: { title: 'Account', Panel: AccountPanel },
+  coverage: { title: 'Coverage', Panel: CoveragePanel },
+}
+
+/** The names of the views, of which one is open. The arrow keys move between them. */
+export function Tabs() {
+  return (
+    <div role="tablist" aria-label="Views of the account" class="no-print">
+      {TABS.map((tab, index) => (
+        <TabButton
+          key={tab}
+          tab={tab}
+          onMove={(key) => {
+            const next = neighbourOf(index, key)
+            if (next === undefined) return
+            openTab.value = next
+            document.getElementById(`tab-${next}`)?.focus()
+          }}
+        />
+      ))}
+    </div>
+  )
+}
+
+function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
+  const { title, tally } = VIEWS[tab]
+  const count = tally?.()
+  const open = tab === openTab.value
+  return (
+    <button
+      type="button"
+      role="tab"
+      id={`tab-${tab}`}
+      aria-controls="panel"
+      aria-selected={open}
+      tabIndex={open ? 0 : -1}
+      onClick={() => {
+        openTab.value = tab
+      }}
+      onKeyDown={({ key }) => onMove(key)}
+    >
+      {title} {count !== undefined && <span class="tally">{count.toLocaleString('en')}</span>}
+    </button>
+  )
+}
+
+/** The open view. */
+export function OpenPanel(): ComponentChildren {
+  const tab = openTab.value
+  if (tab === undefined) return null
+  const { Panel } = VIEWS[tab]
+  return (
+    <section role="tabpanel" id="panel" class={`panel-${tab}`} aria-labelledby={`tab-${tab}`} tabIndex={-1}>
+      <Panel />
+    </section>
+  )
+}
+
+/** The tab that a key moves to. */
+function neighbourOf(index: number, key: string): Tab | undefined {
+  switch (key) {
+    case 'ArrowRight':
+      return TABS[(index + 1) % TABS.length]
+    case 'ArrowLeft':
+      return TABS.at(index - 1)
+    case 'Home':
+      return TABS[0]
+    case 'End':
+      return TABS.at(-1)
+    default:
+      return undefined
+  }
+}

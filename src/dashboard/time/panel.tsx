@@ -1,0 +1,4 @@
+/** The view Time. */
+export function TimePanel() {
+  return <p class="empty">Time</p>
+}
