@@ -1,5 +1,9 @@
+import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+
+/** Whether a story is told. Its buttons stay usable beside a sheet, which is then not modal. */
+export const storyIsTold = signal(false)
 
 interface ModalProps {
   /** The name of the dialog for assistive technology. */
@@ -8,7 +12,7 @@ interface ModalProps {
   class?: string
   /** Whether neither Escape nor anything else of the browser closes it. */
   lasting?: boolean
-  /** Whether a click beside it closes it. */
+  /** Whether a click beside it closes it, and the rest of the page may stay usable. */
   light?: boolean
   /** Called when the user closes it. It stays until its parent does not render it any more. */
   onClose(): void
@@ -24,7 +28,8 @@ export function Modal({ label, id, class: kind = '', lasting = false, light = fa
   useLayoutEffect(() => {
     const dialog = place.current
     const opener = document.activeElement
-    dialog?.showModal()
+    if (light && storyIsTold.peek()) dialog?.show()
+    else dialog?.showModal()
     return () => {
       removed.current = true
       dialog?.close()
@@ -35,6 +40,18 @@ export function Modal({ label, id, class: kind = '', lasting = false, light = fa
       }
     }
   }, [])
+
+  useEffect(() => {
+    // The focus of a dialog that is not modal may be outside.
+    function onEscape(event: KeyboardEvent): void {
+      if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector('dialog:modal') !== null) return
+      event.preventDefault()
+      onClose()
+    }
+    if (place.current?.matches(':modal')) return
+    document.addEventListener('keydown', onEscape)
+    return () => document.removeEventListener('keydown', onEscape)
+  }, [onClose])
 
   function onKeyDown(event: KeyboardEvent): void {
     if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return
