@@ -14,6 +14,7 @@ import type {
   KeyReport,
   RequestReport,
   SnapshotReport,
+  VerdictReport,
 } from '../../src/index.ts'
 
 type ElementOf<List> = List extends readonly (infer Element)[] ? Element : never
@@ -50,6 +51,7 @@ interface Reports {
   listRequests: Page<number> & { requests: RequestReport[] }
   explainRequest: ExplanationReport
   getCoverage: CoverageReport
+  getVerdict: VerdictReport
 }
 
 describe('the types of the dashboard', () => {

@@ -15,11 +15,15 @@ export function AccountPanel() {
   const data = summary.data.value
   if (data === undefined) return null
   return (
-    <div class="columns">
-      <Reach apiKey={data.api_key} />
-      <Quotas />
-      <About account={data.account} />
-      <Keys />
+    <div class="halves">
+      <div class="stack">
+        <Reach apiKey={data.api_key} />
+        <About account={data.account} />
+      </div>
+      <div class="stack">
+        <Quotas />
+        <Keys />
+      </div>
     </div>
   )
 }

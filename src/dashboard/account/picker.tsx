@@ -23,14 +23,8 @@ export function AccountPicker() {
           Reset…
         </Button>
       )}
-      {isOffered('deleteAccount') && (
-        <Button
-          id="account-delete"
-          kind="danger"
-          disabled={chosen === DEFAULT_ACCOUNT}
-          title={chosen === DEFAULT_ACCOUNT ? 'The default account always exists. Reset it instead.' : undefined}
-          work={deleteAccount}
-        >
+      {isOffered('deleteAccount') && chosen !== DEFAULT_ACCOUNT && (
+        <Button id="account-delete" kind="danger" work={deleteAccount}>
           Delete…
         </Button>
       )}
@@ -75,7 +69,12 @@ function AccountChoice() {
 
 function AccountCount() {
   const count = accounts.data.value?.count ?? 0
-  return count > 1 ? <span id="account-count" class="soft">{`of ${formatCount(count, 'account')}`}</span> : null
+  if (count < 2) return null
+  return (
+    <span id="account-count" class="soft" title={`There are ${formatCount(count, 'account')}.`}>
+      of {count.toLocaleString('en')}
+    </span>
+  )
 }
 
 /** Whether the list of a `<select>` is open. Where the browser cannot tell, every list with the focus may be. */
