@@ -34,13 +34,15 @@ export const CALLS = {
   streamEvents: ['GET', '/accounts/{account}/events'],
   explainRequest: ['GET', '/explain/{request-id}'],
   getCoverage: ['GET', '/accounts/{account}/coverage'],
+  getVerdict: ['GET', '/verdict'],
+  clearVerdict: ['DELETE', '/verdict'],
 } as const satisfies Record<string, readonly [method: string, path: string]>
 
 export type CallId = keyof typeof CALLS
 
 /** The bodies of the requests; the operations that are not listed take none. */
 interface Bodies {
-  createAccount: { id?: string; fixture?: string; seed?: number }
+  createAccount: { id?: string; fixture?: string; seed?: number; now?: string; frozen?: boolean }
   updateAccount: { plan: string }
   resetAccount: { fixture?: string }
   takeSnapshot: { name: string; replace?: true }

@@ -8,7 +8,8 @@ import { connection, followExchanges, restartStream } from './exchanges.ts'
 import { Page } from './page.tsx'
 import { requestList } from './requests/list.ts'
 import { followChoice, poll } from './resource.ts'
-import { chosenAccount, DEFAULT_ACCOUNT, followSelection, openTab, readAddress } from './selection.ts'
+import { chosenAccount, DEFAULT_ACCOUNT, followSelection, OFFERED_TABS, openTab, readAddress } from './selection.ts'
+import { followVerdict } from './verdict/verdict.ts'
 
 const MILLISECONDS_BETWEEN_POLLS = 5_000
 
@@ -28,6 +29,7 @@ effect(() => {
   restartStream()
 })
 followExchanges(requestList).catch(showFailure)
+followVerdict()
 addEventListener('hashchange', readAddress)
 setInterval(() => {
   if (!document.hidden && connection.peek() !== 'lost') void poll()
@@ -38,6 +40,6 @@ function openFirstTab(): void {
   effect(() => {
     const account = summary.data.value?.account
     if (account !== undefined && openTab.peek() === undefined)
-      openTab.value = account.domains > 0 ? 'overview' : 'requests'
+      openTab.value = account.domains > 0 ? OFFERED_TABS[0] : 'requests'
   })
 }

@@ -3,19 +3,18 @@ import { Dialogs } from './controls/dialog.tsx'
 import { ErrorText, Toasts } from './controls/notices.tsx'
 import { connection, trouble } from './exchanges.ts'
 import { Refused } from './refusals.ts'
-import { OpenPanel, Tabs } from './tabs.tsx'
+import { OpenPanel } from './tabs.tsx'
 
 /** The whole page. */
 export function Page() {
   return (
     <>
-      <a class="skip" href="#panel">
+      <button type="button" class="skip no-print" onClick={() => document.getElementById('panel')?.focus()}>
         Skip to the panel
-      </a>
+      </button>
       <Header />
       <Trouble />
       <main>
-        <Tabs />
         <OpenPanel />
       </main>
       <Dialogs />

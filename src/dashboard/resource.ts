@@ -1,4 +1,5 @@
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
+import { call } from './client.ts'
 import { Refused } from './refusals.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './selection.ts'
 
@@ -12,6 +13,8 @@ interface Source<Data> {
   afterRequests?: number
   /** Whether other clients of the control plane change it, so that it is loaded every few seconds. */
   polled?: boolean
+  /** Whether it is the same for all accounts. */
+  shared?: boolean
 }
 
 /** Data of the chosen account. */
@@ -39,7 +42,13 @@ const watched: Watched[] = []
 let onLoss: () => void = () => undefined
 
 /** Creates a resource. The frame loads it when it is first shown, and again when something may have changed it. */
-export function createResource<Data>({ load, tabs, afterRequests, polled = false }: Source<Data>): Resource<Data> {
+export function createResource<Data>({
+  load,
+  tabs,
+  afterRequests,
+  polled = false,
+  shared = false,
+}: Source<Data>): Resource<Data> {
   const data = signal<Data | undefined>(undefined)
   const failure = signal<unknown>(undefined)
   let current: Promise<void> | undefined
@@ -50,13 +59,13 @@ export function createResource<Data>({ load, tabs, afterRequests, polled = false
     const account = chosenAccount.peek()
     try {
       const loaded = await load(account)
-      if (account !== chosenAccount.peek()) return
+      if (!shared && account !== chosenAccount.peek()) return
       data.value = loaded
       failure.value = undefined
     } catch (error) {
-      if (account !== chosenAccount.peek()) return
+      if (!shared && account !== chosenAccount.peek()) return
       failure.value = error
-      if (isLoss(error)) onLoss()
+      if (isNotFound(error)) void leaveIfLost(account)
       throw error
     }
   }
@@ -82,6 +91,7 @@ export function createResource<Data>({ load, tabs, afterRequests, polled = false
     refresh,
     isShown: () => tabs === undefined || tabs.some((tab) => tab === openTab.peek()),
     forget() {
+      if (shared) return
       data.value = undefined
       failure.value = undefined
     },
@@ -135,7 +145,14 @@ export function followChoice(leaveLostAccount: () => void): void {
   })
 }
 
-/** Whether an error says that the chosen account does not exist any more. The default account always exists. */
-function isLoss(error: unknown): boolean {
-  return error instanceof Refused && error.status === 404 && chosenAccount.peek() !== DEFAULT_ACCOUNT
+function isNotFound(error: unknown): boolean {
+  return error instanceof Refused && error.status === 404
+}
+
+/** Leaves an account if it does not exist any more. What was not found may also be something that the account had. */
+async function leaveIfLost(account: string): Promise<void> {
+  // The default account always exists.
+  if (account === DEFAULT_ACCOUNT) return
+  const isLost = await call('getAccount', { parameters: { account } }).then(() => false, isNotFound)
+  if (isLost && account === chosenAccount.peek()) onLoss()
 }

@@ -13,6 +13,8 @@ export interface Facts {
   corruptions: readonly string[]
   /** How many items a page of a list can have. */
   pageLimit: number
+  /** The operations of the control plane that this server offers; null if it offers all. */
+  offers: readonly string[] | null
 }
 
 export interface Account {
@@ -192,6 +194,46 @@ export interface Coverage {
   edges: readonly (Gap & { id: string; seen: boolean })[]
 }
 
+/** Whether the clients of all accounts kept the contract. */
+export interface Verdict {
+  /** False when a request violates the contract, and when no request was held to it. */
+  passed: boolean
+  message: string
+  requests: number
+  judged: number
+  injected: number
+  violations: {
+    count: number
+    by_code: Readonly<Record<string, number>>
+    first: readonly Violation[]
+  }
+  politeness: readonly { kind: string; message: string; request_ids: readonly string[] }[]
+  /** Only with a proxy: what the service did wrong. */
+  service?: { findings: number; exchanges: number; not_judged: number; first: readonly ServiceFinding[] }
+}
+
+/** A request that violates the contract. */
+export interface Violation {
+  request_id: string
+  account: string | null
+  method: string
+  path: string
+  status: number | null
+  code: string | null
+  message: string
+}
+
+/** Something that a service did wrong, which a proxy saw. */
+export interface ServiceFinding {
+  id: string
+  label: string
+  request_id: string | null
+  method: string
+  path: string
+  status: number | null
+  message: string
+}
+
 /** `next` is the `after` of the next page; null on the last page. */
 interface Page {
   next: string | null
@@ -204,7 +246,7 @@ interface RequestsPage {
 
 /** The data of each operation's success; the page reads nothing from the operations that are not listed. */
 export interface ResponseData {
-  listAccounts: Page & { accounts: readonly Account[] }
+  listAccounts: Page & { accounts: readonly Account[]; count: number }
   createAccount: { account: Account; api_key: string }
   getAccount: { account: Account; api_key: string | null }
   exportState: Fixture
@@ -215,11 +257,12 @@ export interface ResponseData {
   pinDmarc: Domain
   unpinDmarc: Domain
   updateClock: Clock
-  getQuotas: { quotas: readonly Quota[] }
+  getQuotas: { enforced: boolean; quotas: readonly Quota[] }
   listFaultSets: { sets: readonly FaultSet[] }
   listFaults: Page & { faults: readonly Fault[] }
   listAllRequests: RequestsPage & { requests: readonly JournalEntry[] }
   listRequests: RequestsPage & { requests: readonly JournalEntry[] }
   explainRequest: Explanation
   getCoverage: Coverage
+  getVerdict: Verdict
 }

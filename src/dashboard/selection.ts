@@ -1,18 +1,11 @@
 import { effect, signal } from '@preact/signals'
+import { PLAYS_SERVICE } from './facts.ts'
 
 /** The views of an account, in the order of their tabs. */
-export const TABS = [
-  'overview',
-  'domains',
-  'groups',
-  'requests',
-  'time',
-  'scenes',
-  'faults',
-  'account',
-  'coverage',
-] as const
+const TABS = ['overview', 'domains', 'groups', 'requests', 'time', 'scenes', 'faults', 'account', 'coverage'] as const
 export type Tab = (typeof TABS)[number]
+/** The views that the server has something to show in. A proxy knows nothing but requests. */
+export const OFFERED_TABS: readonly Tab[] = PLAYS_SERVICE ? TABS : ['requests', 'coverage']
 
 /** The account that always exists. */
 export const DEFAULT_ACCOUNT = 'default'
@@ -26,8 +19,7 @@ export const openTab = signal<Tab | undefined>(undefined)
 export function readAddress(): void {
   const [account = '', tab] = location.hash.slice(1).split('/')
   chosenAccount.value = decode(account) || DEFAULT_ACCOUNT
-  const named = TABS.find((each) => each === tab)
-  if (named !== undefined || tab !== undefined) openTab.value = named ?? 'overview'
+  if (tab !== undefined) openTab.value = OFFERED_TABS.find((each) => each === tab) ?? OFFERED_TABS[0]
 }
 
 /** Keeps the selection in the address, so that the address can be kept and shared. */

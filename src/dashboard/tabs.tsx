@@ -1,21 +1,22 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { AccountPanel } from './account/panel.tsx'
 import { summary } from './account/summary.ts'
-import { CoveragePanel } from './coverage/panel.tsx'
+import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
 import { DomainsPanel } from './domains/panel.tsx'
 import { FaultsPanel } from './faults/panel.tsx'
 import { GroupsPanel } from './groups/panel.tsx'
 import { OverviewPanel } from './overview/panel.tsx'
 import { RequestsPanel, requestsTally } from './requests/panel.tsx'
 import { ScenesPanel } from './scenes/panel.tsx'
-import { openTab, TABS, type Tab } from './selection.ts'
+import { OFFERED_TABS, openTab, type Tab } from './selection.ts'
 import { TimePanel } from './time/panel.tsx'
 
 interface View {
   title: string
   Panel: FunctionComponent
-  /** A number beside the title. */
-  tally?(): number | undefined
+  /** A number or a share beside the title. */
+  tally?(): number | string | undefined
 }
 
 const VIEWS: Readonly<Record<Tab, View>> = {
@@ -27,14 +28,14 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   scenes: { title: 'Scenes', Panel: ScenesPanel },
   faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },
   account: { title: 'Account', Panel: AccountPanel },
-  coverage: { title: 'Coverage', Panel: CoveragePanel },
+  coverage: { title: 'Coverage', Panel: CoveragePanel, tally: coverageTally },
 }
 
 /** The names of the views, of which one is open. The arrow keys move between them. */
 export function Tabs() {
   return (
     <div role="tablist" aria-label="Views of the account" class="no-print">
-      {TABS.map((tab, index) => (
+      {OFFERED_TABS.map((tab, index) => (
         <TabButton
           key={tab}
           tab={tab}
@@ -54,10 +55,15 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
   const { title, tally } = VIEWS[tab]
   const count = tally?.()
   const open = tab === openTab.value
+  const place = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (open) bringIntoView(place.current)
+  }, [open])
   return (
     <button
       type="button"
       role="tab"
+      ref={place}
       id={`tab-${tab}`}
       aria-controls="panel"
       aria-selected={open}
@@ -70,6 +76,14 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
       {title} {count !== undefined && <span class="tally">{count.toLocaleString('en')}</span>}
     </button>
   )
+}
+
+/** Scrolls the row of tabs, which is wider than a phone, and nothing else. */
+function bringIntoView(tab: HTMLElement | null): void {
+  const row = tab?.parentElement
+  if (!tab || !row) return
+  const [inner, outer] = [tab.getBoundingClientRect(), row.getBoundingClientRect()]
+  row.scrollLeft += inner.left + inner.width / 2 - (outer.left + outer.width / 2)
 }
 
 /** The open view. */
@@ -88,13 +102,13 @@ export function OpenPanel(): ComponentChildren {
 function neighbourOf(index: number, key: string): Tab | undefined {
   switch (key) {
     case 'ArrowRight':
-      return TABS[(index + 1) % TABS.length]
+      return OFFERED_TABS[(index + 1) % OFFERED_TABS.length]
     case 'ArrowLeft':
-      return TABS.at(index - 1)
+      return OFFERED_TABS.at(index - 1)
     case 'Home':
-      return TABS[0]
+      return OFFERED_TABS[0]
     case 'End':
-      return TABS.at(-1)
+      return OFFERED_TABS.at(-1)
     default:
       return undefined
   }

@@ -1,5 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest'
 import type { PageFacts } from '../../src/admin/dashboard.ts'
+import type { QuotasReport } from '../../src/admin/reports.ts'
 import type { Facts, ResponseData } from '../../src/dashboard/responses.ts'
 import type {
   AccountReport,
@@ -11,9 +12,9 @@ import type {
   FaultSetReport,
   Fixture,
   KeyReport,
-  QuotaReport,
   RequestReport,
   SnapshotReport,
+  VerdictReport,
 } from '../../src/index.ts'
 
 type ElementOf<List> = List extends readonly (infer Element)[] ? Element : never
@@ -43,13 +44,14 @@ interface Reports {
   pinDmarc: DomainReport
   unpinDmarc: DomainReport
   updateClock: ClockReport
-  getQuotas: { quotas: QuotaReport[] }
+  getQuotas: QuotasReport
   listFaultSets: { sets: FaultSetReport[] }
   listFaults: Page<string> & { faults: FaultReport[] }
   listAllRequests: Page<number> & { requests: RequestReport[] }
   listRequests: Page<number> & { requests: RequestReport[] }
   explainRequest: ExplanationReport
   getCoverage: CoverageReport
+  getVerdict: VerdictReport
 }
 
 describe('the types of the dashboard', () => {

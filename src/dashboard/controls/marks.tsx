@@ -18,9 +18,9 @@ export function Badge({
   )
 }
 
-/** A horizontal bar. `share` is between 0 and 1; assistive technology reads `text`. */
-export function Meter({ share, label, text }: { share: number; label: string; text: string }) {
-  return <meter min={0} max={1} low={0.2} value={share} aria-label={label} aria-valuetext={text} title={text} />
+/** A horizontal bar. `share` is between 0 and 1, and little is less than `low`; assistive technology reads `text`. */
+export function Meter({ share, label, text, low = 0.2 }: { share: number; label: string; text: string; low?: number }) {
+  return <meter min={0} max={1} low={low} value={share} aria-label={label} aria-valuetext={text} title={text} />
 }
 
 /** A list of names and values, without the names that have no value. */
