@@ -12,6 +12,7 @@ import type {
   FaultSetReport,
   Fixture,
   KeyReport,
+  OverviewReport,
   RequestReport,
   SnapshotReport,
 } from '../../src/index.ts'
@@ -42,6 +43,7 @@ interface Reports {
   setFeatures: DomainReport
   pinDmarc: DomainReport
   unpinDmarc: DomainReport
+  getOverview: OverviewReport
   updateClock: ClockReport
   getQuotas: QuotasReport
   listFaultSets: { sets: FaultSetReport[] }
