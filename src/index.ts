@@ -11,6 +11,7 @@ export type {
   GroupReport,
   KeyReport,
   MonitoredDomainReport,
+  OverviewReport,
   QuotaReport,
   SnapshotReport,
   VerdictReport,

@@ -34,7 +34,7 @@ function reportClock({ worlds }: AccountCall, account: AccountState): ControlOut
 }
 
 /** In milliseconds. It is a day before the last instant that RFC 3339 can write, because a clock runs on. */
-const LAST_INSTANT = Date.parse('9999-12-31T00:00:00Z')
+export const LAST_INSTANT = Date.parse('9999-12-31T00:00:00Z')
 
 /** Refuses an instant that a clock could not show: RFC 3339 has years of four digits. */
 export function refuseLateInstant(now: string | undefined): AdminRefusal | undefined {

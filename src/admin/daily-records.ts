@@ -1,8 +1,8 @@
 import type { Contract } from '../contract/contract.ts'
-import type { AccountState, MonitoredDomain } from '../domain/account.ts'
-import { type DmarcRecord, refreshDay, refreshOf } from '../domain/dmarc.ts'
+import type { AccountState } from '../domain/account.ts'
+import { type DmarcRecord, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
-import { recordsFrom } from '../figures/figures.ts'
+import { firstListing, recordsFrom } from '../figures/figures.ts'
 import { Turns } from '../ground/turns.ts'
 import type { AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, listed } from './handler.ts'
@@ -30,19 +30,13 @@ export const listDailyRecords: AccountHandler = async (call) => {
   const today = refreshDay(now, contract.settings.refresh)
   const turns = new Turns()
   for (const domain of [...account.domains.values()]) {
-    const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract)))
+    const earliest = Math.max(from, Math.min(today, firstListing(domain, contract.settings)))
     for (const [index, record] of recordsFrom(account, domain, earliest, to, contract).entries()) {
       if (record !== undefined) days[earliest - from + index]?.records.push(record)
     }
     if (turns.isOver()) await turns.next()
   }
   return listed('days', days, {}, (day) => writeDay(day as DailyRecords, contract))
-}
-
-/** The first refresh at which a domain was monitored. */
-function firstRefresh({ addedAt }: MonitoredDomain, { settings: { refresh } }: Contract): number {
-  const day = refreshDay(addedAt, refresh)
-  return refreshOf(day, refresh) === addedAt ? day : day + 1
 }
 
 /** The period of the query, if it is not too long for the domains that there are. */

@@ -52,6 +52,8 @@ export interface ControlLimits {
   keysPerAccount: number
   /** How many records of GET /dmarc one response may have. */
   recordsLimit: number
+  /** How many records of GET /dmarc the figures of one overview may be made of. */
+  overviewRecords: number
   answerLimit: number
   /** How many items a page of a list has without a limit of its own. */
   pageDefault: number

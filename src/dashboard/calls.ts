@@ -18,6 +18,7 @@ export const CALLS = {
   setFeatures: ['PUT', '/accounts/{account}/domains/{domain}/features'],
   pinDmarc: ['PUT', '/accounts/{account}/domains/{domain}/dmarc'],
   unpinDmarc: ['DELETE', '/accounts/{account}/domains/{domain}/dmarc'],
+  getOverview: ['GET', '/accounts/{account}/overview'],
   updateClock: ['PATCH', '/accounts/{account}/clock'],
   getQuotas: ['GET', '/accounts/{account}/quotas'],
   updateQuota: ['PATCH', '/accounts/{account}/quotas'],
@@ -84,6 +85,7 @@ interface Queries {
   listSnapshots: PageQuery
   listKeys: PageQuery
   listFaults: PageQuery
+  getOverview: { days: number }
   listRequests: RequestsQuery
   listAllRequests: RequestsQuery
 }

@@ -121,6 +121,38 @@ interface Domain {
   record: DmarcRecord | null
 }
 
+export type PolicyOrMissing = 'reject' | 'quarantine' | 'none' | 'missing'
+
+/** The figures of all domains at the newest refresh, and which of them need attention. */
+export interface Overview {
+  now: string
+  refreshed_at: string
+  /** Null if there is none any more. */
+  next_refresh_at: string | null
+  /** In how many days the messages of a refresh are counted. */
+  period_days: number
+  messages: number
+  passing: number
+  /** In per cent; null where there are no messages. */
+  share: number | null
+  domains: number
+  policies: Readonly<Record<PolicyOrMissing, number>>
+  testing: number
+  /** The worst first; not all of them. */
+  attention: readonly {
+    domain: string
+    severity: 'high' | 'medium' | 'low'
+    reason: string
+    since: string | null
+    /** Its messages that fail DMARC. */
+    messages: number
+  }[]
+  attention_count: number
+  /** The refreshes, the oldest first. */
+  days: readonly { date: string; messages: number; passing: number; share: number | null }[]
+  days_omitted: number
+}
+
 /** A request or a response; a long body is truncated. */
 export interface Message {
   headers: Readonly<Record<string, string>>
@@ -256,6 +288,7 @@ export interface ResponseData {
   setFeatures: Domain
   pinDmarc: Domain
   unpinDmarc: Domain
+  getOverview: Overview
   updateClock: Clock
   getQuotas: { enforced: boolean; quotas: readonly Quota[] }
   listFaultSets: { sets: readonly FaultSet[] }

@@ -10,6 +10,8 @@ import {
   pinFigures,
   pinTags,
   type RecordRules,
+  refreshDay,
+  refreshOf,
 } from '../domain/dmarc.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
@@ -175,7 +177,8 @@ function hasRecord({ tags, given }: Character, { pin }: MonitoredDomain): boolea
   return tags !== undefined || given !== undefined || (pin !== undefined && pinTags(undefined, pin) !== undefined)
 }
 
-function characterIn(seed: number, domain: MonitoredDomain): Character {
+/** The character of a domain, from what is kept of it. */
+export function characterIn(seed: number, domain: MonitoredDomain): Character {
   const last = kept.get(domain)
   return last?.seed === seed ? last.character : characterOf(seed, domain)
 }
@@ -188,6 +191,13 @@ export function firstReport(
   return firstReportingDay(addedAt, processingTime, refresh)
 }
 
-function mailSince({ addedAt }: MonitoredDomain, { processingTime, refresh }: FigureRules['settings']): number {
+/** The first refresh at which a domain was monitored. Its record may be empty then. */
+export function firstListing({ addedAt }: MonitoredDomain, { refresh }: FigureRules['settings']): number {
+  const day = refreshDay(addedAt, refresh)
+  return refreshOf(day, refresh) === addedAt ? day : day + 1
+}
+
+/** The day since which the mail of a domain is counted, with a fraction. */
+export function mailSince({ addedAt }: MonitoredDomain, { processingTime, refresh }: FigureRules['settings']): number {
   return countedSince(addedAt, processingTime, refresh)
 }

@@ -6,6 +6,7 @@ import type {
   DailyRecords,
   FaultReport,
   KeyReport,
+  OverviewReport,
   QuotaReport,
   QuotasReport,
   SnapshotReport,
@@ -213,6 +214,14 @@ export class Account {
    */
   async listDailyRecords(period: { from: string; to: string }): Promise<DailyRecords[]> {
     return (await this.#scope.ask<{ days: DailyRecords[] }>('listDailyRecords', { query: readParameters(period) })).days
+  }
+
+  /**
+   * The figures of all domains together at the newest refresh and at those before it, and which domains need attention.
+   * By default, the last 90 refreshes; there can be 366.
+   */
+  async overview(options: { days?: number } = {}): Promise<OverviewReport> {
+    return this.#scope.ask('getOverview', { query: readParameters(options) })
   }
 
   /**

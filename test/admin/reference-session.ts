@@ -78,6 +78,7 @@ export const STEPS: readonly Step[] = [
   { operation: 'deleteGroup', path: { group: GROUP_ID } },
   { operation: 'removeMonitoredDomains', body: { domains: ['spring.example', 'autumn.example'] } },
   { operation: 'listDailyRecords', query: 'from=2026-01-14&to=2026-01-15' },
+  { operation: 'getOverview', query: 'days=2' },
   {
     operation: 'rewindAccount',
     before: [{ ...service('DELETE', '/domains', { domains: ['mail.example'] }), keeps: 'REQUEST_ID' }],

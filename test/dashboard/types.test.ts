@@ -12,6 +12,7 @@ import type {
   FaultSetReport,
   Fixture,
   KeyReport,
+  OverviewReport,
   RequestReport,
   SnapshotReport,
   VerdictReport,
@@ -43,6 +44,7 @@ interface Reports {
   setFeatures: DomainReport
   pinDmarc: DomainReport
   unpinDmarc: DomainReport
+  getOverview: OverviewReport
   updateClock: ClockReport
   getQuotas: QuotasReport
   listFaultSets: { sets: FaultSetReport[] }

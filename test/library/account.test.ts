@@ -388,6 +388,15 @@ describe('its figures', () => {
     for (const each of domains) expect(each).toMatchObject({ profile: expect.any(String), events: expect.any(Array) })
   })
 
+  it('are summed up for all domains together', async () => {
+    const { days, ...overview } = await account.overview({ days: 7 })
+    const records: { count: number }[] = (await ask('GET', '/dmarc')).body.data
+    expect(overview.messages).toBe(records.reduce((sum, { count }) => sum + count, 0))
+    expect(days).toHaveLength(7)
+    expect((await account.overview()).days).toHaveLength(90)
+    await expect(account.overview({ days: 0 })).rejects.toMatchObject({ name: 'ControlError', code: 'invalid_value' })
+  })
+
   it('are refused for days that there are not', async () => {
     await expect(account.listDailyRecords({ from: '2026-02-30', to: '2026-03-01' })).rejects.toMatchObject({
       name: 'ControlError',

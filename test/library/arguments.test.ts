@@ -76,6 +76,7 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
     (wrong) => account.listDailyRecords(wrong),
     (wrong) => account.listDailyRecords({ from: wrong, to: wrong }),
   ],
+  'account.overview': [(wrong) => account.overview(wrong), (wrong) => account.overview({ days: wrong })],
   watchViolations: [
     (wrong) => library.watchViolations(wrong).end(),
     ...['account', 'name', 'seesOthers', 'permits'].map(

@@ -6,6 +6,7 @@ import { loadControlApi, readLimits } from '../../src/admin/document.ts'
 import { BACKLOG, TOTAL } from '../../src/admin/event-feed.ts'
 import { HEARTBEAT, PATIENCE as MISSED } from '../../src/admin/event-stream.ts'
 import { PATIENCE } from '../../src/admin/list-writer.ts'
+import { KEPT_OVERVIEWS } from '../../src/admin/overview.ts'
 import { STORIES, USUAL_BUDGET } from '../../src/cli/explore.ts'
 import { LARGEST_PLAN } from '../../src/cli/plan-file.ts'
 import { JUDGING_PATIENCE, OPTIONS as PROXY_OPTIONS, SHOWN_LIVE } from '../../src/cli/proxy.ts'
@@ -35,6 +36,7 @@ import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/evidence/verify/ledger.t
 import { REMOVED_AT_ONCE } from '../../src/evidence/verify/restoration.ts'
 import { FRUITLESS_WINDOWS, SLACK } from '../../src/evidence/verify/verification.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
+import { NAMED } from '../../src/figures/overview.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
 import { STOP_PATIENCE, TIMEOUTS } from '../../src/http/engine/http-server.ts'
@@ -386,6 +388,14 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ['time in which a reader of a page takes nothing', seconds(PATIENCE), '', 'it is cut off'],
       ['days of `GET …/dmarc`', number(PERIOD), '', '400 `invalid_value`'],
       ['records of `GET …/dmarc`', number(limits.recordsLimit), '', '400 `invalid_value`'],
+      [
+        'days × domains of `GET …/overview`',
+        number(limits.overviewRecords),
+        '',
+        'fewer days; `days_omitted` says how many are missing',
+      ],
+      ['domains that an overview names', number(NAMED), '', '`attention_count` says how many there are'],
+      ['overviews that are kept', number(KEPT_OVERVIEWS), '', 'they are computed again'],
       ['body that a fault rule answers', bytes(limits.answerLimit), '', '400 `invalid_value`'],
       ['delay of a fault rule', seconds(schema('FaultRule/properties/delay_ms/maximum')), '', '400 `invalid_value`'],
       [
