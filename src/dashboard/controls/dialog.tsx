@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import { Copyable } from './copyable.tsx'
 import { Form } from './form.tsx'
+import { Modal } from './modal.tsx'
 
 interface Question<Result> {
   /** The text of the button that submits the form. */
@@ -73,38 +73,14 @@ export function Dialogs() {
 
 function ModalDialog({ title, content, question, close }: OpenDialog) {
   const lasting = question?.lasting ?? false
-  const place = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    place.current?.showModal()
-  }, [])
-  const done = useRef(false)
   const heading = <h2>{title}</h2>
-  async function work(fields: FormData): Promise<void> {
-    const result = await question?.work(fields)
-    done.current = true
-    close(result)
-  }
-  function onClose(): void {
-    if (done.current) return
-    // A browser may close a dialog although the page has prevented it.
-    if (lasting) place.current?.showModal()
-    else close()
-  }
   const cancel = (words: string) => (
     <button type="button" onClick={() => close()}>
       {words}
     </button>
   )
   return (
-    <dialog
-      ref={place}
-      aria-label={title}
-      onCancel={(event) => {
-        // A field inside can be cancelled, too.
-        if (lasting && event.target === event.currentTarget) event.preventDefault()
-      }}
-      onClose={onClose}
-    >
+    <Modal label={title} lasting={lasting} onClose={close}>
       {question === undefined ? (
         <div class="stack">
           {heading}
@@ -115,13 +91,13 @@ function ModalDialog({ title, content, question, close }: OpenDialog) {
         <Form
           submit={question.submit}
           danger={question.danger ?? false}
-          work={work}
+          work={async (fields) => close(await question.work(fields))}
           beside={lasting ? undefined : cancel('Cancel')}
         >
           {heading}
           {content}
         </Form>
       )}
-    </dialog>
+    </Modal>
   )
 }
