@@ -3,6 +3,7 @@ import { Dialogs } from './controls/dialog.tsx'
 import { ErrorText, Toasts } from './controls/notices.tsx'
 import { connection, trouble } from './exchanges.ts'
 import { Refused } from './refusals.ts'
+import { RequestSheet } from './requests/request-sheet.tsx'
 import { OpenPanel, Tabs } from './tabs.tsx'
 
 /** The whole page. */
@@ -18,6 +19,7 @@ export function Page() {
         <Tabs />
         <OpenPanel />
       </main>
+      <RequestSheet />
       <Dialogs />
       <Toasts />
     </>
