@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import type { Api } from '../contract/api.ts'
-import type { Contract } from '../contract/contract.ts'
 import { valueAt } from '../ground/json.ts'
+import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
 
 /** The build makes it from src/dashboard. The path is right from the sources and from the built program. */
@@ -28,19 +28,21 @@ export interface PageFacts {
   connections: readonly string[]
   corruptions: readonly string[]
   pageLimit: number
+  /** The operations of the control plane that are offered here; null if all are. */
+  offers: readonly string[] | null
 }
 
 /**
- * The dashboard: one page that is a client of the control plane, `api`. It knows the service by its contract.
+ * The dashboard: one page that is a client of the control plane. It knows the service by its contract.
  *
  * The policy lets the browser run and load only what the page itself contains. So the text of a request to the service
  * can do nothing in the page, even if the page treated it as markup. The file is read each time: that costs little, and
  * a page that was built again is shown without a restart.
  */
-export async function readDashboard(contract: Contract, api: Api): Promise<Dashboard> {
+export async function readDashboard({ api, deps }: Pick<Control, 'api' | 'deps'>): Promise<Dashboard> {
   const page = await readFile(PAGE, 'utf8')
   // `<` could end the element early; in JSON it occurs only inside strings.
-  const facts = JSON.stringify(describeContract(contract, api)).replaceAll('<', '\\u003c')
+  const facts = JSON.stringify(describeFacts(deps, api)).replaceAll('<', '\\u003c')
   const policy = [
     "default-src 'none'",
     `script-src ${hashesOf(page, /<script type="module">([\s\S]*?)<\/script>/g)}`,
@@ -59,7 +61,8 @@ export async function readDashboard(contract: Contract, api: Api): Promise<Dashb
   }
 }
 
-function describeContract({ basePath, operations, settings }: Contract, api: Api): PageFacts {
+function describeFacts({ contract, observed }: Control['deps'], api: Api): PageFacts {
+  const { basePath, operations, settings } = contract
   const choices = (pointer: string) => valueAt(api.document.resolved, `/components/schemas${pointer}/enum`) as string[]
   return {
     basePath,
@@ -73,6 +76,7 @@ function describeContract({ basePath, operations, settings }: Contract, api: Api
     connections: choices('/FaultRule/properties/connection'),
     corruptions: choices('/FaultRule/properties/corrupt'),
     pageLimit: readLimits(api).pageLimit,
+    offers: observed === undefined ? null : [...observed.offers],
   }
 }
 

@@ -27,6 +27,8 @@ export interface ControlDeps {
   /** Known as soon as the server listens. */
   urls(): ServerUrls
   readiness: Readiness
+  /** Whether the service refuses requests beyond a quota; otherwise it only counts them. */
+  enforceQuotas: boolean
   /** What is counted about the store, where it is another process. */
   traffic: StoreTraffic | undefined
   /** Where the requests are those that a proxy passes on. */

@@ -3,7 +3,7 @@ import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { invalid, notFound, unknownName } from './refusals.ts'
-import type { QuotaReport } from './reports.ts'
+import type { QuotaReport, QuotasReport } from './reports.ts'
 
 export const getQuotas: AccountHandler = (call) => reportQuotas(call)
 
@@ -75,5 +75,5 @@ async function reportQuotas(call: AccountCall): Promise<ControlOutcome> {
     const { remaining, resetAt } = whatIsLeft(hits, limit, quota.window)
     return { key: shared ? null : key.id, bucket: name, limit, remaining, resets_at: writeInstant(resetAt * 1000) }
   })
-  return done({ quotas: reports })
+  return done({ enforced: call.enforceQuotas, quotas: reports } satisfies QuotasReport)
 }

@@ -47,6 +47,12 @@ export interface QuotaReport {
   resets_at: string
 }
 
+/** The quotas of an account. With `enforced` false, requests beyond a quota are counted and not refused. */
+export interface QuotasReport {
+  enforced: boolean
+  quotas: QuotaReport[]
+}
+
 /** A named copy of an account. */
 export interface SnapshotReport {
   name: string

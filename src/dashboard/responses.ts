@@ -13,6 +13,8 @@ export interface Facts {
   corruptions: readonly string[]
   /** How many items a page of a list can have. */
   pageLimit: number
+  /** The operations of the control plane that this server offers; null if it offers all. */
+  offers: readonly string[] | null
 }
 
 export interface Account {
@@ -243,7 +245,7 @@ export interface ResponseData {
   pinDmarc: Domain
   unpinDmarc: Domain
   updateClock: Clock
-  getQuotas: { quotas: readonly Quota[] }
+  getQuotas: { enforced: boolean; quotas: readonly Quota[] }
   listFaultSets: { sets: readonly FaultSet[] }
   addFault: { fault: Fault }
   listFaults: Page & { faults: readonly Fault[] }

@@ -7,6 +7,7 @@ import type {
   FaultReport,
   KeyReport,
   QuotaReport,
+  QuotasReport,
   SnapshotReport,
 } from '../admin/reports.ts'
 import type { Bucket, Open, Plan } from '../contract/names.ts'
@@ -142,11 +143,13 @@ export class Account {
 
   readonly quotas = {
     /** What is left of each quota of each key in the current window. */
-    list: async (): Promise<QuotaReport[]> => (await this.#scope.ask<{ quotas: QuotaReport[] }>('getQuotas')).quotas,
+    list: async (): Promise<QuotaReport[]> => (await this.#scope.ask<QuotasReport>('getQuotas')).quotas,
+    /** Whether the service refuses requests beyond a quota; with `enforceQuotas: false`, it only counts them. */
+    areEnforced: async (): Promise<boolean> => (await this.#scope.ask<QuotasReport>('getQuotas')).enforced,
     /** Sets what is left in the current window, for one key or for all keys. */
     set: async (bucket: Bucket, remaining: number, key?: string): Promise<QuotaReport[]> => {
       const body = { bucket, remaining, ...(key !== undefined && { key }) }
-      return (await this.#scope.ask<{ quotas: QuotaReport[] }>('updateQuota', { body })).quotas
+      return (await this.#scope.ask<QuotasReport>('updateQuota', { body })).quotas
     },
   }
 

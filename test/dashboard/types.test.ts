@@ -1,5 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest'
 import type { PageFacts } from '../../src/admin/dashboard.ts'
+import type { QuotasReport } from '../../src/admin/reports.ts'
 import type { Facts, ResponseData } from '../../src/dashboard/responses.ts'
 import type {
   AccountReport,
@@ -11,7 +12,6 @@ import type {
   FaultSetReport,
   Fixture,
   KeyReport,
-  QuotaReport,
   RequestReport,
   SnapshotReport,
 } from '../../src/index.ts'
@@ -43,7 +43,7 @@ interface Reports {
   pinDmarc: DomainReport
   unpinDmarc: DomainReport
   updateClock: ClockReport
-  getQuotas: { quotas: QuotaReport[] }
+  getQuotas: QuotasReport
   listFaultSets: { sets: FaultSetReport[] }
   listFaults: Page<string> & { faults: FaultReport[] }
   listAllRequests: Page<number> & { requests: RequestReport[] }

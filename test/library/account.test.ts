@@ -317,6 +317,11 @@ describe('its keys', () => {
 })
 
 describe('its quotas', () => {
+  it.each([true, false])('say whether they are enforced: %s', async (enforceQuotas) => {
+    const { account } = await start({ enforceQuotas })
+    expect(await account.quotas.areEnforced()).toBe(enforceQuotas)
+  })
+
   it('are read and set, for one key or for all', async () => {
     await account.keys.create({ key: 'second', created_at: '2025-01-01T00:00:00Z' })
     const left = async () =>

@@ -24,6 +24,7 @@ import { createEntryMaker, type EntryMaker } from './entries.ts'
 const OFFERED: ReadonlySet<string> = new Set([
   ...['listAccounts', 'getAccount', 'listAllRequests', 'listRequests', 'clearRequests', 'verifyRequests'],
   ...['getOverallCoverage', 'getCoverage', 'getVerdict', 'clearVerdict', 'explainRequest', 'listFaultSets'],
+  ...['streamAllEvents', 'streamEvents'],
 ])
 
 export interface ControlPlaneOptions {
@@ -65,7 +66,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const readiness = ALWAYS_READY
   const admin = createAdmin({
     control: createControlLoader({
-      ...{ contract, instance, store, clock, worlds, exchanges, readiness, traffic: undefined },
+      ...{ contract, instance, store, clock, worlds, exchanges, readiness, traffic: undefined, enforceQuotas: false },
       faultSets: [],
       urls: () => urls,
       observed: { offers: OFFERED, report },
