@@ -35,7 +35,7 @@ export type { Account, AccountOptions, AccountWithKey, ResetOptions } from './li
 export type { GroupChange, NewGroup } from './library/account-groups.ts'
 export { ControlError, type ControlErrorCode, type ControlProblem } from './library/control-error.ts'
 export type { Span } from './library/duration.ts'
-export type { RequestFilter } from './library/lists.ts'
+export type { AllRequestsFilter, RequestFilter } from './library/lists.ts'
 export type { RequestEvents } from './library/request-feed.ts'
 export { ViolationError, type ViolationReport, type ViolationWatch, type WatchOptions } from './library/violations.ts'
 export { OptionError } from './start/option-error.ts'

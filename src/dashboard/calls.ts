@@ -6,6 +6,7 @@ export const CALLS = {
   updateAccount: ['PATCH', '/accounts/{account}'],
   deleteAccount: ['DELETE', '/accounts/{account}'],
   resetAccount: ['POST', '/accounts/{account}/reset'],
+  rewindAccount: ['POST', '/accounts/{account}/rewind'],
   exportState: ['GET', '/accounts/{account}/state'],
   listSnapshots: ['GET', '/accounts/{account}/snapshots'],
   takeSnapshot: ['POST', '/accounts/{account}/snapshots'],
@@ -46,6 +47,7 @@ interface Bodies {
   createAccount: { id?: string; fixture?: string; seed?: number; now?: string; frozen?: boolean }
   updateAccount: { plan: string }
   resetAccount: { fixture?: string }
+  rewindAccount: { request_id: string }
   takeSnapshot: { name: string; replace?: true }
   createKey: { label?: string }
   updateKey: { disabled: boolean }
@@ -58,7 +60,7 @@ interface Bodies {
 
 /** A fault rule as the form writes it. JSON omits what is `undefined`; the control plane decides what is missing. */
 export interface RuleToAdd {
-  match?: { operation: string }
+  match?: { operation?: string; method?: string; path?: string; key?: string }
   respond?: { error: string | undefined } | { status: number | undefined; body: string | undefined }
   connection?: string | undefined
   corrupt?: string | undefined
@@ -74,10 +76,16 @@ export interface PageQuery {
   after?: string
 }
 
-/** Which page of the requests is asked for; without `before`, the one with the newest. */
+/** Which requests are asked for, and which page of them; without `before`, the one with the newest. */
 export interface RequestsQuery {
   limit: number
   before?: number
+  violation?: 'true'
+  injected?: 'true'
+  refused?: 'true'
+  operation?: string
+  /** Only for the requests of all accounts. */
+  account?: 'none'
 }
 
 interface Queries {
@@ -93,6 +101,11 @@ interface Queries {
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 type ParameterOf<Id extends CallId> = Exclude<NamesIn<(typeof CALLS)[Id][1]>, 'account'>
 
+/** What ends a call early. */
+interface Abortable {
+  signal?: AbortSignal
+}
+
 /** An account other than the chosen one. */
 interface OtherAccount {
   account?: string
@@ -103,4 +116,5 @@ export type RequestOf<Id extends CallId> = ([ParameterOf<Id>] extends [never]
   ? { parameters?: OtherAccount }
   : { parameters: OtherAccount & Record<ParameterOf<Id>, string> }) &
   (Id extends keyof Bodies ? { body: Bodies[Id] } : unknown) &
-  (Id extends keyof Queries ? { query: Queries[Id] } : unknown)
+  (Id extends keyof Queries ? { query: Queries[Id] } : unknown) &
+  Abortable

@@ -3,6 +3,7 @@ import { send } from './client.ts'
 import { Refused, Unreachable } from './refusals.ts'
 import { noteRequest, refreshShown } from './resource.ts'
 import type { JournalEntry } from './responses.ts'
+import { chosenAccount } from './selection.ts'
 import { readEvents } from './server-sent-events.ts'
 
 const LONGEST_PAUSE = 5_000
@@ -10,12 +11,12 @@ const SHORTEST_PAUSE = 250
 
 /** What the requests of the stream are shown in: the list of requests. */
 interface Sink {
-  /** Loads the newest requests of the journal, and resolves to the ordinal of the newest one. */
-  load(signal: AbortSignal): Promise<number>
-  /** Takes a request that has just been answered. */
+  /** The operation that streams the requests that are wanted. */
+  stream(): 'streamEvents' | 'streamAllEvents'
+  /** Loads the newest requests of the journal. */
+  load(signal: AbortSignal): Promise<void>
+  /** Takes a request that has just been answered, which may have been loaded already. */
   take(entry: JournalEntry): void
-  /** Whether the requests of all accounts are wanted, and those of no account. */
-  isForEveryone(): boolean
 }
 
 /** `connecting` at first; `lost` while the server does not answer. */
@@ -23,7 +24,7 @@ export const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
 /** Why the connection is lost: a refusal, or what happened. */
 export const trouble = signal<unknown>(undefined)
 
-/** Aborts the stream that is being read. */
+/** Ends the stream that is being read. */
 let current: AbortController | undefined
 
 /** Starts again with the requests in the journal. */
@@ -31,35 +32,51 @@ export function restartStream(): void {
   current?.abort()
 }
 
-/** Passes requests on as they happen, as long as the page is open. After each interruption, it starts again. */
-export async function followExchanges({ load, take, isForEveryone }: Sink): Promise<never> {
+/**
+ * Passes requests on as they happen, as long as the page is open. After each interruption, it starts again: it opens the
+ * stream, and then loads what the journal has. So nothing is missed between the two, and both are of the same server even
+ * if another one, which counts its requests from one again, has taken the place of the first.
+ */
+export async function followExchanges(sink: Sink): Promise<never> {
   for (let failures = 0; ; ) {
-    current = new AbortController()
-    const { signal: aborted } = current
+    const attempt = new AbortController()
+    const { signal: ended } = attempt
+    current = attempt
     let cause: unknown
     try {
-      const newest = await load(aborted)
-      if (aborted.aborted) continue
-      const headers = { 'last-event-id': String(newest) }
-      const response = await send(isForEveryone() ? 'streamAllEvents' : 'streamEvents', { headers, signal: aborted })
+      const response = await send(sink.stream(), { signal: ended })
+      await sink.load(ended)
+      ended.throwIfAborted()
       connection.value = 'live'
       trouble.value = undefined
       if (failures > 0) void refreshShown()
       failures = 0
       for await (const entry of readEvents(response)) {
-        if (aborted.aborted) break
-        take(entry)
-        noteRequest()
+        if (ended.aborted) break
+        sink.take(entry)
+        if (entry.account === chosenAccount.peek()) noteRequest()
       }
     } catch (error) {
       cause = error
     }
-    if (aborted.aborted) continue
+    if (ended.aborted) continue
     failures += 1
     if (failures > 1) {
       connection.value = 'lost'
       trouble.value = cause instanceof Refused || cause instanceof Unreachable ? cause : 'The connection was lost.'
     }
-    await new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** failures)))
+    // What is shown notices that its account does not exist any more.
+    if (cause instanceof Refused && cause.status === 404) void refreshShown()
+    await pauseFor(Math.min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** failures), ended)
+    // A stream that was opened before a load failed must not go on beside the next one.
+    attempt.abort()
   }
+}
+
+/** Waits, but no longer than until somebody wants to start again. */
+function pauseFor(milliseconds: number, ended: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds)
+    ended.addEventListener('abort', () => resolve(), { once: true })
+  })
 }

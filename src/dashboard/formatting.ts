@@ -10,3 +10,7 @@ export function formatCount(count: number, word: string): string {
 export function formatJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
+
+export function formatDuration(milliseconds: number): string {
+  return `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds).toLocaleString('en')} ms`
+}

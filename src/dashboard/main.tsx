@@ -4,9 +4,9 @@ import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { summary } from './account/summary.ts'
 import { showFailure, showNote } from './controls/notices.tsx'
-import { connection, followExchanges, restartStream } from './exchanges.ts'
+import { connection, followExchanges } from './exchanges.ts'
 import { Page } from './page.tsx'
-import { requestList } from './requests/list.ts'
+import { followScope, requestList } from './requests/list.ts'
 import { followChoice, poll } from './resource.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, followSelection, OFFERED_TABS, openTab, readAddress } from './selection.ts'
 import { followVerdict } from './verdict/verdict.ts'
@@ -24,10 +24,7 @@ followChoice(() => {
 })
 openFirstTab()
 render(<Page />, place)
-effect(() => {
-  void chosenAccount.value
-  restartStream()
-})
+followScope()
 followExchanges(requestList).catch(showFailure)
 followVerdict()
 addEventListener('hashchange', readAddress)

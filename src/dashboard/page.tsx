@@ -3,6 +3,7 @@ import { Dialogs } from './controls/dialog.tsx'
 import { ErrorText, Toasts } from './controls/notices.tsx'
 import { connection, trouble } from './exchanges.ts'
 import { Refused } from './refusals.ts'
+import { RequestSheet } from './requests/request-sheet.tsx'
 import { OpenPanel } from './tabs.tsx'
 
 /** The whole page. */
@@ -17,6 +18,7 @@ export function Page() {
       <main>
         <OpenPanel />
       </main>
+      <RequestSheet />
       <Dialogs />
       <Toasts />
     </>

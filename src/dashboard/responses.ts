@@ -184,6 +184,9 @@ export interface JournalEntry {
   injected: boolean
   fault: { effect: string | null } | null
   problems: readonly RequestProblem[]
+  /** Whether the verdict counts the request as a violation. */
+  violates_contract: boolean
+  /** Where the response violates the contract. */
   violations: readonly object[]
   duration_ms: number
   request: Message
@@ -205,7 +208,30 @@ export interface Explanation {
   fault: object | null
   failure: string | null
   correction: { changes: readonly string[]; before: readonly string[]; curl: string } | null
+  /** What the request has changed; null where the states before and after it are not kept any more. */
+  changes?: readonly Change[] | null
+  /** How many changes there were, also those that are not listed. */
+  changes_count?: number | null
+  changes_note?: string | null
+  /** Code that sends the request again and expects the same outcome. */
+  reproduction?: { curl: string; vitest: string; pytest: string } | null
+  reproduction_note?: string | null
   exchange: JournalEntry
+}
+
+/** A domain or a group that a request has changed; `before` is null if it was added, `after` if it was removed. */
+export interface Change {
+  what: 'domain' | 'group'
+  name: string
+  before: object | null
+  after: object | null
+  /** Which domains a group has won and lost, at most ten of each, and how many. */
+  members: {
+    added: readonly string[]
+    added_count: number
+    removed: readonly string[]
+    removed_count: number
+  } | null
 }
 
 /** The commands that would cover a gap, or the reason why none is known. */
@@ -273,6 +299,8 @@ interface Page {
 
 /** `next` is the `before` of the next page, which has older requests; null on the last page. */
 interface RequestsPage {
+  /** How many requests there are, on all pages together. */
+  count: number
   next: number | null
 }
 
@@ -292,6 +320,7 @@ export interface ResponseData {
   updateClock: Clock
   getQuotas: { enforced: boolean; quotas: readonly Quota[] }
   listFaultSets: { sets: readonly FaultSet[] }
+  addFault: { fault: Fault }
   listFaults: Page & { faults: readonly Fault[] }
   listAllRequests: RequestsPage & { requests: readonly JournalEntry[] }
   listRequests: RequestsPage & { requests: readonly JournalEntry[] }

@@ -19,6 +19,8 @@ export interface RequestMatch {
   injected?: boolean
   /** Whether the contract forbids the request in every state, or its response violates the contract. */
   violation?: boolean
+  /** Whether the status of the response is 400 or more. */
+  refused?: boolean
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
   /** What the JSON body must contain. */
@@ -52,6 +54,7 @@ const ATTRIBUTES: Readonly<Record<Attribute, (entry: Entry, basePath: string) =>
   code: ({ code }) => code,
   injected: ({ injected }) => injected,
   violation: violates,
+  refused: ({ status }) => status !== undefined && status >= 400,
 }
 const ATTRIBUTE_NAMES = Object.keys(ATTRIBUTES) as Attribute[]
 

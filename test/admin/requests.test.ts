@@ -34,6 +34,7 @@ describe('an exchange is listed', () => {
         injected: false,
         fault: null,
         problems: [],
+        violates_contract: false,
         violations: [],
         quota: { limit: 100, remaining: 99, resets_at: '2026-01-15T10:00:00Z' },
         duration_ms: expect.any(Number),
@@ -205,6 +206,27 @@ describe('the journal', () => {
     expect(await service.requests()).toHaveLength(1)
   })
 
+  it('lists and counts those of no account', async () => {
+    const service = await startObserved()
+    await service.get('/domains')
+    for (const key of ['no-such-key', 'another-one']) {
+      await service.send('GET', '/domains', undefined, withKey(key))
+    }
+    await service.sendRaw('\0\x01\x02\r\n\r\n')
+    const { data } = (await service.ask('GET', '/requests?account=none&limit=1')).body
+    expect(data).toMatchObject({ requests: [{ account: null, status: 400 }], count: 3, next: 4 })
+    const rest = await service.ask('GET', '/requests?account=none&before=4&status=401')
+    expect(rest.body.data).toMatchObject({ requests: [{ ordinal: 2 }, { ordinal: 3 }], count: 2, next: null })
+  })
+
+  it('refuses another account than none there, because each account has a list of its own', async () => {
+    const service = await startObserved()
+    for (const path of ['/requests?account=default', '/accounts/default/requests?account=none']) {
+      const { status, body } = await service.ask('GET', path)
+      expect([status, body.error.problems[0].field]).toEqual([400, 'account'])
+    }
+  })
+
   it('forgets what it is told to, of this account alone', async () => {
     const service = await startObserved()
     await service.get('/domains')
@@ -258,6 +280,9 @@ describe('a filter', () => {
     ['?violation=true', ['POST 400', 'GET 404']],
     ['?violation=false&method=POST', ['POST 200', 'POST 429']],
     ['?injected=true', ['POST 429']],
+    ['?refused=true', ['POST 400', 'POST 429']],
+    ['?refused=false', ['GET 200', 'POST 200']],
+    ['?refused=true&injected=false', ['POST 400']],
     ['?injected=false&operation=addDomains', ['POST 200', 'POST 400']],
     ['?limit=2', ['POST 429', 'GET 404']],
   ])('%s', async (query, expected) => {
@@ -274,6 +299,25 @@ describe('a filter', () => {
       ({ method, status }: { method: string; status: number }) => `${method} ${status}`,
     )
     expect(seen).toEqual(expected)
+  })
+
+  it('lets through what is marked as a violation, which is what the verdict counts', async () => {
+    const service = await startObserved({ fixture: ACCOUNT })
+    await service.get('/domains')
+    await service.send('POST', '/domains', { domains: ['one.example'] })
+    await service.send('POST', '/domains', { domains: ['no host'] })
+    await service.send('POST', '/domains', { domains: ['no host'] }, { prefer: 'code=rate_limited' })
+    await service.get('/nothing')
+    await service.send('GET', '/domains', undefined, { authorization: null })
+    await service.sendRaw('\0\x01\x02\r\n\r\n')
+    const list = async (query: string): Promise<{ ordinal: number; violates_contract: boolean }[]> =>
+      (await service.ask('GET', `/requests${query}`)).body.data.requests
+    const ordinalsOf = (entries: { ordinal: number }[]) => entries.map(({ ordinal }) => ordinal)
+    const marked = (await list('')).filter((entry) => entry.violates_contract)
+    expect(ordinalsOf(marked)).toEqual(ordinalsOf(await list('?violation=true')))
+    const verdict = await service.ask('GET', '/verdict')
+    expect(verdict.body.data.violations.count).toBe(marked.length)
+    expect(marked.length).toBeGreaterThan(2)
   })
 
   it('tells what the state forbids from what the contract forbids', async () => {

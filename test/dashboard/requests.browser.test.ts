@@ -1,22 +1,115 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { ACCOUNT, withKey } from '../support/account.ts'
+import { shareBrowser } from '../support/browser.ts'
 import { sendRequest } from '../support/request.ts'
-import { API_KEY, startService } from '../support/service.ts'
-import { shareBrowser } from '../support/shared-browser.ts'
-import { contains, openDashboard, shownPaths, start, textOf } from './browser-page.ts'
+import { API_KEY, startService, type TestService } from '../support/service.ts'
+import { requestBytes } from '../support/wire.ts'
+import { ask, openDashboard, start } from './dashboard-page.ts'
 
-describe('the requests on the dashboard', () => {
+const REQUESTS = '#default/requests'
+/** Right-to-left override and right-to-left isolate. */
+const RTL = '\u202E\u2067'
+const ATTACK = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+
+/** The paths of the requests that the list shows, the newest first. */
+function shownPaths(page: Page): Promise<string[]> {
+  return page.locator('#request-rows .target').allTextContents()
+}
+
+function shownOrdinals(page: Page): Promise<number[]> {
+  return page
+    .locator('#request-rows tr')
+    .evaluateAll((rows) => rows.map((row) => Number(row.getAttribute('data-ordinal'))))
+}
+
+/** The ordinals of the newest three hundred in the journal, the newest first, and how many it has. */
+async function journal(service: TestService, path = '/accounts/default/requests?limit=300') {
+  const { requests, count } = await ask<{ requests: { ordinal: number }[]; count: number }>(service, path)
+  return { ordinals: requests.map(({ ordinal }) => ordinal).reverse(), count }
+}
+
+/** Opens the details of the newest request in the list. */
+async function openNewest(page: Page) {
+  await page.locator('#request-rows .target').first().click()
+  const detail = page.locator('#detail')
+  await detail.getByText('Circumstances').waitFor()
+  return detail
+}
+
+/** Answers the question in the dialog above everything else. */
+async function answer(page: Page, words: string): Promise<string> {
+  const question = page.locator('dialog[open] form', { hasText: words })
+  const text = (await question.textContent()) ?? ''
+  await question.getByRole('button', { name: words, exact: true }).click()
+  return text
+}
+
+/** Sends requests on a few connections, without waiting for an answer before the next one. */
+async function flood(service: TestService, count: number, target = '/api/v1/domains'): Promise<void> {
+  const { port, hostname } = new URL(service.baseUrl)
+  const bytes = requestBytes({ target })
+  const batch = Buffer.concat(Array.from({ length: 50 }, () => bytes))
+  const connections = 4
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = connect(Number(port), hostname)
+      await once(socket, 'connect')
+      let rest = ''
+      for (let sent = 0; sent < count / connections; sent += 50) {
+        socket.write(batch)
+        for (let answered = 0; answered < 50; ) {
+          const [chunk] = await once(socket, 'data')
+          const parts = (rest + String(chunk)).split('HTTP/1.1 200')
+          answered += parts.length - 1
+          // The status line may be cut in two.
+          rest = (parts.at(-1) ?? '').slice(-11)
+        }
+      }
+      socket.destroy()
+    }),
+  )
+}
+
+describe('the list of requests', () => {
   shareBrowser()
 
   it('shows requests as they happen, the newest first, and the earlier ones', async () => {
     const service = await startService()
     await service.get('/dmarc')
-    const page = await openDashboard(service)
-    await page.until(contains('#request-rows', '/api/v1/dmarc'))
+    const page = await openDashboard(service, REQUESTS)
+    await page.getByText('/api/v1/dmarc').waitFor()
     await service.get('/domains')
     await service.send('POST', '/domaingroups', { name: '' })
-    await page.until(contains('#request-rows', '/api/v1/domaingroups'))
-    expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups', '/api/v1/domains', '/api/v1/dmarc'])
-    expect(await textOf(page, '#request-rows tr')).toMatch(/^09:30:00POST\/api\/v1\/domaingroups400invalid_name/)
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domaingroups', '/api/v1/domains', '/api/v1/dmarc'])
+    expect(await page.locator('#request-rows tr').first().textContent()).toMatch(
+      /^09:30:00POST\/api\/v1\/domaingroups400invalid_name.*violates the contract$/,
+    )
+    expect(await page.locator('#request-count').textContent()).toBe('3 requests')
+    expect(await page.locator('#tab-requests').textContent()).toBe('Requests 3')
+  })
+
+  it('shows a request within a tenth of a second', { retry: 3 }, async () => {
+    const { page } = await start({}, REQUESTS)
+    const milliseconds = await page.evaluate(async (key) => {
+      const times: number[] = []
+      for (let number = 1; number <= 9; number++) {
+        const begun = performance.now()
+        const shown = new Promise<number>((resolve) => {
+          new MutationObserver((_, observer) => {
+            if (!document.getElementById('request-rows')?.textContent?.includes(`n=${number}`)) return
+            observer.disconnect()
+            requestAnimationFrame(() => resolve(performance.now()))
+          }).observe(document.body, { childList: true, subtree: true })
+        })
+        await fetch(`/api/v1/domains?n=${number}`, { headers: { authorization: `Bearer ${key}` } })
+        times.push((await shown) - begun)
+      }
+      return times.sort((one, other) => one - other)
+    }, API_KEY)
+    expect(milliseconds[4]).toBeLessThan(100)
   })
 
   it('shows the newest three hundred, also when these are too long for one page', async () => {
@@ -25,66 +118,224 @@ describe('the requests on the dashboard', () => {
     for (let number = 1; number <= 320; number++) {
       await sendRequest('POST', `${service.baseUrl}/domains?n=${number}`, body, { authorization: `Bearer ${API_KEY}` })
     }
-    const page = await openDashboard(service)
-    await page.until(`document.querySelectorAll('#request-rows tr').length === 300`)
+    const page = await openDashboard(service, REQUESTS)
+    await expect.poll(() => page.locator('#request-rows tr').count()).toBe(300)
     const paths = await shownPaths(page)
     expect([paths[0], paths[299]]).toEqual(['/api/v1/domains?n=320', '/api/v1/domains?n=21'])
+    expect(await page.locator('#request-count').textContent()).toBe('latest 300 of 320 requests')
   })
 
-  it('filters them by words', async () => {
-    const { service, page } = await start()
+  it('is what the journal has after thousands of requests a second', async () => {
+    const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
+    await flood(service, 6_000)
+    const { ordinals, count } = await journal(service)
+    expect([ordinals.length, count]).toEqual([300, 1_000])
+    await expect.poll(() => shownOrdinals(page)).toEqual(ordinals)
+    await expect.poll(() => page.locator('#request-count').textContent()).toContain('latest 300 of 1,000 requests')
+    await service.get('/dmarc')
+    await expect.poll(async () => (await shownPaths(page))[0]).toBe('/api/v1/dmarc')
+  })
+
+  it('is what the journal has after the page was too slow for the stream', async () => {
+    const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
+    await service.get('/dmarc')
+    await page.getByText('/api/v1/dmarc').waitFor()
+    let streams = 1
+    page.on('request', (request) => {
+      if (request.url().endsWith('/events')) streams++
+    })
+    const blocked = page.evaluate(() => {
+      const end = performance.now() + 3_000
+      while (performance.now() < end);
+    })
+    await flood(service, 6_000, `/api/v1/domains?${'x'.repeat(2_000)}`)
+    await blocked
+    const { ordinals } = await journal(service)
+    await expect.poll(() => shownOrdinals(page)).toEqual(ordinals)
+    expect(streams).toBeGreaterThan(1)
+    expect(await page.locator('#request-count').textContent()).toContain('passed too fast to be shown')
+    await expect.poll(() => page.locator('#connection').textContent()).toBe('Live')
+  })
+
+  it('begins again with a server that has taken the place of another one and counts from one', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    for (const number of [1, 2, 3]) await service.get(`/domains?n=${number}`)
+    await page.getByText('n=3').waitFor()
+    await service.stop()
+    const again = await startService({ port: Number(new URL(service.baseUrl).port) })
+    await again.get('/dmarc')
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/dmarc'])
+    await again.get('/domaingroups')
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domaingroups', '/api/v1/dmarc'])
+    await expect.poll(() => page.locator('#connection').textContent()).toBe('Live')
+  })
+
+  it('leaves an account that a restart of the server has lost', async () => {
+    const service = await startService()
+    await ask(service, '/accounts', { method: 'POST', body: JSON.stringify({ id: 'short-lived' }) })
+    const page = await openDashboard(service, '#short-lived/requests')
+    await page.locator('#connection', { hasText: 'Live' }).waitFor()
+    await service.stop()
+    await page.locator('#notice', { hasText: 'The server does not answer.' }).waitFor()
+    const again = await startService({ port: Number(new URL(service.baseUrl).port) })
+    await again.get('/dmarc')
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/dmarc'])
+    expect(new URL(page.url()).hash).toBe(REQUESTS)
+  })
+
+  it('shows the requests of the chosen account alone, and has one stream', async () => {
+    const service = await startService()
+    await ask(service, '/accounts', { method: 'POST', body: JSON.stringify({ id: 'other', api_key: 'other-key' }) })
+    const page = await openDashboard(service, REQUESTS)
+    const open = new Set<string>()
+    page.on('request', (request) => request.url().endsWith('/events') && open.add(request.url()))
+    page.on('requestfailed', (request) => open.delete(request.url()))
+    await page.locator('#connection', { hasText: 'Live' }).waitFor()
+    for (const id of ['other', 'default', 'other', 'default', 'other']) {
+      await page.evaluate((hash) => {
+        location.hash = hash
+      }, `#${id}/requests`)
+    }
+    await service.get('/domains')
+    await service.send('GET', '/dmarc', undefined, withKey('other-key'))
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/dmarc'])
+    await expect.poll(() => [...open]).toEqual([expect.stringContaining('/accounts/other/events')])
+  })
+
+  it('stands still while somebody reads, and says how many requests came meanwhile', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    await page.getByText('/api/v1/domains').waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await service.get('/dmarc')
+    await service.get('/domaingroups')
+    await page.getByText('paused, 2 new requests').waitFor()
+    expect(await shownPaths(page)).toEqual(['/api/v1/domains'])
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await expect.poll(() => shownPaths(page)).toHaveLength(3)
+    await expect.poll(() => page.locator('#request-count').textContent()).toBe('3 requests')
+  })
+
+  it('looks for words among the latest', async () => {
+    const { service, page } = await start({}, REQUESTS)
     await service.get('/dmarc')
     await service.get('/domaingroups?id=nobody')
-    await page.until(contains('#request-rows', 'nobody'))
-    await page.click('#request-filter')
-    await page.type('get 4xx')
+    await page.getByText('nobody').waitFor()
+    await page.locator('#request-filter').fill('get 4xx')
     expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups?id=nobody'])
     await service.get('/domaingroups?id=neither')
-    await page.until(contains('#request-rows', 'neither'))
+    await page.getByText('neither').waitFor()
     await service.get('/domains')
-    await page.until(`document.querySelectorAll('#request-rows tr').length === 4`)
+    await expect.poll(() => page.locator('#request-count').textContent()).toBe('2 of the 4 requests')
     expect(await shownPaths(page)).toEqual(['/api/v1/domaingroups?id=neither', '/api/v1/domaingroups?id=nobody'])
-    await page.type(' nowhere')
-    expect(await textOf(page, '#requests-empty')).toBe('None of 4 requests matches the filter.')
+    await page.locator('#request-filter').fill('get 4xx nowhere')
+    expect(await page.locator('#requests-empty').textContent()).toBe(
+      'None of the 4 requests that are loaded contains these words.',
+    )
+    await page.locator('#request-filter').press('Escape')
+    await expect.poll(() => shownPaths(page)).toHaveLength(4)
   })
 
-  it('shows the text of a request as text, even if it is markup', async () => {
-    const { service, page } = await start()
-    const attack = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
-    await service.send('POST', '/domaingroups', { name: 'x', [attack]: attack }, { 'x-attack': attack })
-    await page.until(contains('#request-rows', 'unknown_field'))
-    await page.click('#request-rows button')
-    await page.until(contains('#detail', 'x-attack'))
-    expect(await textOf(page, '#detail')).toContain(attack)
-    expect(await page.evaluate(`document.querySelectorAll('img, #detail script').length`)).toBe(0)
-    expect(await page.evaluate('document.title')).toBe('dmarc-understudy')
+  it.each([
+    ['Violations', '/api/v1/domains?n=1', 'violates the contract'],
+    ['Refused', '/api/v1/domains?n=1', 'invalid_domain'],
+    ['Injected', '/api/v1/dmarc', 'injected'],
+  ])('asks the server for %s, which need not be among the latest, and takes new ones', async (name, first, mark) => {
+    const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
+    await service.send('POST', '/domains?n=1', { domains: ['no host'] })
+    await service.send('GET', '/dmarc', undefined, { prefer: 'code=rate_limited' })
+    await flood(service, 400)
+    await page.getByText('latest 300 of').waitFor()
+    await page.getByRole('button', { name, exact: true }).click()
+    await expect.poll(() => shownPaths(page)).toContain(first)
+    expect(await page.locator('#request-rows').textContent()).toContain(mark)
+    const before = await page.locator('#request-rows tr').count()
+    await service.get('/dmarc')
+    await service.send('POST', '/domains?n=2', { domains: ['no host'] }, { prefer: 'code=rate_limited' })
+    if (name !== 'Injected') await service.send('POST', '/domains?n=3', { domains: ['no host'] })
+    const fresh = name === 'Refused' ? 2 : 1
+    await expect.poll(() => page.locator('#request-rows tr').count()).toBe(before + fresh)
+    expect((await shownPaths(page)).every((path) => path !== '/api/v1/domains')).toBe(true)
   })
 
-  it('explains a refusal, offers a request that is accepted, and moves to the next request by keyboard', async () => {
-    const { service, page } = await start()
+  it('asks the server for one operation', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/dmarc')
     await service.get('/domains')
-    await service.send('POST', '/domaingroups', { nam: 'Lamps' })
-    await page.until(contains('#request-rows', 'domaingroups'))
-    await page.evaluate(`document.querySelector('#request-rows button').focus()`)
-    await page.press('Enter')
-    await page.until(contains('#detail', 'A request that the service accepts now'))
-    const refusal = await textOf(page, '#detail')
-    expect(refusal).toContain('Refused with unknown_field')
-    expect(refusal).toContain(`--data-raw '{"name":"Lamps"}'`)
-    expect(refusal).toContain('Bearer key_TestKey1.[redacted]')
-    await page.press('ArrowDown')
-    await page.until(contains('#detail', 'listDomains succeeded.'))
-    await page.press('Escape')
-    expect(await page.evaluate(`document.getElementById('drawer').open`)).toBe(false)
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('/api/v1/domaingroups')
+    await page.locator('#request-operation').selectOption('listDomains')
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domains'])
+    await page.getByRole('button', { name: 'Violations' }).click()
+    expect(await page.locator('#requests-empty').textContent()).toBe('No request in the journal is of this kind.')
   })
 
-  it('also shows, on demand, the requests that belong to no account', async () => {
-    const { service, page } = await start()
-    await page.click('#everyone')
-    await page.until(contains('#connection', 'Live'))
-    await service.send('GET', '/domains', undefined, { authorization: null })
-    await page.until(contains('#request-rows', 'no account'))
-    expect(await textOf(page, '#request-rows')).toContain('401')
+  it('marks as violations what the verdict counts', async () => {
+    const { service, page } = await start({ fixture: ACCOUNT }, REQUESTS)
+    await service.send('POST', '/domains', { domains: ['one.example'] })
+    await service.send('POST', '/domains', { domains: ['no host'] })
+    await service.get('/nothing')
+    await service.get('/domains')
+    await page.locator('#request-scope').selectOption('all')
+    await expect.poll(() => shownPaths(page)).toHaveLength(4)
+    const { violations } = await ask<{ violations: { count: number } }>(service, '/verdict')
+    expect(violations.count).toBe(2)
+    expect(await page.locator('#request-rows .badge', { hasText: 'violates the contract' }).count()).toBe(2)
+  })
+
+  it('counts the requests without a valid key, and shows them and those of all accounts', async () => {
+    const service = await startService()
+    await service.get('/dmarc')
+    for (const number of [1, 2]) await service.send('GET', `/domains?n=${number}`, undefined, { authorization: null })
+    const page = await openDashboard(service, REQUESTS)
+    await expect
+      .poll(() => page.locator('#keyless').textContent())
+      .toBe('2 requests without a valid key belong to no account. Show them')
+    expect(await shownPaths(page)).toEqual(['/api/v1/dmarc'])
+    await page.getByRole('button', { name: 'Show them' }).click()
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domains?n=2', '/api/v1/domains?n=1'])
+    await service.get('/domaingroups')
+    await service.send('GET', '/domains?n=3', undefined, withKey('wrong-key'))
+    await expect.poll(async () => (await shownPaths(page))[0]).toBe('/api/v1/domains?n=3')
+    expect(await shownPaths(page)).toHaveLength(3)
+    await page.locator('#request-scope').selectOption('all')
+    await expect.poll(() => shownPaths(page)).toHaveLength(5)
+    expect(await page.locator('#request-rows').textContent()).toContain('no account')
+    await page.getByRole('button', { name: 'Back to this account' }).click()
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domaingroups', '/api/v1/dmarc'])
+  })
+
+  it('clears the journal after a question that says what is lost', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    await service.get('/dmarc')
+    await page.getByText('/api/v1/dmarc').waitFor()
+    await page.getByRole('button', { name: 'Clear the journal…' }).click()
+    const question = await answer(page, 'Clear the journal')
+    expect(question).toContain('2 requests of the account default leave the journal, for everybody.')
+    expect(question).toContain('The verdict and the coverage stay')
+    await page.getByText('No requests yet.').waitFor()
+    expect((await journal(service)).count).toBe(0)
+    expect(await ask(service, '/verdict')).toMatchObject({ requests: 2 })
+  })
+
+  it('offers a first command: with the key where that is no secret, else with a variable', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await expect
+      .poll(() => page.locator('#requests-empty pre').textContent())
+      .toBe(`curl -H "Authorization: Bearer $API_KEY" ${service.baseUrl}/dmarc`)
+    await service.send('GET', '/domains', undefined, withKey('sandbox_shop'))
+    await ask(service, '/accounts/sandbox_shop/requests', { method: 'DELETE' })
+    await page.evaluate(() => {
+      location.hash = '#sandbox_shop/requests'
+    })
+    const command = page.locator('#requests-empty pre')
+    await expect
+      .poll(() => command.textContent())
+      .toBe(`curl -H 'Authorization: Bearer sandbox_shop' ${service.baseUrl}/dmarc`)
+  })
+
+  it('says that a journal that keeps nothing has lost what came', async () => {
+    const { service, page } = await start({ journal: 0 }, REQUESTS)
+    await service.get('/domains')
+    await page.getByText('1 request came, but the journal does not have it.').waitFor()
   })
 })

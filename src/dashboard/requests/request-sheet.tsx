@@ -1,0 +1,154 @@
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../client.ts'
+import { ErrorText } from '../controls/notices.tsx'
+import { Sheet } from '../controls/sheet.tsx'
+import { Refused } from '../refusals.ts'
+import type { Explanation } from '../responses.ts'
+import { ExplanationView } from './explanation.tsx'
+import { targetOf, toListed } from './listed-request.ts'
+import { RequestMarks, StatusBadge } from './marks.tsx'
+import { closeRequest, neighbours, type OpenRequest, openedRequest, openRequest } from './open-request.ts'
+
+const ID = 'request-sheet'
+/** Characters of a path and query in the title. The details show all of it. */
+const LONGEST_TITLE = 160
+/** How often the journal is asked whether it still has the request. */
+const MILLISECONDS_BETWEEN_CHECKS = 3_000
+
+/** The details of the open request, above any view. */
+export function RequestSheet() {
+  const open = openedRequest.value
+  return open === undefined ? null : <OpenSheet open={open} />
+}
+
+/** What is known of the open request. `gone` is whether the journal has lost it since it was loaded. */
+interface Known {
+  requestId: string
+  explanation?: Explanation
+  failure?: unknown
+  gone?: boolean
+}
+
+function OpenSheet({ open }: { open: OpenRequest }) {
+  const { explanation, failure, gone = false } = useExplanation(open.requestId)
+  useStepsByKey()
+  const { newer, older } = neighbours()
+  const title = explanation === undefined ? 'Request' : titleOf(explanation)
+  return (
+    <Sheet
+      id={ID}
+      title={title}
+      onClose={closeRequest}
+      beside={
+        <>
+          <Step id="newer" words="↑ Newer" to={newer} />
+          <Step id="older" words="↓ Older" to={older} />
+        </>
+      }
+    >
+      <div id="detail" class="stack" key={open.requestId}>
+        {explanation !== undefined && (
+          <div class="row">
+            <StatusBadge status={explanation.exchange.status} />
+            {explanation.exchange.code !== null && <code>{explanation.exchange.code}</code>}
+            <RequestMarks request={toListed(explanation.exchange)} />
+          </div>
+        )}
+        {explanation !== undefined && open.ordinal !== undefined && explanation.exchange.ordinal !== open.ordinal && (
+          <p class="refusal warn">A later request has the same id. This is the later one.</p>
+        )}
+        {gone && (
+          <p class="refusal warn" role="status">
+            The journal does not have this request any more: it was cleared, or newer requests have taken its place.
+            What is shown here was read before. The account cannot be rewound to it.
+          </p>
+        )}
+        {failure !== undefined && (
+          <p class="refusal bad" role="alert">
+            <ErrorText error={failure} />
+          </p>
+        )}
+        {explanation !== undefined && <ExplanationView explanation={explanation} gone={gone} />}
+        {explanation === undefined && failure === undefined && <p class="soft">Loading the explanation…</p>}
+      </div>
+    </Sheet>
+  )
+}
+
+function titleOf({ exchange }: Explanation): string {
+  const title = `${exchange.method} ${targetOf(exchange)}`.trim() || 'A request that was not HTTP'
+  return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE)}…` : title
+}
+
+function Step({ id, words, to }: { id: string; words: string; to: ReturnType<typeof neighbours>['newer'] }) {
+  // A button with the attribute `disabled` would lose the focus.
+  return (
+    <button
+      type="button"
+      id={id}
+      class="no-print"
+      aria-disabled={to === undefined}
+      onClick={() => to && openRequest(to.request_id, to.ordinal)}
+    >
+      {words}
+    </button>
+  )
+}
+
+/** The explanation of a request. It is loaded once; then only whether the journal still has the request is looked at. */
+function useExplanation(requestId: string): Known {
+  const [known, setKnown] = useState<Known>({ requestId })
+  useEffect(() => {
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const load = () => call('explainRequest', { parameters: { 'request-id': requestId }, signal })
+    let timer: ReturnType<typeof setTimeout> | undefined
+    async function check(): Promise<void> {
+      try {
+        await load()
+        setKnown((before) => ({ ...before, gone: false }))
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof Refused && error.status === 404) setKnown((before) => ({ ...before, gone: true }))
+      }
+      checkLater()
+    }
+    function checkLater(): void {
+      if (!signal.aborted) timer = setTimeout(() => void check(), MILLISECONDS_BETWEEN_CHECKS)
+    }
+    load().then(
+      (explanation) => {
+        if (!signal.aborted) setKnown({ requestId, explanation })
+        checkLater()
+      },
+      (failure) => {
+        if (!signal.aborted) setKnown({ requestId, failure })
+      },
+    )
+    return () => {
+      leaving.abort()
+      clearTimeout(timer)
+    }
+  }, [requestId])
+  return known.requestId === requestId ? known : { requestId }
+}
+
+/** The arrow keys lead to the next request, except where they have a meaning of their own. */
+function useStepsByKey(): void {
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent): void {
+      const { key, target, altKey, ctrlKey, metaKey, shiftKey } = event
+      if ((key !== 'ArrowUp' && key !== 'ArrowDown') || altKey || ctrlKey || metaKey || shiftKey) return
+      if (!(target instanceof Element) || event.defaultPrevented) return
+      // In a body they scroll, in a field they move the cursor. Another dialog may be open above this one.
+      const isBusy = target.matches('pre, input, select, textarea') || target.closest('dialog')?.id !== ID
+      if (isBusy && target !== document.body) return
+      event.preventDefault()
+      const { newer, older } = neighbours()
+      const next = key === 'ArrowUp' ? newer : older
+      if (next !== undefined) openRequest(next.request_id, next.ordinal)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+}

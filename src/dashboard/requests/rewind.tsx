@@ -1,0 +1,32 @@
+import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
+import { confirmed } from '../controls/dialog.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { formatInstant } from '../formatting.ts'
+import { refreshShown } from '../resource.ts'
+import type { JournalEntry } from '../responses.ts'
+import { targetOf } from './listed-request.ts'
+
+/** Returns the account of a request to how it was just before the request. */
+export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolean }) {
+  const { account } = exchange
+  if (account === null || gone) return null
+  return (
+    <Button work={() => rewind(account, exchange)} title="Return the account to how it was just before this request">
+      Rewind to here…
+    </Button>
+  )
+}
+
+async function rewind(account: string, exchange: JournalEntry): Promise<void> {
+  const { method, at, request_id } = exchange
+  const isSure = await confirmed(
+    'Rewind to this request?',
+    `The account ${account} returns to how it was just before ${method} ${targetOf(exchange).slice(0, 200)} at ${formatInstant(at)}: domains, groups, keys, clock, quotas and fault rules. Lost is everything that was changed since then, by this request and by later ones, also an import or a restored snapshot. The journal, the coverage and the snapshots stay, so you can rewind again, to an earlier or a later request.`,
+    'Rewind',
+  )
+  if (!isSure) return
+  await call('rewindAccount', { parameters: { account }, body: { request_id } })
+  await refreshShown()
+  showNote(`The account ${account} is as it was just before this request.`)
+}
