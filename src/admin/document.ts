@@ -45,6 +45,7 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'snapshotsPerAccount',
   'keysPerAccount',
   'recordsLimit',
+  'namedDomains',
   'answerLimit',
   'pageDefault',
   'pageLimit',

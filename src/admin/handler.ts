@@ -52,6 +52,8 @@ export interface ControlLimits {
   keysPerAccount: number
   /** How many records of GET /dmarc one response may have. */
   recordsLimit: number
+  /** How many domains a list of records can be limited to. */
+  namedDomains: number
   answerLimit: number
   /** How many items a page of a list has without a limit of its own. */
   pageDefault: number

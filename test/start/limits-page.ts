@@ -386,6 +386,7 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ['time in which a reader of a page takes nothing', seconds(PATIENCE), '', 'it is cut off'],
       ['days of `GET …/dmarc`', number(PERIOD), '', '400 `invalid_value`'],
       ['records of `GET …/dmarc`', number(limits.recordsLimit), '', '400 `invalid_value`'],
+      ['domains that `domain` of `GET …/dmarc` names', number(limits.namedDomains), '', '400 `invalid_value`'],
       ['body that a fault rule answers', bytes(limits.answerLimit), '', '400 `invalid_value`'],
       ['delay of a fault rule', seconds(schema('FaultRule/properties/delay_ms/maximum')), '', '400 `invalid_value`'],
       [
