@@ -12,6 +12,8 @@ interface Source<Data> {
   afterRequests?: number
   /** Whether other clients of the control plane change it, so that it is loaded every few seconds. */
   polled?: boolean
+  /** Whether it is worth loading again when nobody has said that it changed: after requests, and when it is polled. */
+  isStale?(): boolean
 }
 
 /** Data of the chosen account. */
@@ -28,6 +30,7 @@ export interface Resource<Data> {
 
 interface Watched {
   isShown(): boolean
+  isStale(): boolean
   forget(): void
   refresh(): Promise<void>
   noteRequest(): void
@@ -39,7 +42,13 @@ const watched: Watched[] = []
 let onLoss: () => void = () => undefined
 
 /** Creates a resource. The frame loads it when it is first shown, and again when something may have changed it. */
-export function createResource<Data>({ load, tabs, afterRequests, polled = false }: Source<Data>): Resource<Data> {
+export function createResource<Data>({
+  load,
+  tabs,
+  afterRequests,
+  polled = false,
+  isStale = () => true,
+}: Source<Data>): Resource<Data> {
   const data = signal<Data | undefined>(undefined)
   const failure = signal<unknown>(undefined)
   let current: Promise<void> | undefined
@@ -80,6 +89,7 @@ export function createResource<Data>({ load, tabs, afterRequests, polled = false
   watched.push({
     polled,
     refresh,
+    isStale,
     isShown: () => tabs === undefined || tabs.some((tab) => tab === openTab.peek()),
     forget() {
       data.value = undefined
@@ -90,7 +100,7 @@ export function createResource<Data>({ load, tabs, afterRequests, polled = false
       waiting = true
       setTimeout(() => {
         waiting = false
-        if (this.isShown()) refresh().catch(() => undefined)
+        if (this.isShown() && isStale()) refresh().catch(() => undefined)
       }, afterRequests)
     },
   })
@@ -116,7 +126,7 @@ export function noteRequest(): void {
 
 /** Loads, of what is shown, that which other clients of the control plane can change. */
 export async function poll(): Promise<void> {
-  const shown = watched.filter((each) => each.polled && each.isShown())
+  const shown = watched.filter((each) => each.polled && each.isShown() && each.isStale())
   await Promise.allSettled(shown.map((each) => each.refresh()))
 }
 

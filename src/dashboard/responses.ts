@@ -6,7 +6,16 @@ export interface Facts {
   basePath: string
   plans: readonly string[]
   fixtures: readonly string[]
-  operations: readonly { id: string; method: string; path: string; codes: readonly string[] }[]
+  operations: readonly {
+    id: string
+    method: string
+    path: string
+    codes: readonly string[]
+    /** How many domains its body may name; null if there is no limit. */
+    mostDomains: number | null
+  }[]
+  /** The time of day in UTC of the daily refresh, as `HH:MM`. */
+  refresh: string
   profiles: readonly string[]
   policies: readonly string[]
   connections: readonly string[]
