@@ -67,8 +67,10 @@ function keyOf(domain: MonitoredDomain, by: Column, groups: GroupsByDomain): str
 /** A policy is above the same policy in test mode, and the subdomains decide between equal ones. */
 function rankOf(domain: MonitoredDomain): number {
   const rank = (policy: string | null | undefined) => RANKS[policy ?? ''] ?? 0
+  const policy = policyOf(domain)
+  if (policy === NO_RECORD) return rank(NO_RECORD)
   const { testing, sp, np } = domain.record ?? {}
-  return rank(policyOf(domain)) * 1000 + (testing === 'y' ? 0 : 500) + rank(sp) * 10 + rank(np)
+  return rank(policy) * 1000 + (testing === 'y' ? 0 : 500) + rank(sp) * 10 + rank(np)
 }
 
 /** The domains that are wanted, in their order. */
