@@ -22,7 +22,16 @@ export interface PageFacts {
   basePath: string
   plans: readonly string[]
   fixtures: readonly string[]
-  operations: readonly { id: string; method: string; path: string; codes: readonly string[] }[]
+  operations: readonly {
+    id: string
+    method: string
+    path: string
+    codes: readonly string[]
+    /** How many domains its body may name; null if there is no limit. */
+    mostDomains: number | null
+  }[]
+  /** The time of day in UTC of the daily refresh, as `HH:MM`. */
+  refresh: string
   profiles: readonly string[]
   policies: readonly string[]
   connections: readonly string[]
@@ -68,9 +77,12 @@ function describeFacts({ contract, observed }: Control['deps'], api: Api): PageF
     basePath,
     plans: settings.plans.order,
     fixtures: FIXTURE_NAMES,
-    operations: operations.map(({ id, method, path, responses }) => {
-      return { id, method, path, codes: [...new Set([...responses.values()].flatMap(({ codes }) => [...codes]))] }
+    operations: operations.map(({ id, method, path, responses, bodySchema }) => {
+      const codes = [...new Set([...responses.values()].flatMap(({ codes }) => [...codes]))]
+      const limit = bodySchema && valueAt(bodySchema, '/properties/domains/maxItems')
+      return { id, method, path, codes, mostDomains: typeof limit === 'number' ? limit : null }
     }),
+    refresh: settings.refresh,
     profiles: choices('/Pin/properties/profile'),
     policies: choices('/Pin/properties/p'),
     connections: choices('/FaultRule/properties/connection'),

@@ -46,6 +46,7 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'keysPerAccount',
   'recordsLimit',
   'overviewRecords',
+  'namedDomains',
   'answerLimit',
   'pageDefault',
   'pageLimit',

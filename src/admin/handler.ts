@@ -54,6 +54,8 @@ export interface ControlLimits {
   recordsLimit: number
   /** How many records of GET /dmarc the figures of one overview may be made of. */
   overviewRecords: number
+  /** How many domains a list of records can be limited to. */
+  namedDomains: number
   answerLimit: number
   /** How many items a page of a list has without a limit of its own. */
   pageDefault: number

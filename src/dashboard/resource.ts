@@ -15,6 +15,8 @@ interface Source<Data> {
   polled?: boolean
   /** Whether it is the same for all accounts. */
   shared?: boolean
+  /** Whether it is worth loading again when nobody has said that it changed: after requests, and when it is polled. */
+  isStale?(): boolean
 }
 
 /** Data of the chosen account. */
@@ -31,6 +33,7 @@ export interface Resource<Data> {
 
 interface Watched {
   isShown(): boolean
+  isStale(): boolean
   forget(): void
   refresh(): Promise<void>
   noteRequest(): void
@@ -48,6 +51,7 @@ export function createResource<Data>({
   afterRequests,
   polled = false,
   shared = false,
+  isStale = () => true,
 }: Source<Data>): Resource<Data> {
   const data = signal<Data | undefined>(undefined)
   const failure = signal<unknown>(undefined)
@@ -89,6 +93,7 @@ export function createResource<Data>({
   watched.push({
     polled,
     refresh,
+    isStale,
     isShown: () => tabs === undefined || tabs.some((tab) => tab === openTab.peek()),
     forget() {
       if (shared) return
@@ -100,7 +105,7 @@ export function createResource<Data>({
       waiting = true
       setTimeout(() => {
         waiting = false
-        if (this.isShown()) refresh().catch(() => undefined)
+        if (this.isShown() && isStale()) refresh().catch(() => undefined)
       }, afterRequests)
     },
   })
@@ -126,7 +131,7 @@ export function noteRequest(): void {
 
 /** Loads, of what is shown, that which other clients of the control plane can change. */
 export async function poll(): Promise<void> {
-  const shown = watched.filter((each) => each.polled && each.isShown())
+  const shown = watched.filter((each) => each.polled && each.isShown() && each.isStale())
   await Promise.allSettled(shown.map((each) => each.refresh()))
 }
 

@@ -21,7 +21,7 @@ import { type AccountDomains, openDomains } from './account-domains.ts'
 import { type AccountGroups, openGroups } from './account-groups.ts'
 import { type AccountRequests, openRequests } from './account-requests.ts'
 import type { AccountScope } from './account-scope.ts'
-import { readFields, readParameters } from './arguments.ts'
+import { joinNames, readFields, readParameters } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
 import type { RequestEvents } from './request-feed.ts'
@@ -210,10 +210,17 @@ export class Account {
 
   /**
    * The records of GET /dmarc at each daily refresh from the day `from` to the day `to`, both included, as they were or
-   * will be unless the domains change. Days are such as `2026-01-15`; there can be 366 of them.
+   * will be unless the domains change. Days are such as `2026-01-15`; there can be 366 of them. `domain` is one domain or
+   * a list of up to 100; by default, all domains are listed.
    */
-  async listDailyRecords(period: { from: string; to: string }): Promise<DailyRecords[]> {
-    return (await this.#scope.ask<{ days: DailyRecords[] }>('listDailyRecords', { query: readParameters(period) })).days
+  async listDailyRecords(wanted: {
+    from: string
+    to: string
+    domain?: string | readonly string[]
+  }): Promise<DailyRecords[]> {
+    const { domain, ...period } = readFields(wanted)
+    const query = readParameters({ ...period, domain: joinNames('domain', domain) })
+    return (await this.#scope.ask<{ days: DailyRecords[] }>('listDailyRecords', { query })).days
   }
 
   /**

@@ -397,6 +397,19 @@ describe('its figures', () => {
     await expect(account.overview({ days: 0 })).rejects.toMatchObject({ name: 'ControlError', code: 'invalid_value' })
   })
 
+  it('are listed for some domains only, where these are named', async () => {
+    const today = (await account.clock.now()).slice(0, 10)
+    const [day] = await account.listDailyRecords({ from: today, to: today })
+    const [first, second] = (day?.records ?? []).map(({ domain }) => domain)
+    const namesFor = async (domain: string | string[]) => {
+      const [some] = await account.listDailyRecords({ from: today, to: today, domain })
+      return some?.records.map(({ domain }) => domain)
+    }
+    expect(await namesFor([`${second}`, `${first}`])).toEqual([second, first])
+    expect(await namesFor(`${first}`)).toEqual([first])
+    await expect(namesFor(['no hostname'])).rejects.toMatchObject({ code: 'invalid_value' })
+  })
+
   it('are refused for days that there are not', async () => {
     await expect(account.listDailyRecords({ from: '2026-02-30', to: '2026-03-01' })).rejects.toMatchObject({
       name: 'ControlError',

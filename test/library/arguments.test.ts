@@ -75,6 +75,7 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
   'account.listDailyRecords': [
     (wrong) => account.listDailyRecords(wrong),
     (wrong) => account.listDailyRecords({ from: wrong, to: wrong }),
+    (wrong) => account.listDailyRecords({ from: '2026-01-15', to: '2026-01-15', domain: [wrong] }),
   ],
   'account.overview': [(wrong) => account.overview(wrong), (wrong) => account.overview({ days: wrong })],
   watchViolations: [

@@ -396,6 +396,7 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ],
       ['domains that an overview names', number(NAMED), '', '`attention_count` says how many there are'],
       ['overviews that are kept', number(KEPT_OVERVIEWS), '', 'they are computed again'],
+      ['domains that `domain` of `GET …/dmarc` names', number(limits.namedDomains), '', '400 `invalid_value`'],
       ['body that a fault rule answers', bytes(limits.answerLimit), '', '400 `invalid_value`'],
       ['delay of a fault rule', seconds(schema('FaultRule/properties/delay_ms/maximum')), '', '400 `invalid_value`'],
       [
