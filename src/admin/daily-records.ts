@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
-import { type DmarcRecord, refreshDay, refreshOf } from '../domain/dmarc.ts'
+import { type DmarcRecord, firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
 import { recordsFrom } from '../figures/figures.ts'
 import { Turns } from '../ground/turns.ts'
@@ -34,19 +34,13 @@ export const listDailyRecords: AccountHandler = async (call) => {
   const today = refreshDay(now, contract.settings.refresh)
   const turns = new Turns()
   for (const domain of wanted) {
-    const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract)))
+    const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract.settings)))
     for (const [index, record] of recordsFrom(account, domain, earliest, to, contract).entries()) {
       if (record !== undefined) days[earliest - from + index]?.records.push(record)
     }
     if (turns.isOver()) await turns.next()
   }
   return listed('days', days, {}, (day) => writeDay(day as DailyRecords, contract))
-}
-
-/** The first refresh at which a domain was monitored. */
-function firstRefresh({ addedAt }: MonitoredDomain, { settings: { refresh } }: Contract): number {
-  const day = refreshDay(addedAt, refresh)
-  return refreshOf(day, refresh) === addedAt ? day : day + 1
 }
 
 function readPeriod({ query }: AccountCall): Period | AdminRefusal {
