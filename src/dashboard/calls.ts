@@ -7,6 +7,7 @@ export const CALLS = {
   deleteAccount: ['DELETE', '/accounts/{account}'],
   resetAccount: ['POST', '/accounts/{account}/reset'],
   exportState: ['GET', '/accounts/{account}/state'],
+  rewindAccount: ['POST', '/accounts/{account}/rewind'],
   listSnapshots: ['GET', '/accounts/{account}/snapshots'],
   takeSnapshot: ['POST', '/accounts/{account}/snapshots'],
   restoreSnapshot: ['POST', '/accounts/{account}/snapshots/{snapshot}/restore'],
@@ -48,9 +49,10 @@ export type CallId = keyof typeof CALLS
 
 /** The bodies of the requests; the operations that are not listed take none. */
 interface Bodies {
-  createAccount: { id?: string; fixture?: string; seed?: number }
+  createAccount: { id?: string; fixture?: string; seed?: number; like?: string; now?: string; frozen?: boolean }
   updateAccount: { plan: string }
   resetAccount: { fixture?: string }
+  rewindAccount: { request_id: string }
   takeSnapshot: { name: string; replace?: true }
   createKey: { label?: string }
   updateKey: { disabled: boolean }
@@ -60,7 +62,11 @@ interface Bodies {
   updateGroup: object
   setFeatures: { features: readonly string[] }
   pinDmarc: Readonly<Record<string, string | number>>
-  updateClock: { advance: string } | { frozen: boolean }
+  updateClock:
+    | { advance: string }
+    | { now: string }
+    | { to: 'window-end' | 'refresh' | 'grace-end' }
+    | { frozen: boolean }
   updateQuota: { key?: string; bucket: string; remaining: number }
   addFault: RuleToAdd
 }

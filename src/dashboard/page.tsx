@@ -4,6 +4,7 @@ import { ErrorText, Toasts } from './controls/notices.tsx'
 import { connection, trouble } from './exchanges.ts'
 import { Refused } from './refusals.ts'
 import { OpenPanel, Tabs } from './tabs.tsx'
+import { PlayBanner } from './time/play-banner.tsx'
 
 /** The whole page. */
 export function Page() {
@@ -14,6 +15,7 @@ export function Page() {
       </a>
       <Header />
       <Trouble />
+      <PlayBanner />
       <main>
         <Tabs />
         <OpenPanel />

@@ -251,6 +251,8 @@ interface Page {
 
 /** `next` is the `before` of the next page, which has older requests; null on the last page. */
 interface RequestsPage {
+  /** How many there are in all. */
+  count: number
   next: number | null
 }
 
