@@ -109,7 +109,7 @@ export async function recreateAccount(
   },
   contract: Contract,
 ): Promise<AccountState> {
-  const { fixture: first, key, ...rest } = origin
+  const { fixture: first, key, story: _, ...rest } = origin
   const { fixture = await reloadFixture(first), ...parameters } = chosen
   const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
   return runInTurns(accountCreation(fixture, { ...rest, real: chosen.real, ...given, id, apiKey: key }, contract))
