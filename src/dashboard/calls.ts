@@ -15,6 +15,14 @@ export const CALLS = {
   createKey: ['POST', '/accounts/{account}/keys'],
   updateKey: ['PATCH', '/accounts/{account}/keys/{key}'],
   deleteKey: ['DELETE', '/accounts/{account}/keys/{key}'],
+  listMonitoredDomains: ['GET', '/accounts/{account}/domains'],
+  addMonitoredDomains: ['POST', '/accounts/{account}/domains'],
+  removeMonitoredDomains: ['DELETE', '/accounts/{account}/domains'],
+  listGroups: ['GET', '/accounts/{account}/groups'],
+  createGroup: ['POST', '/accounts/{account}/groups'],
+  updateGroup: ['PATCH', '/accounts/{account}/groups/{group}'],
+  deleteGroup: ['DELETE', '/accounts/{account}/groups/{group}'],
+  listDailyRecords: ['GET', '/accounts/{account}/dmarc'],
   setFeatures: ['PUT', '/accounts/{account}/domains/{domain}/features'],
   pinDmarc: ['PUT', '/accounts/{account}/domains/{domain}/dmarc'],
   unpinDmarc: ['DELETE', '/accounts/{account}/domains/{domain}/dmarc'],
@@ -48,6 +56,10 @@ interface Bodies {
   takeSnapshot: { name: string; replace?: true }
   createKey: { label?: string }
   updateKey: { disabled: boolean }
+  addMonitoredDomains: object
+  removeMonitoredDomains: object
+  createGroup: object
+  updateGroup: object
   setFeatures: { features: readonly string[] }
   pinDmarc: Readonly<Record<string, string | number>>
   updateClock: { advance: string } | { frozen: boolean }
@@ -79,8 +91,18 @@ export interface RequestsQuery {
   before?: number
 }
 
+/** Days such as 2026-01-15, including both, and the domains whose records are wanted, with commas between them. */
+export interface PeriodQuery {
+  from: string
+  to: string
+  domain?: string
+}
+
 interface Queries {
   listAccounts: PageQuery
+  listMonitoredDomains: PageQuery
+  listGroups: PageQuery
+  listDailyRecords: PeriodQuery
   listSnapshots: PageQuery
   listKeys: PageQuery
   listFaults: PageQuery

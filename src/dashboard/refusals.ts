@@ -1,6 +1,8 @@
 export interface Problem {
   code: string
   message: string
+  /** A JSON pointer to the part of the body that it is about, or a parameter; null for the request as a whole. */
+  field?: string | null
 }
 
 /** The control plane refused a request; the texts are its own. */

@@ -95,8 +95,19 @@ export interface FaultSet {
 /** The pinned fields of a domain's record, with their values. */
 export type Pin = Readonly<Record<string, string | number>>
 
-/** A row of GET /dmarc. */
-export type DmarcRecord = object
+/** A row of GET /dmarc. A contract can have an empty policy, null or no field for a domain without a record. */
+export interface DmarcRecord {
+  domain: string
+  p: string | null
+  sp?: string | null
+  np?: string | null
+  pct: number
+  testing: string
+  dmarc: number
+  dkim: number
+  spf: number
+  count: number
+}
 
 export interface FixtureDomain {
   name: string
@@ -117,8 +128,47 @@ export interface Fixture {
 }
 
 interface Domain {
+  domain: string
+  features: readonly string[]
   /** The row of the domain in GET /dmarc, if it has one now. */
   record: DmarcRecord | null
+}
+
+/** Why the figures of a domain change. The days are days of the calendar, such as 2026-01-15. */
+export interface DomainEvent {
+  kind: string
+  /** The first day of it; null if it was always so. */
+  from: string | null
+  /** The day on which it is over; null if no end is known. */
+  until: string | null
+  /** One sentence for a person. */
+  description: string
+}
+
+/** A monitored domain, and what its figures are made from. */
+export interface MonitoredDomain extends Domain {
+  added_at: string
+  profile: string
+  /** The tags of the record that it publishes today; null if it has none. */
+  policy: { p: string; sp?: string; np?: string; pct?: number; testing?: string } | null
+  /** The monitored domain whose record applies to it, because it has none. */
+  inherits_from: string | null
+  /** Messages in an ordinary month. */
+  volume: number
+  pinned: Pin
+  events: readonly DomainEvent[]
+}
+
+/** The records of GET /dmarc at the refresh of one day. */
+export interface DailyRecords {
+  date: string
+  records: readonly DmarcRecord[]
+}
+
+export interface Group {
+  id: string
+  name: string
+  domains: readonly string[]
 }
 
 /** A request or a response; a long body is truncated. */
@@ -253,6 +303,11 @@ export interface ResponseData {
   listSnapshots: Page & { snapshots: readonly Snapshot[] }
   listKeys: Page & { keys: readonly Key[] }
   createKey: { key: Key; api_key: string }
+  listMonitoredDomains: Page & { domains: readonly MonitoredDomain[]; count: number }
+  addMonitoredDomains: { domains: readonly string[]; count: number }
+  removeMonitoredDomains: { domains: readonly string[]; count: number }
+  listGroups: Page & { groups: readonly Group[] }
+  listDailyRecords: { days: readonly DailyRecords[] }
   setFeatures: Domain
   pinDmarc: Domain
   unpinDmarc: Domain

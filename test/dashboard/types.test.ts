@@ -6,12 +6,15 @@ import type {
   AccountReport,
   ClockReport,
   CoverageReport,
+  DailyRecords,
   DomainReport,
   ExplanationReport,
   FaultReport,
   FaultSetReport,
   Fixture,
+  GroupReport,
   KeyReport,
+  MonitoredDomainReport,
   RequestReport,
   SnapshotReport,
   VerdictReport,
@@ -40,6 +43,11 @@ interface Reports {
   listSnapshots: Page<string> & { snapshots: SnapshotReport[] }
   listKeys: Page<string> & { keys: KeyReport[] }
   createKey: { key: KeyReport; api_key: string }
+  listMonitoredDomains: Page<string> & { domains: MonitoredDomainReport[] }
+  addMonitoredDomains: { domains: string[]; count: number }
+  removeMonitoredDomains: { domains: string[]; count: number }
+  listGroups: Page<string> & { groups: GroupReport[] }
+  listDailyRecords: { days: DailyRecords[] }
   setFeatures: DomainReport
   pinDmarc: DomainReport
   unpinDmarc: DomainReport
