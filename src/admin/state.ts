@@ -30,10 +30,18 @@ export const exportState: AccountHandler = async (call) => {
   return done(await runInTurns(fixtureExport(past.state, found.entry.at, refresh, story)))
 }
 
-/** The guided story of the account, which has no scenes if nobody has written any. */
-export const listScenes: AccountHandler = async ({ account }) => {
+/** The guided story of the account. A domain that it looks at is named as the list of domains names it. */
+export const listScenes: AccountHandler = async ({ account, contract }) => {
   const { title = null, description = null, scenes } = await findStory(account.origin)
-  return done({ title, description, scenes })
+  const shown = scenes.map(({ look_at: look, ...scene }) => ({
+    ...scene,
+    ...(look && { look_at: { ...look, ...nameDomain(look.domain, contract) } }),
+  }))
+  return done({ title, description, scenes: shown })
+}
+
+function nameDomain(domain: string | undefined, { canonicalHostname }: AccountCall['contract']): { domain?: string } {
+  return domain === undefined ? {} : { domain: canonicalHostname(domain) ?? domain }
 }
 
 export const rewindAccount: AccountHandler = async (call) => {

@@ -7,6 +7,7 @@ export const CALLS = {
   deleteAccount: ['DELETE', '/accounts/{account}'],
   resetAccount: ['POST', '/accounts/{account}/reset'],
   exportState: ['GET', '/accounts/{account}/state'],
+  listScenes: ['GET', '/accounts/{account}/scenes'],
   listSnapshots: ['GET', '/accounts/{account}/snapshots'],
   takeSnapshot: ['POST', '/accounts/{account}/snapshots'],
   restoreSnapshot: ['POST', '/accounts/{account}/snapshots/{snapshot}/restore'],

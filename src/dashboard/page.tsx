@@ -3,6 +3,8 @@ import { Dialogs } from './controls/dialog.tsx'
 import { ErrorText, Toasts } from './controls/notices.tsx'
 import { connection, trouble } from './exchanges.ts'
 import { Refused } from './refusals.ts'
+import { StoryBar } from './scenes/bar.tsx'
+import { UnfinishedStory } from './scenes/unfinished.tsx'
 import { OpenPanel } from './tabs.tsx'
 
 /** The whole page. */
@@ -14,9 +16,11 @@ export function Page() {
       </button>
       <Header />
       <Trouble />
+      <UnfinishedStory />
       <main>
         <OpenPanel />
       </main>
+      <StoryBar />
       <Dialogs />
       <Toasts />
     </>

@@ -17,6 +17,7 @@ import type {
   MonitoredDomainReport,
   RequestReport,
   SnapshotReport,
+  StoryReport,
   VerdictReport,
 } from '../../src/index.ts'
 
@@ -40,6 +41,7 @@ interface Reports {
   createAccount: { account: AccountReport; api_key: string }
   getAccount: { account: AccountReport; api_key: string | null }
   exportState: Export
+  listScenes: StoryReport
   listSnapshots: Page<string> & { snapshots: SnapshotReport[] }
   listKeys: Page<string> & { keys: KeyReport[] }
   createKey: { key: KeyReport; api_key: string }
