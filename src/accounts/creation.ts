@@ -113,7 +113,7 @@ export async function recreateAccount(
   },
   contract: Contract,
 ): Promise<AccountState> {
-  const { fixture: first, key, ...rest } = origin
+  const { fixture: first, key, story: _, ...rest } = origin
   const { fixture = await reloadFixture(first), ...parameters } = chosen
   const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
   // The durations of another fixture have nothing to do with the account that this one is like.

@@ -8,6 +8,7 @@ export const CALLS = {
   resetAccount: ['POST', '/accounts/{account}/reset'],
   exportState: ['GET', '/accounts/{account}/state'],
   rewindAccount: ['POST', '/accounts/{account}/rewind'],
+  listScenes: ['GET', '/accounts/{account}/scenes'],
   listSnapshots: ['GET', '/accounts/{account}/snapshots'],
   takeSnapshot: ['POST', '/accounts/{account}/snapshots'],
   restoreSnapshot: ['POST', '/accounts/{account}/snapshots/{snapshot}/restore'],

@@ -10,8 +10,6 @@ import {
   pinFigures,
   pinTags,
   type RecordRules,
-  refreshDay,
-  refreshOf,
 } from '../domain/dmarc.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
