@@ -20,10 +20,25 @@ export interface Facts {
   policies: readonly string[]
   connections: readonly string[]
   corruptions: readonly string[]
+  faults: {
+    /** Each thing that can go wrong on purpose, and what the control plane's document says about it. */
+    kinds: readonly FaultKind[]
+    /** A field of a rule → what it means. */
+    fields: Readonly<Record<string, string>>
+    phases: Readonly<Record<'before' | 'after', string>>
+  }
   /** How many items a page of a list can have. */
   pageLimit: number
   /** The operations of the control plane that this server offers; null if it offers all. */
   offers: readonly string[] | null
+}
+
+/** `field` is the field of a rule that asks for it; `connection`, `corrupt` and `event` hold the name of the kind. */
+export interface FaultKind {
+  name: string
+  field: 'delay_ms' | 'respond' | 'connection' | 'corrupt' | 'event'
+  phase: 'before' | 'after' | 'either'
+  says: string
 }
 
 export interface Account {
