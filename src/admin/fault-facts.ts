@@ -13,6 +13,7 @@ export interface FaultFacts {
 
 interface KindFacts extends Pick<FaultKind, 'field' | 'phase'> {
   name: string
+  /** One sentence. */
   says: string
 }
 
@@ -25,10 +26,15 @@ export function describeFaults({ document }: Api): FaultFacts {
   const says = (pointer: string) => `${valueAt(document.resolved, `${RULE}${pointer}/description`)}`.trim()
   const kinds = Object.entries(FAULT_KINDS).flatMap(([name, { field, phase }]): KindFacts[] => {
     if (field === 'respond') {
-      return WAYS_TO_RESPOND.map((way) => ({ name: way, field, phase, says: says(`/respond/properties/${way}`) }))
+      return WAYS_TO_RESPOND.map((way) => ({
+        name: way,
+        field,
+        phase,
+        says: first(says(`/respond/properties/${way}`)),
+      }))
     }
     const text = field === 'delay_ms' ? says('/delay_ms') : sentencesAbout(name, says(`/${field}`))
-    return [{ name, field, phase, says: text }]
+    return [{ name, field, phase, says: first(text) }]
   })
   const phases = says('/phase')
   return {
@@ -36,6 +42,10 @@ export function describeFaults({ document }: Api): FaultFacts {
     fields: Object.fromEntries(FIELDS.map((name) => [name, says(`/${name}`)])),
     phases: { before: sentencesAbout('before', phases), after: sentencesAbout('after', phases) },
   }
+}
+
+function first(sentences: string): string {
+  return /^.*?\.(?= |$)/.exec(sentences)?.[0] ?? sentences
 }
 
 /** What a description says about one of several values, in the form "`value`: sentences." The text may break anywhere. */

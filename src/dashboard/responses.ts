@@ -85,15 +85,24 @@ export interface Snapshot {
   groups: number
 }
 
+/** Which requests a rule is for; what is absent matches all. */
+export interface FaultMatch {
+  operation?: string
+  method?: string
+  path?: string
+  key?: string
+}
+
 export interface FaultRule {
   description?: string
-  match?: object
+  match?: FaultMatch
   skip?: number
   times?: number
   probability?: number
+  phase?: string
   delay_ms?: number
   jitter_ms?: number
-  respond?: { error: string; status?: number } | { status: number }
+  respond?: { error?: string; status?: number; headers?: Readonly<Record<string, string>>; body?: unknown }
   connection?: string
   corrupt?: string
   event?: string
@@ -256,7 +265,7 @@ export interface JournalEntry {
   status: number | null
   code: string | null
   injected: boolean
-  fault: { effect: string | null } | null
+  fault: { id: string | null; effect: string | null } | null
   problems: readonly RequestProblem[]
   /** Whether the verdict counts the request as a violation. */
   violates_contract: boolean
