@@ -20,10 +20,25 @@ export interface Facts {
   policies: readonly string[]
   connections: readonly string[]
   corruptions: readonly string[]
+  faults: {
+    /** Each thing that can go wrong on purpose, and what the control plane's document says about it. */
+    kinds: readonly FaultKind[]
+    /** A field of a rule → what it means. */
+    fields: Readonly<Record<string, string>>
+    phases: Readonly<Record<'before' | 'after', string>>
+  }
   /** How many items a page of a list can have. */
   pageLimit: number
   /** The operations of the control plane that this server offers; null if it offers all. */
   offers: readonly string[] | null
+}
+
+/** `field` is the field of a rule that asks for it; `connection`, `corrupt` and `event` hold the name of the kind. */
+export interface FaultKind {
+  name: string
+  field: 'delay_ms' | 'respond' | 'connection' | 'corrupt' | 'event'
+  phase: 'before' | 'after' | 'either'
+  says: string
 }
 
 export interface Account {
@@ -94,15 +109,24 @@ export interface Snapshot {
   groups: number
 }
 
+/** Which requests a rule is for; what is absent matches all. */
+export interface FaultMatch {
+  operation?: string
+  method?: string
+  path?: string
+  key?: string
+}
+
 export interface FaultRule {
   description?: string
-  match?: object
+  match?: FaultMatch
   skip?: number
   times?: number
   probability?: number
+  phase?: string
   delay_ms?: number
   jitter_ms?: number
-  respond?: { error: string; status?: number } | { status: number }
+  respond?: { error?: string; status?: number; headers?: Readonly<Record<string, string>>; body?: unknown }
   connection?: string
   corrupt?: string
   event?: string
@@ -265,7 +289,7 @@ export interface JournalEntry {
   status: number | null
   code: string | null
   injected: boolean
-  fault: { effect: string | null } | null
+  fault: { id: string | null; effect: string | null } | null
   problems: readonly RequestProblem[]
   /** Whether the verdict counts the request as a violation. */
   violates_contract: boolean
