@@ -6,7 +6,7 @@ import { ACCOUNT, withKey } from '../support/account.ts'
 import { shareBrowser } from '../support/browser.ts'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
-import { requestBytes } from '../support/wire.ts'
+import { CLOSE, requestBytes } from '../support/wire.ts'
 import { ask, openDashboard, start } from './dashboard-page.ts'
 
 const REQUESTS = '#default/requests'
@@ -337,5 +337,196 @@ describe('the list of requests', () => {
     const { service, page } = await start({ journal: 0 }, REQUESTS)
     await service.get('/domains')
     await page.getByText('1 request came, but the journal does not have it.').waitFor()
+  })
+})
+
+describe('the details of a request', () => {
+  shareBrowser()
+
+  it('explain a refusal and offer a request that is accepted; arrow keys and buttons lead to the next request', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    await service.send('POST', '/domaingroups', { nam: 'Lamps' })
+    await page.getByText('/api/v1/domaingroups').waitFor()
+    await page.locator('#request-rows .target').first().focus()
+    await page.keyboard.press('Enter')
+    const detail = page.locator('#detail')
+    await detail.getByText('A request that the service accepts now').waitFor()
+    const refusal = (await detail.textContent()) ?? ''
+    expect(refusal).toContain('Refused with unknown_field')
+    expect(refusal).toContain(`--data-raw '{"name":"Lamps"}'`)
+    expect(refusal).toContain('Bearer key_TestKey1.[redacted]')
+    await page.keyboard.press('ArrowDown')
+    await detail.getByText('listDomains succeeded.').waitFor()
+    expect(await page.locator('#older').getAttribute('aria-disabled')).toBe('true')
+    await page.locator('#newer').click()
+    await detail.getByText('Refused with unknown_field').waitFor()
+    await page.keyboard.press('Escape')
+    expect(await page.locator('#request-sheet').count()).toBe(0)
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('/api/v1/domaingroups')
+  })
+
+  it('close at the first press of Escape, from a field and while a note is shown', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    await openNewest(page)
+    await page.getByText('Let the next such request fail…').click()
+    await page.getByLabel('How many times').focus()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('#request-sheet').count()).toBe(0)
+    await openNewest(page)
+    await page.getByRole('button', { name: 'Copy the body of the response' }).click()
+    await page.locator('.toast').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('#request-sheet').count()).toBe(0)
+  })
+
+  it('show the text of a request as text, even if it is markup or turns the direction of writing', async () => {
+    const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
+    const long = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`
+    const escaped = encodeURIComponent(ATTACK + RTL)
+    await service.send('POST', '/domaingroups', { name: `${RTL}x`, [ATTACK]: ATTACK, long }, { 'x-attack': ATTACK })
+    await service.sendRaw(
+      requestBytes({ target: `/api/v1/${ATTACK.replaceAll(' ', '+')}?q=${ATTACK.replaceAll(' ', '+')}`, headers: [] }),
+    )
+    await service.get(`/domains?q=${escaped}`)
+    await service.get(`/domains/${'long-'.repeat(1_600)}`)
+    await page.locator('#request-scope').selectOption('all')
+    await expect.poll(() => page.locator('#request-rows tr').count()).toBeGreaterThan(3)
+    const count = await page.locator('#request-rows tr').count()
+    for (let index = 0; index < count; index++) {
+      await page.locator('#request-rows .target').nth(index).click()
+      await page.locator('#detail').getByText('Circumstances').waitFor()
+      await page.keyboard.press('Escape')
+    }
+    await page.locator('#request-rows .target').last().click()
+    await page.locator('#detail').getByText('x-attack').waitFor()
+    const text = (await page.locator('#detail').textContent()) ?? ''
+    for (const each of [ATTACK, RTL, long]) expect(text).toContain(each)
+    expect(await page.locator('img, #detail script, #request-rows script').count()).toBe(0)
+    expect(await page.title()).toBe('dmarc-understudy')
+    // What turns the direction stays within its own element, and nothing is wider than the window.
+    const isolated = await page
+      .locator('#detail :is(pre, code, bdi, dd)')
+      .evaluateAll((places) => places.every((place) => getComputedStyle(place).unicodeBidi === 'isolate'))
+    expect(isolated).toBe(true)
+    for (const width of [360, 1440]) {
+      await page.setViewportSize({ width, height: 844 })
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    }
+  })
+
+  it('show bodies as they were sent or indented, long ones on demand, and say what of them is missing', async () => {
+    const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
+    await service.send('POST', '/domains', '{"domains":["a.example"]}')
+    const detail = await openNewest(page)
+    const body = detail.locator('section', { hasText: 'The request' }).locator('pre').last()
+    expect(await body.textContent()).toContain('\n  "domains": [')
+    await detail.getByRole('button', { name: 'As sent' }).first().click()
+    expect(await body.textContent()).toBe('{"domains":["a.example"]}')
+    await page.keyboard.press('Escape')
+
+    const names = Array.from({ length: 2_500 }, (_, index) => `${index}`)
+    await service.send('POST', '/domains', JSON.stringify({ domains: names }))
+    await page.getByText('invalid_domain').or(page.getByText('request_too_large')).first().waitFor()
+    await openNewest(page)
+    await detail.getByText('the journal keeps only the beginning').waitFor()
+    await page.keyboard.press('Escape')
+
+    await service.send('POST', '/domains?many', `[${'1,'.repeat(5_000)}1]`)
+    await page.getByText('?many').waitFor()
+    await openNewest(page)
+    await detail.getByRole('button', { name: 'Show all 25,004 characters' }).click()
+    expect(((await body.textContent()) ?? '').length).toBe(25_004)
+    await page.keyboard.press('Escape')
+
+    const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x01, 0x7d])
+    const headers = [
+      ['Authorization', `Bearer ${API_KEY}`],
+      ['Content-Type', 'application/json'],
+    ] as const
+    await service.sendRaw(
+      requestBytes({ method: 'POST', target: '/api/v1/domains?binary', headers: [...headers, CLOSE], body: bytes }),
+    )
+    await page.getByText('?binary').waitFor()
+    await openNewest(page)
+    await detail.getByText('6 bytes; bytes that are not UTF-8 are shown as \uFFFD').waitFor()
+  })
+
+  it('lead back: a rewind asks, says what is lost, and undoes what came since', async () => {
+    const { service, page } = await start({ fixture: ACCOUNT }, REQUESTS)
+    await service.send('POST', '/domains', { domains: ['late.example'] })
+    await service.send('POST', '/domains', { domains: ['later.example'] })
+    await expect.poll(() => shownPaths(page)).toHaveLength(2)
+    await page.locator('#request-rows .target').last().click()
+    await page.locator('#detail').getByText('Circumstances').waitFor()
+    await page.getByRole('button', { name: 'Rewind to here…' }).click()
+    const question = await answer(page, 'Rewind')
+    expect(question).toContain('Lost is everything that was changed since then')
+    expect(question).toContain('The journal, the coverage and the snapshots stay')
+    await page.getByText('The account default is as it was just before this request.').waitFor()
+    expect(await ask(service, '/accounts/default')).toMatchObject({ account: { domains: ACCOUNT.domains?.length } })
+    expect((await journal(service)).count).toBe(2)
+  })
+
+  it('say why the account cannot be rewound', async () => {
+    const service = await startService()
+    const page = await openDashboard(service, REQUESTS)
+    await service.get('/domains')
+    await openNewest(page)
+    await ask(service, '/accounts/default/requests', { method: 'DELETE' })
+    await page.getByRole('button', { name: 'Rewind to here…' }).click()
+    await answer(page, 'Rewind')
+    await page.locator('.toast.bad', { hasText: 'not_found' }).waitFor()
+  })
+
+  it('say that the journal has lost the request meanwhile', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    const detail = await openNewest(page)
+    await ask(service, '/accounts/default/requests', { method: 'DELETE' })
+    await detail.getByText('The journal does not have this request any more').waitFor()
+    expect(await detail.textContent()).toContain('listDomains succeeded.')
+    expect(await page.getByRole('button', { name: 'Rewind to here…' }).count()).toBe(0)
+  })
+
+  it('let the next such request meet something else, once', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    const detail = await openNewest(page)
+    await page.getByText('Let the next such request fail…').click()
+    await page.getByLabel('What happens').selectOption('rate_limited')
+    await page.getByLabel(/^Only with the key/).check()
+    await page.getByRole('button', { name: 'Add the rule' }).click()
+    await detail.getByText('Added as fault_1.').waitFor()
+    expect(await ask(service, '/accounts/default/faults')).toMatchObject({
+      faults: [
+        {
+          rule: {
+            match: { operation: 'listDomains', key: 'key_TestKey1' },
+            respond: { error: 'rate_limited' },
+            times: 1,
+          },
+        },
+      ],
+    })
+    expect((await service.get('/dmarc')).status).toBe(200)
+    expect((await service.get('/domains')).status).toBe(429)
+    expect((await service.get('/domains')).status).toBe(200)
+    await page.getByLabel('How many times').fill('0')
+    await page.getByRole('button', { name: 'Add the rule' }).click()
+    await detail.getByText('“How many times” must be').waitFor()
+    await page.getByRole('button', { name: 'Show the rules' }).click()
+    expect(await page.locator('#request-sheet').count()).toBe(0)
+    expect(new URL(page.url()).hash).toBe('#default/faults')
+  })
+
+  it('mark an injected answer, and show the fault', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.send('GET', '/domains', undefined, { prefer: 'code=rate_limited' })
+    const detail = await openNewest(page)
+    expect(await page.locator('#request-rows').textContent()).toContain('injected')
+    expect(await detail.textContent()).toContain('injected; it does not show how the service behaves')
+    expect(await detail.locator('h3', { hasText: 'The fault' }).count()).toBe(1)
   })
 })

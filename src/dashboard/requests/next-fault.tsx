@@ -3,7 +3,7 @@ import type { RuleToAdd } from '../calls.ts'
 import { call } from '../client.ts'
 import { Form, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
-import { FACTS } from '../facts.ts'
+import { FACTS, isOffered } from '../facts.ts'
 import { refreshShown } from '../resource.ts'
 import type { JournalEntry } from '../responses.ts'
 import { chosenAccount, openTab } from '../selection.ts'
@@ -23,7 +23,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
   const { account, operation, method, key } = exchange
   const [added, setAdded] = useState<string>()
   const match = matchOf(exchange)
-  if (account === null || match === undefined) return null
+  if (account === null || match === undefined || !isOffered('addFault')) return null
   const codes = FACTS.operations.find(({ id }) => id === operation)?.codes ?? []
 
   async function add(fields: FormData): Promise<void> {
