@@ -441,13 +441,8 @@ describe('the details of a request', () => {
     await page.keyboard.press('Escape')
 
     const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x01, 0x7d])
-    const headers = [
-      ['Authorization', `Bearer ${API_KEY}`],
-      ['Content-Type', 'application/json'],
-    ] as const
-    await service.sendRaw(
-      requestBytes({ method: 'POST', target: '/api/v1/domains?binary', headers: [...headers, CLOSE], body: bytes }),
-    )
+    const headers = [AUTHORIZED, JSON_BODY, CLOSE]
+    await service.sendRaw(requestBytes({ method: 'POST', target: '/api/v1/domains?binary', headers, body: bytes }))
     await page.getByText('?binary').waitFor()
     await openNewest(page)
     await detail.getByText('6 bytes; bytes that are not UTF-8 are shown as \uFFFD').waitFor()
