@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { RuleToAdd } from '../calls.ts'
+import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
 import { Form, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
@@ -9,9 +9,11 @@ import type { JournalEntry } from '../responses.ts'
 import { chosenAccount, openTab } from '../selection.ts'
 import { closeRequest } from './open-request.ts'
 
+type Rule = RequestOf<'addFault'>['body']
+
 /** What can happen to the next request, beside the errors of its operation. */
-const EFFECTS: readonly { name: string; title: string; effect: Partial<RuleToAdd> }[] = [
-  { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: undefined } } },
+const EFFECTS: readonly { name: string; title: string; effect: Partial<Rule> }[] = [
+  { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: 'Service Unavailable\n' } } },
   { name: 'reset', title: 'reset the connection', effect: { connection: 'reset' } },
   { name: 'lost', title: 'do it, but lose the answer', effect: { connection: 'reset', phase: 'after' } },
   { name: 'hang', title: 'never answer', effect: { connection: 'hang' } },
@@ -31,7 +33,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
     const wanted = textOf(fields, 'effect')
     const effect = EFFECTS.find(({ name }) => name === wanted)?.effect ?? { respond: { error: wanted } }
     const ofKey = key !== null && fields.has('key') && { key }
-    const rule: RuleToAdd = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
+    const rule: Rule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
     const { fault } = await call('addFault', { parameters: { account }, body: rule })
     setAdded(fault.id)
     await refreshShown()

@@ -31,10 +31,9 @@ export function requestsTally(): number | undefined {
 /** The requests as they happen. */
 export function RequestsPanel() {
   useSignalEffect(() => {
-    const { search, request } = lookedAt.value ?? {}
-    if (search === undefined && request === undefined) return
-    takeLook()
-    if (search !== undefined) words.value = search
+    if (lookedAt.value === undefined) return
+    const { search = '', request } = takeLook() ?? {}
+    words.value = search
     if (request !== undefined) openRequest(request)
   })
   return (
