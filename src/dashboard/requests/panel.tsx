@@ -8,7 +8,7 @@ import { createResource } from '../resource.ts'
 import { lookedAt, takeLook } from '../view.ts'
 import { arrivals, conditions, drawnCount, scope, shown, total, words } from './list.ts'
 import { NO_CONDITIONS } from './listed-request.ts'
-import { openRequest } from './open-request.ts'
+import { closeRequest, openRequest } from './open-request.ts'
 import { RequestTable } from './rows.tsx'
 import { RequestToolbar } from './toolbar.tsx'
 
@@ -34,7 +34,8 @@ export function RequestsPanel() {
     if (lookedAt.value === undefined) return
     const { search = '', request } = takeLook() ?? {}
     words.value = search
-    if (request !== undefined) openRequest(request)
+    if (request === undefined) closeRequest()
+    else openRequest(request)
   })
   return (
     <>

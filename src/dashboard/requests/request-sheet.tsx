@@ -5,7 +5,7 @@ import { ErrorText } from '../controls/notices.tsx'
 import { Sheet } from '../controls/sheet.tsx'
 import { Refused } from '../refusals.ts'
 import type { Explanation, JournalEntry } from '../responses.ts'
-import { lookedAt } from '../view.ts'
+import { openTab } from '../selection.ts'
 import { ExplanationView } from './explanation.tsx'
 import { targetOf, toListed } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
@@ -20,8 +20,9 @@ const MILLISECONDS_BETWEEN_CHECKS = 3_000
 /** The details of the open request, above any view. */
 export function RequestSheet() {
   useSignalEffect(() => {
-    // Somebody leads the reader elsewhere.
-    if (lookedAt.value !== undefined && lookedAt.value.request === undefined) closeRequest()
+    // Somebody leads the reader to another view.
+    void openTab.value
+    closeRequest()
   })
   const open = openedRequest.value
   return open === undefined ? null : <OpenSheet open={open} />
