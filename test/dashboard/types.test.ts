@@ -58,6 +58,7 @@ interface Reports {
   updateClock: ClockReport
   getQuotas: QuotasReport
   listFaultSets: { sets: FaultSetReport[] }
+  addFault: { fault: FaultReport }
   listFaults: Page<string> & { faults: FaultReport[] }
   listAllRequests: Page<number> & { requests: RequestReport[] }
   listRequests: Page<number> & { requests: RequestReport[] }
