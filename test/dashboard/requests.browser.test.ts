@@ -509,6 +509,12 @@ describe('the details of a request', () => {
     await page.getByRole('button', { name: 'Show the rules' }).click()
     expect(await page.locator('#request-sheet').count()).toBe(0)
     expect(new URL(page.url()).hash).toBe('#default/faults')
+    await page.locator('#tab-requests').click()
+    await openNewest(page)
+    await page.getByText('Let the next such request fail…').click()
+    await page.getByRole('button', { name: 'More choices…' }).click()
+    expect(await page.locator('#request-sheet').count()).toBe(0)
+    expect(await page.locator('#fault-form [name="match.operation"]').inputValue()).toBe('listDomains')
   })
 
   it('mark an injected answer, and show the fault', async () => {

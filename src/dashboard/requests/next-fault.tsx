@@ -4,10 +4,10 @@ import { call } from '../client.ts'
 import { Form, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS, isOffered } from '../facts.ts'
+import { proposeRule } from '../faults/draft.ts'
 import { refreshShown } from '../resource.ts'
 import type { JournalEntry } from '../responses.ts'
 import { chosenAccount, openTab } from '../selection.ts'
-import { closeRequest } from './open-request.ts'
 
 type Rule = RequestOf<'addFault'>['body']
 
@@ -43,7 +43,15 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
   return (
     <details class="card no-print" id="next-fault">
       <summary>Let the next such request fail…</summary>
-      <Form submit="Add the rule" work={add}>
+      <Form
+        submit="Add the rule"
+        work={add}
+        beside={
+          <button type="button" onClick={() => proposeElsewhere(account, { match, times: 1 })}>
+            More choices…
+          </button>
+        }
+      >
         <p class="soft">
           A fault rule for {operation ?? `${method} ${match.path}`}. It acts after the checks of key and quota.
         </p>
@@ -106,7 +114,12 @@ function matchOf({
 const METHODS = new Set(FACTS.operations.map(({ method }) => method))
 
 function showRules(account: string): void {
-  closeRequest()
   chosenAccount.value = account
   openTab.value = 'faults'
+}
+
+/** Opens the form that can say everything about a rule, with what this one knows. */
+function proposeElsewhere(account: string, rule: Rule): void {
+  chosenAccount.value = account
+  proposeRule(rule)
 }
