@@ -1,4 +1,4 @@
-import { useSignalEffect } from '@preact/signals'
+import { batch, useSignalEffect } from '@preact/signals'
 import { summary } from '../account/summary.ts'
 import { call } from '../client.ts'
 import { Copyable } from '../controls/copyable.tsx'
@@ -74,9 +74,11 @@ function Keyless() {
 }
 
 function look(at: 'account' | 'none'): void {
-  scope.value = at
-  conditions.value = NO_CONDITIONS
-  words.value = ''
+  batch(() => {
+    scope.value = at
+    conditions.value = NO_CONDITIONS
+    words.value = ''
+  })
 }
 
 /** Says why no request is shown, and what to do. */

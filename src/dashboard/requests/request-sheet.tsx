@@ -39,6 +39,7 @@ interface Known {
 function OpenSheet({ open }: { open: OpenRequest }) {
   const { explanation, failure, gone = false } = useExplanation(open.requestId)
   useStepsByKey()
+  useEffect(() => document.getElementById(ID)?.scrollTo(0, 0), [open.requestId])
   const { newer, older } = neighbours()
   const title = explanation === undefined ? 'Request' : titleOf(explanation)
   return (

@@ -13,9 +13,11 @@ export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone:
   const { account } = exchange
   if (account === null || gone || !isOffered('rewindAccount')) return null
   return (
-    <Button work={() => rewind(account, exchange)} title="Return the account to how it was just before this request">
-      Rewind to here…
-    </Button>
+    <div class="row no-print">
+      <Button work={() => rewind(account, exchange)} title="Return the account to how it was just before this request">
+        Rewind to here…
+      </Button>
+    </div>
   )
 }
 
