@@ -443,6 +443,56 @@ describe('the details of a request', () => {
     await detail.getByText('6 bytes; bytes that are not UTF-8 are shown as \uFFFD').waitFor()
   })
 
+  it('show what the request changed as a difference, and code that sends it again', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    const group = {
+      what: 'group',
+      name: `${RTL}New`,
+      before: { name: 'Old', members: 2 },
+      after: { name: `${RTL}New`, members: 14 },
+    }
+    const known = {
+      changes: [
+        {
+          what: 'domain',
+          name: 'late.example',
+          before: null,
+          after: { name: 'late.example', profile: 'enforced' },
+          members: null,
+        },
+        { what: 'domain', name: 'gone.example', before: { name: 'gone.example' }, after: null, members: null },
+        { ...group, members: { added: ['a.example', ATTACK], added_count: 12, removed: [], removed_count: 0 } },
+      ],
+      changes_count: 103,
+      changes_note: null,
+      reproduction: { curl: 'curl -sS', vitest: `import { ATTACK } // ${ATTACK}`, pytest: 'def test_it(): pass' },
+      reproduction_note: 'The set-up leaves the quota out.',
+    }
+    await page.route('**/explain/*', async (route) => {
+      const answer = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...answer, data: { ...answer.data, ...known } } })
+    })
+    await service.get('/domains')
+    const detail = await openNewest(page)
+    expect(await detail.locator('#changes > li').allTextContents()).toEqual([
+      '+ addeddomain late.exampleprofileenforced',
+      '− removeddomain gone.example',
+      `~ changedgroup ${RTL}NewnameOld → ${RTL}Newmembers2 → 14+ 12 members: a.example, ${ATTACK} and 10 more`,
+    ])
+    await detail.getByText('100 more changes.').waitFor()
+    await detail.getByText('The set-up leaves the quota out.').waitFor()
+    for (const [way, code] of Object.entries(known.reproduction)) {
+      await detail.getByRole('button', { name: way, exact: true }).click()
+      expect(await detail.locator('#reproduction').textContent()).toBe(code)
+      expect(await detail.getByRole('button', { name: `Copy as ${way}` }).count()).toBe(1)
+    }
+    expect(await page.title()).toBe('dmarc-understudy')
+    known.changes = []
+    await page.keyboard.press('Escape')
+    await openNewest(page)
+    await detail.getByText('It changed nothing in the account.').waitFor()
+  })
+
   it('lead back: a rewind asks, says what is lost, and undoes what came since', async () => {
     const { service, page } = await start({ fixture: ACCOUNT }, REQUESTS)
     await service.send('POST', '/domains', { domains: ['late.example'] })
