@@ -158,7 +158,7 @@ function Politeness({ report: { politeness }, openRequest }: PartProps) {
             </p>
             <div class="row">
               {request_ids.map((id, index) => (
-                <Button key={id} small aria-label={`Open the request ${id}`} work={() => openRequest(id)}>
+                <Button key={id} small aria-label={`Request ${index + 1}, ${id}`} work={() => openRequest(id)}>
                   {`Request ${index + 1}`}
                 </Button>
               ))}
