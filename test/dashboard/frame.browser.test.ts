@@ -153,7 +153,9 @@ describe('the frame of the page', () => {
 
     await page.locator('#verdict').click()
     await sheet.getByRole('button', { name: 'Open the request POST' }).first().click()
-    await expect.poll(() => page.locator('#tab-requests').getAttribute('aria-selected')).toBe('true')
+    await page.locator('#request-sheet', { hasText: '/api/v1/domains' }).waitFor()
+    expect(await page.locator('#tab-requests').getAttribute('aria-selected')).toBe('true')
+    await page.keyboard.press('Escape')
 
     await page.goto(adminUrl(service, '/#default/account'))
     await page.locator('#verdict').click()
@@ -206,7 +208,9 @@ describe('the frame of the page', () => {
   it('offers all accounts, also when they have more than one page, and those that another client creates', async () => {
     const service = await startService({ fixture: 'empty' })
     const count = PAGE_LIMIT + 5
-    await Promise.all(Array.from({ length: count }, () => createAccount(service)))
+    for (let created = 0; created < count; created += 15) {
+      await Promise.all(Array.from({ length: 15 }, () => createAccount(service)))
+    }
     const page = await openDashboard(service)
     const options = page.locator('#account option')
     await expect.poll(() => options.count()).toBe(count + 1)
@@ -288,6 +292,45 @@ describe('the frame of the page', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the panel')
     await page.keyboard.press('Enter')
     expect(await page.evaluate('[document.activeElement.id, location.hash]')).toEqual(['panel', '#default/account'])
+  })
+
+  it('does not change a list that is open', async () => {
+    const { service, page } = await start()
+    const list = page.locator('#account')
+    await list.click()
+    expect(await list.evaluate((node) => node.matches(':open'))).toBe(true)
+    const seen = page.waitForResponse(
+      async (response) => response.url().includes('/accounts?') && (await response.text()).includes('newcomer'),
+    )
+    await createAccount(service, 'newcomer')
+    await seen
+    expect(await list.locator('option').allTextContents()).toEqual(['default'])
+    await page.keyboard.press('Escape')
+    await page.locator('#tab-coverage').click()
+    await expect.poll(() => list.locator('option').allTextContents()).toEqual(['default', 'newcomer'])
+  })
+
+  it('closes a dialog at the first Escape, also from a list', async () => {
+    const { page } = await start()
+    await page.locator('#account-new').click()
+    await page.getByLabel('Fixture').focus()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('dialog').count()).toBe(0)
+    expect(await page.evaluate('document.activeElement.id')).toBe('account-new')
+  })
+
+  it('asks for the verdict far less often than requests come, and shows the last one', async () => {
+    const { service, page } = await start({ enforceQuotas: false })
+    let asked = 0
+    page.on('request', (request) => {
+      if (request.url().endsWith('/verdict')) asked += 1
+    })
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(Array.from({ length: 40 }, () => service.get('/domains')))
+    }
+    await service.send('POST', '/domains', { wrong: 1 })
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: 1 violation', 'bad'])
+    expect(asked).toBeLessThan(100)
   })
 
   it('closes a sheet at the first Escape while a note is shown, and by a click beside it', async () => {
