@@ -112,7 +112,9 @@ function findAll(situation: Situation): Finding[] {
     findings.push({ kind: 'broken', severity, damage, ...common, since: cause && begin(cause), cause, lasting })
   } else if (fate !== 'delivered' && share >= MUCH) {
     const past = causes.find(({ kind }) => DEFECTS.has(kind))
-    const severity = past === undefined ? (share >= 2 * MUCH ? 'high' : 'medium') : 'low'
+    // Where most of what fails is forged, the policy does its work.
+    const isExplained = past !== undefined || forged > own
+    const severity = isExplained ? 'low' : share >= 2 * MUCH ? 'high' : 'medium'
     findings.push({ kind: 'failing', severity, damage, ...common, since: past && begin(past), cause: past })
   }
 

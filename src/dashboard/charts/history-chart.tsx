@@ -201,7 +201,7 @@ function FiguresTable({ label, unit, history }: { label: string; unit: string; h
 /** In pixels, the size of the letters for which the chart is planned. */
 const USUAL_LETTER = 14
 /** How wide the chart is on paper, in the same unit. The paper is not there yet when the chart is drawn. */
-const PAPER = 760
+const PAPER = 1000
 
 /** An element, and how wide it is: in pixels where a letter is as large as on a phone, so that letters grow with others. */
 function useWidth() {
