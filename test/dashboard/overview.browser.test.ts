@@ -97,7 +97,11 @@ describe('the overview on the page', () => {
     const changed = [...(old ?? []), ...(now ?? [])].filter(
       (domain) => !(old?.includes(domain) && now?.includes(domain)),
     )
-    expect((await comparison.locator('.names li').allTextContents()).toSorted()).toEqual(changed.toSorted())
+    const listed = await comparison.locator('.names li').allTextContents()
+    expect(listed.filter((text) => !text.includes(' → ')).toSorted()).toEqual(changed.toSorted())
+    expect(listed.find((text) => text.startsWith('winter-sale.example'))).toMatch(
+      /^winter-sale.example17,684 → [\d,]+$/,
+    )
 
     // The next refreshes are compared with the same beginning, also by a button of this page.
     await page

@@ -2,8 +2,9 @@ import { formatDay, formatNumber, formatShare } from '../charts/wording.ts'
 import { Button } from '../controls/button.tsx'
 import type { Overview } from '../responses.ts'
 import { show } from '../view.ts'
-import { before, closeComparison, compareOverviews } from './comparison.ts'
+import { compareOverviews } from './comparison.ts'
 import { nameOfPolicy } from './policy-mix.tsx'
+import { before, closeComparison } from './refreshes.ts'
 
 /** What has changed since the clock passed a refresh. */
 export function BeforeAndAfter({ now }: { now: Overview }) {
@@ -17,7 +18,7 @@ export function BeforeAndAfter({ now }: { now: Overview }) {
 }
 
 function Changes({ past, now }: { past: Overview; now: Overview }) {
-  const { dates, messages, share, policies, joined, left, attention } = compareOverviews(past, now)
+  const { dates, messages, share, policies, joined, left, attention, changed } = compareOverviews(past, now)
   const rows: (readonly [string, string, string])[] = [
     ['Passes DMARC', formatShare(share[0]), formatShare(share[1])],
     [`Messages of ${now.period_days} days`, formatNumber(messages[0]), formatNumber(messages[1])],
@@ -64,26 +65,37 @@ function Changes({ past, now }: { past: Overview; now: Overview }) {
           </tbody>
         </table>
         <div class="stack">
-          <Names title="New on the list of domains that need attention" names={joined} />
-          <Names title="No longer on the list" names={left} />
-          {joined.length + left.length === 0 && <p class="soft">The same domains need attention as before.</p>}
+          <Names title="New among those that need attention" domains={joined.map((domain) => ({ domain }))} />
+          <Names title="No longer among them" domains={left.map((domain) => ({ domain }))} />
+          <Names
+            title="Failing messages that changed most"
+            domains={changed.map(({ domain, messages: [one, other] }) => {
+              return { domain, text: `${formatNumber(one)} → ${formatNumber(other)}` }
+            })}
+          />
         </div>
       </div>
     </section>
   )
 }
 
-function Names({ title, names }: { title: string; names: readonly string[] }) {
-  if (names.length === 0) return null
+interface NamesProps {
+  title: string
+  domains: readonly { domain: string; text?: string }[]
+}
+
+function Names({ title, domains }: NamesProps) {
+  if (domains.length === 0) return null
   return (
     <div>
       <h3>{title}</h3>
       <ul class="names">
-        {names.map((domain) => (
+        {domains.map(({ domain, text }) => (
           <li key={domain} data-domain={domain}>
             <Button kind="link" work={() => show({ tab: 'domains', domain })}>
               <bdi>{domain}</bdi>
             </Button>
+            {text !== undefined && <span class="number">{text}</span>}
           </li>
         ))}
       </ul>

@@ -1,7 +1,4 @@
-import { effect, signal } from '@preact/signals'
 import type { Overview, PolicyOrMissing } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
-import { overview } from './overview.ts'
 
 export const POLICIES = ['reject', 'quarantine', 'none', 'missing'] as const satisfies readonly PolicyOrMissing[]
 
@@ -16,7 +13,12 @@ export interface Comparison {
   joined: readonly string[]
   left: readonly string[]
   attention: readonly [number, number]
+  /** The domains on both lists whose failing messages changed most, with these messages. */
+  changed: readonly { domain: string; messages: readonly [number, number] }[]
 }
+
+/** How many domains are named whose messages have changed. */
+const NAMED = 5
 
 /** What has changed since an earlier refresh. */
 export function compareOverviews(before: Overview, after: Overview): Comparison {
@@ -32,42 +34,22 @@ export function compareOverviews(before: Overview, after: Overview): Comparison 
     joined: (now ?? []).filter((domain) => !listed?.includes(domain)),
     left: (listed ?? []).filter((domain) => !now?.includes(domain)),
     attention: [before.attention_count, after.attention_count],
+    changed: after.attention
+      .flatMap(({ domain, messages }) => {
+        const old = before.attention.find((each) => each.domain === domain)
+        return old === undefined ? [] : [{ domain, messages: [old.messages, messages] as const }]
+      })
+      .filter(({ messages: [one, other] }) => one !== other)
+      .toSorted((one, other) => differenceOf(other.messages) - differenceOf(one.messages))
+      .slice(0, NAMED),
   }
+}
+
+function differenceOf([before, after]: readonly [number, number]): number {
+  return Math.abs(after - before)
 }
 
 /** The day of the refresh that an overview shows. */
 function dateOf({ refreshed_at }: Overview): string {
   return refreshed_at.slice(0, 10)
-}
-
-/** The overview with which the present one is compared; `undefined` while there is nothing to compare. */
-export const before = signal<Overview | undefined>(undefined)
-
-/** Ends the comparison. The next refresh begins another one. */
-export function closeComparison(): void {
-  before.value = undefined
-}
-
-/**
- * Begins a comparison when the clock of the chosen account has passed a refresh, whoever has moved it. It goes on until
- * somebody closes it, so that several refreshes are compared as a whole. An account that was set back has no past.
- */
-export function followRefreshes(): void {
-  let account: string | undefined
-  let shown: Overview | undefined
-  effect(() => {
-    const chosen = chosenAccount.value
-    const present = overview.data.value
-    if (chosen !== account) {
-      account = chosen
-      shown = undefined
-      before.value = undefined
-    }
-    if (present === undefined) return
-    const [first, last] = [before.peek() ?? shown, shown].map((each) => each && Date.parse(each.refreshed_at))
-    const now = Date.parse(present.refreshed_at)
-    if (last !== undefined && now > last) before.value = before.peek() ?? shown
-    else if (first !== undefined && now <= first && before.peek() !== undefined) before.value = undefined
-    shown = present
-  })
 }
