@@ -2,7 +2,9 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { OverviewReport } from '../../src/admin/reports.ts'
 import type { DmarcRecord } from '../../src/domain/dmarc.ts'
+import { findAccessibilityProblems } from '../support/accessibility.ts'
 import { newCleanPage, shareBrowser } from '../support/browser.ts'
+import { findLayoutProblems } from '../support/layout.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { adminUrl, ask, openDashboard, start } from './dashboard-page.ts'
@@ -102,6 +104,17 @@ describe('the overview on the page', () => {
     expect(listed.find((text) => text.startsWith('winter-sale.example'))).toMatch(
       /^winter-sale.example17,684 → [\d,]+$/,
     )
+
+    for (const [width, colorScheme] of [
+      [1440, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 900 })
+      expect(await findAccessibilityProblems(page, '#panel')).toEqual([])
+      expect(await findLayoutProblems(page)).toEqual([])
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
 
     // The next refreshes are compared with the same beginning, also by a button of this page.
     await page
