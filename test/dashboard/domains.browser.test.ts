@@ -197,6 +197,23 @@ describe('the table of domains', () => {
   })
 })
 
+describe('the table on a phone', () => {
+  it('has two lines for each domain, and an order without heads of columns', async () => {
+    const { account, page } = await openDomains('demo', false, { viewport: { width: 390, height: 844 } })
+    const { records } = await readRecords(account)
+    const [best] = records.toSorted((one, other) => other.count - one.count)
+    await page.getByLabel('Order').selectOption('count true')
+    await expect.poll(async () => (await namesOf(page))[0]).toBe(best?.domain)
+    const middle = (part: string) =>
+      rowOf(page, `${best?.domain}`)
+        .locator(part)
+        .evaluate((node) => node.getBoundingClientRect().bottom)
+    const [name, policy, count] = await Promise.all(['.domain', '.policy', '.count'].map(middle))
+    expect(policy).toBeGreaterThan(name ?? 0)
+    expect(Math.abs((policy ?? 0) - (count ?? 0))).toBeLessThan(10)
+  })
+})
+
 describe('ten thousand domains', () => {
   const fixture = { domains: Array.from({ length: MANY }, (_, index) => `d${index}.example`) }
   const last = `d${MANY - 1}.example`
@@ -343,6 +360,24 @@ describe('the sheet of a domain', () => {
       .getByRole('button', { name: `${group?.name}`, exact: true })
       .click()
     await expect.poll(() => page.locator('#tab-groups').getAttribute('aria-selected')).toBe('true')
+    // The sheet does not come back with the tab.
+    await page.locator('#tab-domains').click()
+    await page.locator('#domain-count').waitFor()
+    expect(await sheet.count()).toBe(0)
+  })
+
+  it('leads to the domain whose record it inherits', async () => {
+    const { page } = await openDomains({
+      domains: [
+        { name: 'top.example', profile: 'enforced' },
+        { name: 'mail.top.example', profile: 'no-record' },
+      ],
+    })
+    const sheet = await openSheet(page, 'mail.top.example')
+    await sheet.getByText('no DMARC record').waitFor()
+    await sheet.getByRole('button', { name: 'top.example', exact: true }).click()
+    await expect.poll(() => sheet.locator('h2').first().textContent()).toBe('top.example')
+    await sheet.getByText(/v=DMARC1; p=/).waitFor()
   })
 
   it("changes what the user touches of today's values, and removes the pins", async () => {
@@ -525,6 +560,25 @@ describe('domains by mouse', () => {
     }
     await dialog.locator('.refusal', { hasText: message }).waitFor()
     expect(await page.locator('#domain-filter').count()).toBe(1)
+  })
+})
+
+describe('domains that other clients change', () => {
+  it('appear in the table, also while there are very many requests', async () => {
+    const { account, page } = await openDomains({ domains: ['a.example'] })
+    const authorization = `Bearer ${account}`
+    const loads: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes(`${account}/domains?`)) loads.push(request.url())
+    })
+    await ask(service, `/accounts/${account}/quotas`, { method: 'PATCH', body: '{"bucket":"domains","remaining":20}' })
+    await service.send('POST', '/domains', { domains: ['b.example'] }, { authorization })
+    await Promise.all(Array.from({ length: 500 }, () => service.send('GET', '/domains', undefined, { authorization })))
+    await expect.poll(() => namesOf(page)).toEqual(['a.example', 'b.example'])
+    expect(loads.length).toBeLessThan(6)
+    await service.send('DELETE', '/domains', { domains: ['a.example'] }, { authorization })
+    await ask(service, `/accounts/${account}/domains`, { method: 'DELETE', body: '{"domains":["a.example"]}' })
+    await expect.poll(() => namesOf(page)).toEqual(['b.example'])
   })
 })
 
