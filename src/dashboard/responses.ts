@@ -360,7 +360,7 @@ export interface Verdict {
 }
 
 /** A request that violates the contract. */
-export interface Violation {
+interface Violation {
   request_id: string
   account: string | null
   method: string
@@ -371,7 +371,7 @@ export interface Violation {
 }
 
 /** Something that a service did wrong, which a proxy saw. */
-export interface ServiceFinding {
+interface ServiceFinding {
   id: string
   label: string
   request_id: string | null
