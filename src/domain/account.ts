@@ -32,6 +32,8 @@ export interface MonitoredDomain extends DomainNature {
   features: readonly string[]
   /** Fields of its DMARC record that somebody has fixed. */
   pin?: RecordPin
+  /** The first refresh day with a record, where the account began before the domain was added. */
+  shownFrom?: number
 }
 
 export interface DomainGroup {
@@ -50,6 +52,8 @@ export interface AccountOrigin {
   seed?: number
   /** RFC 3339. */
   now?: string
+  /** From when the durations of the fixture are counted back, in RFC 3339; by default the account's creation. */
+  countedFrom?: string
   frozen?: boolean
   plan?: string
   /** Its first key. */

@@ -118,7 +118,8 @@ function computeRecord(
   count = countMessages,
 ): DmarcRecord | undefined {
   const { settings, percentageStep } = rules
-  const { name, pin } = domain
+  const { name, pin, shownFrom } = domain
+  if (shownFrom !== undefined && day < shownFrom) return undefined
   const isReported = day >= firstReport(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
   const isKnown = isReported || settings.policyBeforeRefresh === 'published'

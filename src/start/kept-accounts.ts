@@ -55,8 +55,11 @@ export function createKeptCheck(
   }
 }
 
-function validateOrigin({ fixture, now }: AccountOrigin): string | undefined {
-  if (now !== undefined && !isInstant(now)) return `/account/origin/now ${show(now)} is no instant`
+function validateOrigin({ fixture, ...instants }: AccountOrigin): string | undefined {
+  for (const name of ['now', 'countedFrom'] as const) {
+    const instant = instants[name]
+    if (instant !== undefined && !isInstant(instant)) return `/account/origin/${name} ${show(instant)} is no instant`
+  }
   if (typeof fixture !== 'string' || FIXTURE_NAMES.some((name) => name === fixture)) return undefined
   return `/account/origin/fixture ${show(fixture)} must be one of ${FIXTURE_NAMES.join(', ')}, or a fixture`
 }

@@ -38,6 +38,7 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
     (wrong) => account.clock.advance(wrong),
     (wrong) => account.clock.advance({ hours: wrong }),
   ],
+  'account.clock.advanceTo': [(wrong) => account.clock.advanceTo(wrong)],
   'account.clock.set': [(wrong) => account.clock.set(wrong)],
   'account.faults.add': [
     (wrong) => account.faults.add(wrong),
