@@ -52,7 +52,7 @@ export type CallId = keyof typeof CALLS
 
 /** The bodies of the requests; the operations that are not listed take none. */
 interface Bodies {
-  createAccount: { id?: string; fixture?: string; seed?: number; now?: string; frozen?: boolean }
+  createAccount: { id?: string; fixture?: string; seed?: number; like?: string; now?: string; frozen?: boolean }
   updateAccount: { plan: string }
   resetAccount: { fixture?: string }
   rewindAccount: { request_id: string }
@@ -65,7 +65,11 @@ interface Bodies {
   updateGroup: object
   setFeatures: { features: readonly string[] }
   pinDmarc: Readonly<Record<string, string | number>>
-  updateClock: { advance: string } | { frozen: boolean }
+  updateClock:
+    | { advance: string }
+    | { now: string }
+    | { to: 'window-end' | 'refresh' | 'grace-end' }
+    | { frozen: boolean }
   updateQuota: { key?: string; bucket: string; remaining: number }
   addFault: RuleToAdd
 }

@@ -5,6 +5,7 @@ import { connection, trouble } from './exchanges.ts'
 import { Refused } from './refusals.ts'
 import { RequestSheet } from './requests/request-sheet.tsx'
 import { OpenPanel } from './tabs.tsx'
+import { PlayBanner } from './time/play-banner.tsx'
 
 /** The whole page. */
 export function Page() {
@@ -15,6 +16,7 @@ export function Page() {
       </button>
       <Header />
       <Trouble />
+      <PlayBanner />
       <main>
         <OpenPanel />
       </main>
