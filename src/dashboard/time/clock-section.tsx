@@ -1,5 +1,6 @@
 import { useComputed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Form, textOf } from '../controls/form.tsx'
@@ -8,6 +9,9 @@ import { createResource } from '../resource.ts'
 import type { Quota } from '../responses.ts'
 import { changeClock, isFrozen, shownTime } from './clock.ts'
 import { formatMoment, toFieldValue, toInstant } from './instants.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 const quotas = createResource({
   tabs: ['time'],
@@ -33,10 +37,10 @@ export function ClockSection() {
         <Button work={() => changeClock({ frozen: !frozen })}>{frozen ? 'Unfreeze' : 'Freeze'}</Button>
       </div>
       <div class="moves">
-        <Move leads={`to ${formatMoment(now + 3_600_000, now)}`}>
+        <Move leads={`to ${formatMoment(now + HOUR, now)}`}>
           <Button work={() => changeClock({ advance: 'PT1H' })}>+1 hour</Button>
         </Move>
-        <Move leads={`to ${formatMoment(now + 86_400_000, now)}`}>
+        <Move leads={`to ${formatMoment(now + DAY, now)}`}>
           <Button work={() => changeClock({ advance: 'P1D' })}>+1 day</Button>
         </Move>
         <NextWindow now={now} />
@@ -67,7 +71,7 @@ function NextWindow({ now }: { now: number }) {
       leads={
         open === undefined
           ? 'no quota is in use, so no window is open'
-          : `to ${formatMoment(open.end, now)}: ${open.buckets.map((bucket) => `/${bucket}`).join(', ')} refilled`
+          : `to ${formatMoment(open.end, now)}: ${wordsForRefill(open.buckets)}`
       }
     >
       <Button disabled={open === undefined} work={() => changeClock({ to: 'window-end' })}>
@@ -75,6 +79,12 @@ function NextWindow({ now }: { now: number }) {
       </Button>
     </Move>
   )
+}
+
+function wordsForRefill(buckets: readonly string[]): string {
+  // Only GET is possible there.
+  const paths = buckets.map((bucket) => (bucket === 'dmarc' ? 'GET /dmarc' : `/${bucket}`))
+  return paths.length === 1 ? `${paths[0]} is refilled` : `${paths.join(', ')} are refilled`
 }
 
 /** The end of the first window in which requests were charged, and the quotas that are full again then. */
@@ -87,7 +97,7 @@ function nextWindow(all: readonly Quota[]): { end: number; buckets: string[] } |
 }
 
 function ChosenInstant() {
-  const now = shownTime.peek() ?? 0
+  const [nextHour] = useState(() => (Math.floor((shownTime.peek() ?? 0) / HOUR) + 1) * HOUR)
   return (
     <Form
       id="clock-form"
@@ -97,7 +107,7 @@ function ChosenInstant() {
     >
       <label>
         To an instant (UTC)
-        <input type="datetime-local" name="now" step={1} defaultValue={toFieldValue(now)} required />
+        <input type="datetime-local" name="now" defaultValue={toFieldValue(nextHour)} required />
       </label>
     </Form>
   )

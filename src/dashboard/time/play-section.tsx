@@ -39,8 +39,7 @@ function PlayForm() {
     const end = until === '' ? (shownTime.peek() ?? 0) : Date.parse(toInstant(until))
     const from = toInstant(textOf(fields, 'now'))
     if (Date.parse(from) >= end) {
-      const words = formatMoment(end, Number.NaN)
-      throw new Error(`The start must be before the end, which is ${words}.`)
+      throw new Error(`The start must be before the end, which is ${formatMoment(end)}.`)
     }
     return startPlay(from, end)
   }
@@ -52,20 +51,19 @@ function PlayForm() {
         stays as it is. What clients have changed since {account.id} was created is not in it.
       </p>
       <Form id="play-form" submit="Play" work={begin}>
-        <div class="fields">
+        <div class="fields instants">
           <label>
             From (UTC)
             <input
               type="datetime-local"
               name="now"
-              step={1}
               value={start}
               onInput={({ currentTarget }) => setChosen(currentTarget.value)}
             />
           </label>
           <label>
             To (UTC), by default the present
-            <input type="datetime-local" name="end" step={1} />
+            <input type="datetime-local" name="end" />
           </label>
         </div>
         <div class="row">
