@@ -61,7 +61,7 @@ describe('the clock', () => {
     ['+1 hour', 'to 10:30', '2026-01-15 10:30:00 UTC'],
     ['+1 day', 'to 16 January 2026, 09:30', '2026-01-16 09:30:00 UTC'],
     ['Next window', 'to 10:00: GET /dmarc is refilled', '2026-01-15 10:00:00 UTC'],
-    ['Next refresh', 'GET /dmarc has the figures of another day', '2026-01-16 00:00:00 UTC'],
+    ['Next refresh', 'to 16 January 2026, 00:00: GET /dmarc has new figures', '2026-01-16 00:00:00 UTC'],
   ])('is moved by “%s”, which says that it leads %s', async (name, leads, shown) => {
     const { service, page } = await start(FROZEN, TIME)
     await service.get('/dmarc')

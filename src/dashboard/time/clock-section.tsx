@@ -1,24 +1,17 @@
 import { useComputed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { call } from '../client.ts'
+import { quotas } from '../account/quotas.tsx'
 import { Button } from '../controls/button.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { formatInstant } from '../formatting.ts'
-import { createResource } from '../resource.ts'
+import { overview } from '../overview/overview.ts'
 import type { Quota } from '../responses.ts'
 import { changeClock, isFrozen, shownTime } from './clock.ts'
 import { formatMoment, toFieldValue, toInstant } from './instants.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-
-const quotas = createResource({
-  tabs: ['time'],
-  afterRequests: 400,
-  polled: true,
-  load: (account) => call('getQuotas', { parameters: { account } }),
-})
 
 /** The clock, large, and everything that moves it. */
 export function ClockSection() {
@@ -44,9 +37,7 @@ export function ClockSection() {
           <Button work={() => changeClock({ advance: 'P1D' })}>+1 day</Button>
         </Move>
         <NextWindow now={now} />
-        <Move leads="to the next refresh: GET /dmarc has the figures of another day">
-          <Button work={() => changeClock({ to: 'refresh' })}>Next refresh</Button>
-        </Move>
+        <NextRefresh now={now} />
       </div>
       <ChosenInstant />
     </section>
@@ -60,6 +51,19 @@ function Move({ leads, children }: { leads: string; children: ComponentChildren 
       {children}
       <span class="soft">{leads}</span>
     </div>
+  )
+}
+
+function NextRefresh({ now }: { now: number }) {
+  const next = overview.data.value?.next_refresh_at
+  // What was loaded before the clock moved may be over.
+  const isKnown = next !== undefined && next !== null && Date.parse(next) > now
+  return (
+    <Move
+      leads={`${isKnown ? `to ${formatMoment(Date.parse(next), now)}` : 'to the next day'}: GET /dmarc has new figures`}
+    >
+      <Button work={() => changeClock({ to: 'refresh' })}>Next refresh</Button>
+    </Move>
   )
 }
 

@@ -1,19 +1,23 @@
 import { useState } from 'preact/hooks'
 import { summary } from '../account/summary.ts'
+import { HistoryChart } from '../charts/history-chart.tsx'
 import { formatDay } from '../charts/wording.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { formatCount } from '../formatting.ts'
+import { overview } from '../overview/overview.ts'
 import { chosenAccount } from '../selection.ts'
 import { shownTime } from './clock.ts'
 import { formatMoment, toFieldValue, toInstant } from './instants.ts'
 import { deletePlayed, leftBehind, originalOf, play, stage, startPlay } from './play.ts'
 
+/** How many refreshes the chart shows. */
+const SHOWN_DAYS = 60
 const MONTH = 30 * 86_400_000
 /** How many of the days that have passed are told, and how many sentences of each. */
-const TOLD_DAYS = 8
-const TOLD_SENTENCES = 5
+const TOLD_DAYS = 5
+const TOLD_SENTENCES = 3
 
 /** Plays the account: what its figures were, day by day. */
 export function PlaySection() {
@@ -22,7 +26,10 @@ export function PlaySection() {
   return (
     <section class="card stack" aria-labelledby="play-title">
       <h2 id="play-title">Play</h2>
-      {isShown ? <PassedDays /> : originalOf(chosenAccount.value) === undefined && <PlayForm />}
+      <div class="halves">
+        {isShown ? <PassedDays /> : originalOf(chosenAccount.value) === undefined && <PlayForm />}
+        <FiguresUntilNow />
+      </div>
       <LeftBehind />
     </section>
   )
@@ -44,7 +51,7 @@ function PlayForm() {
     return startPlay(from, end)
   }
   return (
-    <>
+    <div class="stack">
       <p class="soft">
         A clock never goes back, so this makes another account beside {account.id}, of the same fixture and seed, whose
         clock begins earlier. The page shows it day by day until it has arrived at the present of {account.id}, which
@@ -75,7 +82,22 @@ function PlayForm() {
           </Button>
         </div>
       </Form>
-    </>
+    </div>
+  )
+}
+
+/** The figures of the last refreshes, of which the newest is the one before the clock. */
+function FiguresUntilNow() {
+  const data = overview.data.value
+  if (data === undefined || data.domains === 0) return null
+  const days = data.days.slice(-SHOWN_DAYS)
+  return (
+    <HistoryChart
+      label={`DMARC of ${chosenAccount.value}`}
+      dates={days.map(({ date }) => date)}
+      messages={days.map(({ messages }) => messages)}
+      shares={[{ name: 'DMARC', values: days.map(({ share }) => share) }]}
+    />
   )
 }
 
@@ -114,7 +136,7 @@ function PassedDays() {
 
 /** Accounts of earlier plays, which end with the page that began them only if the user goes back. */
 function LeftBehind() {
-  const others = (leftBehind.data.value ?? []).filter((id) => id !== play.value?.account && id !== chosenAccount.value)
+  const others = leftBehind.value.filter((id) => id !== play.value?.account && id !== chosenAccount.value)
   if (others.length === 0) return null
   async function remove(id: string): Promise<void> {
     const text = 'It was made for a play, perhaps by another page that still plays it. No other account changes.'
