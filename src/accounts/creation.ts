@@ -7,7 +7,7 @@ import {
   type MonitoredDomain,
 } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
-import { refreshDay } from '../domain/dmarc.ts'
+import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
@@ -16,7 +16,6 @@ import { createGroup, membersBeside } from '../domain/groups.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
-import { firstListing } from '../figures/figures.ts'
 import { usualBeginning } from '../figures/profiles.ts'
 import { deriveKey, identityOf } from '../ground/secrets.ts'
 import { show } from '../ground/show.ts'
@@ -114,7 +113,7 @@ export async function recreateAccount(
   },
   contract: Contract,
 ): Promise<AccountState> {
-  const { fixture: first, key, ...rest } = origin
+  const { fixture: first, key, story: _, ...rest } = origin
   const { fixture = await reloadFixture(first), ...parameters } = chosen
   const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
   // The durations of another fixture have nothing to do with the account that this one is like.
@@ -179,7 +178,7 @@ function createDomain(
   const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, created), features }
   if (settings.spelling === 'as-sent' && domain.spelling !== undefined) monitored.spelling = domain.spelling
   Object.assign(monitored, createNature(domain, created, settings))
-  const shownFrom = Math.min(refreshDay(created, settings.refresh), firstListing(monitored, settings))
+  const shownFrom = Math.min(refreshDay(created, settings.refresh), firstRefresh(monitored, settings))
   if (shownFrom > refreshDay(now, settings.refresh)) monitored.shownFrom = shownFrom
   if (record !== undefined) monitored.pin = record
   return monitored

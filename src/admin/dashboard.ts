@@ -5,6 +5,7 @@ import type { Api } from '../contract/api.ts'
 import { valueAt } from '../ground/json.ts'
 import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
+import { describeFaults, type FaultFacts } from './fault-facts.ts'
 
 /** The build makes it from src/dashboard. The path is right from the sources and from the built program. */
 const PAGE = new URL('../../dist/dashboard.html', import.meta.url)
@@ -36,6 +37,7 @@ export interface PageFacts {
   policies: readonly string[]
   connections: readonly string[]
   corruptions: readonly string[]
+  faults: FaultFacts
   pageLimit: number
   /** The operations of the control plane that are offered here; null if all are. */
   offers: readonly string[] | null
@@ -87,6 +89,7 @@ function describeFacts({ contract, observed }: Control['deps'], api: Api): PageF
     policies: choices('/Pin/properties/p'),
     connections: choices('/FaultRule/properties/connection'),
     corruptions: choices('/FaultRule/properties/corrupt'),
+    faults: describeFaults(api),
     pageLimit: readLimits(api).pageLimit,
     offers: observed === undefined ? null : [...observed.offers],
   }

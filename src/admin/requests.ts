@@ -116,10 +116,11 @@ async function explainExample({ exchanges }: ControlCall, id: string): Promise<C
   return kept === undefined ? notFound('request', id) : done(kept)
 }
 
-/** The keys of an account, and the statuses with which its fault rules answer. */
-function knownOf({ keys, faults }: AccountState): { keys: string[]; injected: number[] } {
+/** The keys and the fault rules of an account, and the statuses with which the rules answer. */
+function knownOf({ keys, faults }: AccountState): { keys: string[]; faults: string[]; injected: number[] } {
   return {
     keys: keys.map(({ id }) => id),
+    faults: faults.map(({ id }) => id),
     injected: faults.flatMap(({ rule }) => rule.respond?.status ?? []),
   }
 }

@@ -1,3 +1,5 @@
+import type { FaultRule } from './responses.ts'
+
 /** The operations of the control plane that the page uses: operationId → method and path, as its document has them. */
 export const CALLS = {
   listAccounts: ['GET', '/accounts'],
@@ -6,8 +8,9 @@ export const CALLS = {
   updateAccount: ['PATCH', '/accounts/{account}'],
   deleteAccount: ['DELETE', '/accounts/{account}'],
   resetAccount: ['POST', '/accounts/{account}/reset'],
-  rewindAccount: ['POST', '/accounts/{account}/rewind'],
   exportState: ['GET', '/accounts/{account}/state'],
+  rewindAccount: ['POST', '/accounts/{account}/rewind'],
+  listScenes: ['GET', '/accounts/{account}/scenes'],
   listSnapshots: ['GET', '/accounts/{account}/snapshots'],
   takeSnapshot: ['POST', '/accounts/{account}/snapshots'],
   restoreSnapshot: ['POST', '/accounts/{account}/snapshots/{snapshot}/restore'],
@@ -71,19 +74,7 @@ interface Bodies {
     | { to: 'window-end' | 'refresh' | 'grace-end' }
     | { frozen: boolean }
   updateQuota: { key?: string; bucket: string; remaining: number }
-  addFault: RuleToAdd
-}
-
-/** A fault rule as the form writes it. JSON omits what is `undefined`; the control plane decides what is missing. */
-export interface RuleToAdd {
-  match?: { operation?: string; method?: string; path?: string; key?: string }
-  respond?: { error: string | undefined } | { status: number | undefined; body: string | undefined }
-  connection?: string | undefined
-  corrupt?: string | undefined
-  delay_ms?: number | undefined
-  times?: number | undefined
-  probability?: number | undefined
-  phase?: string | undefined
+  addFault: FaultRule
 }
 
 /** Which page of a list is asked for; without `after`, the first one. */
@@ -102,6 +93,8 @@ export interface RequestsQuery {
   operation?: string
   /** Only for the requests of all accounts. */
   account?: 'none'
+  /** Only the requests that a fault rule acted on. */
+  fault?: string
 }
 
 /** Days such as 2026-01-15, including both, and the domains whose records are wanted, with commas between them. */

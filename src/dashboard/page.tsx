@@ -4,6 +4,8 @@ import { ErrorText, Toasts } from './controls/notices.tsx'
 import { connection, trouble } from './exchanges.ts'
 import { Refused } from './refusals.ts'
 import { RequestSheet } from './requests/request-sheet.tsx'
+import { StoryBar } from './scenes/bar.tsx'
+import { UnfinishedStory } from './scenes/unfinished.tsx'
 import { OpenPanel } from './tabs.tsx'
 import { PlayBanner } from './time/play-banner.tsx'
 
@@ -17,10 +19,12 @@ export function Page() {
       <Header />
       <Trouble />
       <PlayBanner />
+      <UnfinishedStory />
       <main>
         <OpenPanel />
       </main>
       <RequestSheet />
+      <StoryBar />
       <Dialogs />
       <Toasts />
     </>

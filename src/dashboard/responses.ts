@@ -20,10 +20,25 @@ export interface Facts {
   policies: readonly string[]
   connections: readonly string[]
   corruptions: readonly string[]
+  faults: {
+    /** Each thing that can go wrong on purpose, and what the control plane's document says about it. */
+    kinds: readonly FaultKind[]
+    /** A field of a rule → what it means. */
+    fields: Readonly<Record<string, string>>
+    phases: Readonly<Record<'before' | 'after', string>>
+  }
   /** How many items a page of a list can have. */
   pageLimit: number
   /** The operations of the control plane that this server offers; null if it offers all. */
   offers: readonly string[] | null
+}
+
+/** `field` is the field of a rule that asks for it; `connection`, `corrupt` and `event` hold the name of the kind. */
+export interface FaultKind {
+  name: string
+  field: 'delay_ms' | 'respond' | 'connection' | 'corrupt' | 'event'
+  phase: 'before' | 'after' | 'either'
+  says: string
 }
 
 export interface Account {
@@ -63,6 +78,30 @@ export interface Quota {
   resets_at: string
 }
 
+/** A request of a scene to the service, or to the control plane about the account. */
+export interface SceneCall {
+  operation: string
+  parameters?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  body?: object
+  /** The code of the refusal that the scene is about. */
+  expect?: string
+}
+
+export interface Scene {
+  title: string
+  text: string
+  look_at?: { tab: string; domain?: string; group?: string; search?: string }
+  calls?: readonly SceneCall[]
+}
+
+/** The guided story of an account. */
+export interface Story {
+  title: string | null
+  description: string | null
+  scenes: readonly Scene[]
+}
+
 export interface Snapshot {
   name: string
   taken_at: string
@@ -70,15 +109,24 @@ export interface Snapshot {
   groups: number
 }
 
+/** Which requests a rule is for; what is absent matches all. */
+export interface FaultMatch {
+  operation?: string
+  method?: string
+  path?: string
+  key?: string
+}
+
 export interface FaultRule {
   description?: string
-  match?: object
+  match?: FaultMatch
   skip?: number
   times?: number
   probability?: number
+  phase?: string
   delay_ms?: number
   jitter_ms?: number
-  respond?: { error: string; status?: number } | { status: number }
+  respond?: { error?: string; status?: number; headers?: Readonly<Record<string, string>>; body?: unknown }
   connection?: string
   corrupt?: string
   event?: string
@@ -241,7 +289,7 @@ export interface JournalEntry {
   status: number | null
   code: string | null
   injected: boolean
-  fault: { effect: string | null } | null
+  fault: { id: string | null; effect: string | null } | null
   problems: readonly RequestProblem[]
   /** Whether the verdict counts the request as a violation. */
   violates_contract: boolean
@@ -369,6 +417,7 @@ export interface ResponseData {
   createAccount: { account: Account; api_key: string }
   getAccount: { account: Account; api_key: string | null }
   exportState: Fixture
+  listScenes: Story
   listSnapshots: Page & { snapshots: readonly Snapshot[] }
   listKeys: Page & { keys: readonly Key[] }
   createKey: { key: Key; api_key: string }

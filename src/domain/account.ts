@@ -1,7 +1,7 @@
 import type { ClockSetting } from './clock.ts'
 import type { PolicyTags, RecordPin } from './dmarc.ts'
 import type { Fault, FaultRule } from './faults.ts'
-import type { Fixture } from './fixture.ts'
+import type { Fixture, Story } from './fixture.ts'
 import type { ApiKey } from './keys.ts'
 import type { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
@@ -59,6 +59,8 @@ export interface AccountOrigin {
   /** Its first key. */
   key: Pick<ApiKey, 'id' | 'hash'>
   faults?: readonly { set?: string; rule: FaultRule }[]
+  /** The story of a fixture that was imported since, in place of that of the fixture above. */
+  story?: Story
 }
 
 /** Everything that behaviour reads and changes. No account can see another. */

@@ -10,6 +10,7 @@ import type {
   QuotaReport,
   QuotasReport,
   SnapshotReport,
+  StoryReport,
 } from '../admin/reports.ts'
 import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { CoverageReport } from '../coverage/report.ts'
@@ -217,6 +218,11 @@ export class Account {
   /** Replaces the account's state by a fixture. */
   async import(fixture: string | Fixture): Promise<AccountReport> {
     return this.#askAccount('importState', { body: await readFixture(fixture) })
+  }
+
+  /** The guided story of the fixture that it was made of, or that was imported since. */
+  scenes(): Promise<StoryReport> {
+    return this.#scope.ask('listScenes')
   }
 
   /**

@@ -20,6 +20,8 @@ export interface RequestFilter {
   refused?: boolean
   /** Whether a fault or a simulation made the response. */
   injected?: boolean
+  /** Id of the fault rule that acted on it. */
+  fault?: string
   /** An ordinal; the list has only requests before it. */
   before?: number
   /** How many of the newest requests the list has; all of them without it. */

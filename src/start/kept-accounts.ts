@@ -31,7 +31,8 @@ export function createKeptCheck(
     if (problem !== undefined) return problem
     const { faults, origin } = record
     const needsRules = faults.length > 0 || origin.faults !== undefined
-    return needsRules || typeof origin.fixture !== 'string' ? checkSchemas(record) : undefined
+    const needsFixtures = typeof origin.fixture !== 'string' || origin.story !== undefined
+    return needsRules || needsFixtures ? checkSchemas(record) : undefined
   }
 
   /** Those of other documents, which are loaded only where an account needs them. */
@@ -39,7 +40,8 @@ export function createKeptCheck(
     return (
       (await findRuleProblem(faults, '/account/faults')) ??
       (await findRuleProblem(origin.faults ?? [], '/account/origin/faults')) ??
-      (await findFixtureProblem(origin.fixture, '/account/origin/fixture'))
+      (await findFixtureProblem(origin.fixture, '/account/origin/fixture')) ??
+      (await findFixtureProblem(origin.story ?? {}, '/account/origin/story'))
     )
   }
 

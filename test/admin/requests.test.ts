@@ -167,6 +167,24 @@ describe('an exchange is listed', () => {
     })
   })
 
+  it('that a fault rule acted on, by the id of the rule, also when only the clock went on or the rule is removed', async () => {
+    const service = await startObserved()
+    await withFault(service, { match: { operation: 'addDomains' }, delay_ms: 1 })
+    await withFault(service, { event: 'window-end', times: 1 })
+    await service.get('/domains')
+    await service.get('/domains')
+    await service.send('POST', '/domains', { domains: ['a.example'] })
+    const pathsOf = async (query: string) => {
+      const { body } = await service.ask('GET', `/accounts/default/requests?${query}`)
+      return body.data.requests.map(({ method, path }: { method: string; path: string }) => `${method} ${path}`)
+    }
+    expect(await pathsOf('fault=fault_1')).toEqual(['POST /api/v1/domains'])
+    expect(await pathsOf('fault=fault_2')).toEqual(['GET /api/v1/domains'])
+    await service.ask('DELETE', '/accounts/default/faults')
+    expect(await pathsOf('fault=fault_2')).toEqual(['GET /api/v1/domains'])
+    expect(await pathsOf('fault=fault_1&method=POST')).toHaveLength(1)
+  })
+
   it('as injected when a preference answered, and as genuine when it was only delayed', async () => {
     const service = await startObserved()
     await service.send('GET', '/domains', undefined, { prefer: 'code=rate_limited' })

@@ -120,7 +120,7 @@ const PLAIN = [
   ...['clock.now', 'clock.freeze', 'clock.unfreeze', 'faults.list', 'faults.clear', 'requests.clear', 'keys.list'].map(
     (name) => `account.${name}`,
   ),
-  ...['quotas.list', 'snapshots.list', 'read', 'domains.list', 'groups.list', 'coverage', 'delete'].map(
+  ...['quotas.list', 'snapshots.list', 'read', 'domains.list', 'groups.list', 'coverage', 'scenes', 'delete'].map(
     (name) => `account.${name}`,
   ),
 ]

@@ -1,4 +1,14 @@
-/** The view Faults. */
+import { FaultForm } from './form.tsx'
+import { FaultList } from './list.tsx'
+import { FaultSets } from './sets.tsx'
+
+/** The view Faults: what goes wrong on purpose, and what came of it. */
 export function FaultsPanel() {
-  return <p class="empty">Faults</p>
+  return (
+    <>
+      <FaultList />
+      <FaultForm />
+      <FaultSets />
+    </>
+  )
 }

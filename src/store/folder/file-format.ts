@@ -83,8 +83,9 @@ const usual = shapeOf<Omit<AccountFile, 'use'>>({
           plan: text,
           key: shapeOf<AccountOrigin['key']>({ id: text, hash: text }),
           faults: listOf<Pick<Fault, 'set' | 'rule'>>({ set: text, rule: { type: 'object' } }, ['set']),
+          story: { type: 'object' },
         },
-        ['seed', 'now', 'countedFrom', 'frozen', 'plan', 'faults'],
+        ['seed', 'now', 'countedFrom', 'frozen', 'plan', 'faults', 'story'],
       ),
       createdAt: time,
       clock: {

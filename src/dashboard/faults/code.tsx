@@ -1,0 +1,34 @@
+import { Copyable } from '../controls/copyable.tsx'
+import { formatJson } from '../formatting.ts'
+import type { FaultRule } from '../responses.ts'
+import { chosenAccount } from '../selection.ts'
+import { readToken } from '../token.tsx'
+
+/** A command that adds a rule to the chosen account. */
+function curlOfRule(rule: FaultRule): string {
+  const root = `${location.origin}${location.pathname.replace(/\/+$/, '')}`
+  const token = readToken() === null ? '' : ' -H "Authorization: Bearer $ADMIN_TOKEN"'
+  const url = `${root}/accounts/${encodeURIComponent(chosenAccount.value)}/faults`
+  return `curl -sS${token} --json ${quote(JSON.stringify(rule))} ${quote(url)}`
+}
+
+/** A line of a test that adds a rule, with the library. */
+function codeOfRule(rule: FaultRule): string {
+  // Names of fields need no quotes, other than those with a hyphen. The quotes of a text within are escaped.
+  return `await account.faults.add(${formatJson(rule).replace(/^(\s*)"(\w+)":/gm, '$1$2:')})`
+}
+
+/** A text as one word of a shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** A rule as a command and as a line of a test. `name` says which rule. */
+export function RuleAsCode({ name, rule }: { name: string; rule: FaultRule }) {
+  return (
+    <div class="stack">
+      <Copyable text={curlOfRule(rule)} label={`Copy ${name} as curl`} />
+      <Copyable text={codeOfRule(rule)} label={`Copy ${name} as code of a test`} />
+    </div>
+  )
+}
