@@ -79,13 +79,16 @@ describe('the clock', () => {
     const { service, page } = await start(FROZEN, TIME)
     const field = page.locator('#clock-form [name=now]')
     const refusal = page.locator('#clock-form [role=alert]')
-    await field.fill('2026-01-10T12:00')
+    await field.fill('2026-01-10 12:00')
     await button(page, 'Set the clock').click()
     await refusal.filter({ hasText: 'The clock already shows 2026-01-15T09:30:00Z' }).waitFor()
-    await field.fill('9999-12-31T12:00')
+    await field.fill('tomorrow')
+    await button(page, 'Set the clock').click()
+    await refusal.filter({ hasText: '“To an instant (UTC)” must be' }).filter({ hasText: 'not "tomorrow"' }).waitFor()
+    await field.fill('9999-12-31 12:00')
     await button(page, 'Set the clock').click()
     await refusal.filter({ hasText: '“To an instant (UTC)” must be before the year 10000.' }).waitFor()
-    await field.fill('2026-02-01T12:00')
+    await field.fill('2026-02-01 12:00')
     await button(page, 'Set the clock').click()
     await page.locator('.big-clock', { hasText: '2026-02-01 12:00:00 UTC' }).waitFor()
     expect(await refusal.isVisible()).toBe(false)
@@ -133,7 +136,7 @@ describe('a play', () => {
 
   it('ends at a chosen instant', async () => {
     const { page } = await start(FROZEN, TIME)
-    await beginPlay(page, { from: '2026-01-01T12:00', to: '2026-01-03T18:00' })
+    await beginPlay(page, { from: '2026-01-01 12:00', to: '2026-01-03 18:00' })
     await passUntil(page, '2026-01-03 18:00')
     await banner(page).filter({ hasText: 'has reached the end: 2026-01-03 18:00:00 UTC' }).waitFor()
     expect(await banner(page).getByRole('button').allTextContents()).toEqual(['Back to default'])
@@ -144,16 +147,16 @@ describe('a play', () => {
     await ask(service, '/accounts/default/clock', { method: 'PATCH', body: JSON.stringify({ advance: 'P90D' }) })
     await page.reload()
     const from = page.locator('#play-form [name=now]')
-    await expect.poll(() => from.inputValue()).toBe('2026-03-16T09:30')
+    await expect.poll(() => from.inputValue()).toBe('2026-03-16 09:30')
     await button(page, 'From its creation').click()
-    await expect.poll(() => from.inputValue()).toBe('2026-01-15T09:30')
+    await expect.poll(() => from.inputValue()).toBe('2026-01-15 09:30')
     await button(page, 'From a month ago').click()
-    await expect.poll(() => from.inputValue()).toBe('2026-03-16T09:30')
+    await expect.poll(() => from.inputValue()).toBe('2026-03-16 09:30')
   })
 
   it('does not begin after its end', async () => {
     const { service, page } = await start(FROZEN, TIME)
-    await beginPlay(page, { from: '2026-01-15T09:30' })
+    await beginPlay(page, { from: '2026-01-15 09:30' })
     await page
       .locator('#play-form [role=alert]', { hasText: 'before the end, which is 15 January 2026, 09:30' })
       .waitFor()
@@ -224,7 +227,7 @@ describe('a play', () => {
 
   it('is taken up again by a page that is loaded again', async () => {
     const { service, page } = await start(FROZEN, TIME)
-    await beginPlay(page, { from: '2026-01-12T12:00' })
+    await beginPlay(page, { from: '2026-01-12 12:00' })
     await passUntil(page, '2026-01-13 00:00')
     await page.reload()
     await banner(page).filter({ hasText: 'which was made to play default' }).waitFor()

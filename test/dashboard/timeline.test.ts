@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JournalEntry, Snapshot } from '../../src/dashboard/responses.ts'
+import { readWritten } from '../../src/dashboard/time/instants.ts'
 import { describeDays } from '../../src/dashboard/time/play-events.ts'
 import { layTimeline, type Moment } from '../../src/dashboard/time/timeline.ts'
 
@@ -57,6 +58,21 @@ describe('the timeline', () => {
     ],
   ])('%s', (_, requests, snapshots, expected) => {
     expect(wordsOf(layTimeline(requests, snapshots))).toEqual(expected)
+  })
+})
+
+describe('an instant that a person writes', () => {
+  it.each([
+    ['2026-01-15 09:30', '2026-01-15T09:30Z'],
+    [' 2026-01-15T09:30:12.5Z ', '2026-01-15T09:30:12.5Z'],
+    ['2026-01-15 09:30:00 UTC', '2026-01-15T09:30:00Z'],
+    ['2026-01-15', '2026-01-15T00:00Z'],
+    ['2026-01-15 09:30+02:00', '2026-01-15T09:30+02:00'],
+    ['12026-01-15 09:30', '12026-01-15T09:30Z'],
+    ['tomorrow', 'tomorrow'],
+    ['', ''],
+  ])('is %j in RFC 3339 as %j, or stays as it is', (text, instant) => {
+    expect(readWritten(text)).toBe(instant)
   })
 })
 

@@ -8,7 +8,7 @@ import { formatInstant } from '../formatting.ts'
 import { overview } from '../overview/overview.ts'
 import type { Quota } from '../responses.ts'
 import { changeClock, isFrozen, shownTime } from './clock.ts'
-import { formatMoment, toFieldValue, toInstant } from './instants.ts'
+import { formatMoment, readWritten, writeMinute } from './instants.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -107,11 +107,11 @@ function ChosenInstant() {
       id="clock-form"
       class="inline-form"
       submit="Set the clock"
-      work={(fields) => changeClock({ now: toInstant(textOf(fields, 'now')) })}
+      work={(fields) => changeClock({ now: readWritten(textOf(fields, 'now')) })}
     >
       <label>
         To an instant (UTC)
-        <input type="datetime-local" name="now" defaultValue={toFieldValue(nextHour)} required />
+        <input name="now" autocomplete="off" spellcheck={false} defaultValue={writeMinute(nextHour)} required />
       </label>
     </Form>
   )

@@ -9,7 +9,7 @@ import { formatCount } from '../formatting.ts'
 import { overview } from '../overview/overview.ts'
 import { chosenAccount } from '../selection.ts'
 import { shownTime } from './clock.ts'
-import { formatMoment, toFieldValue, toInstant } from './instants.ts'
+import { formatMoment, readWritten, writeMinute } from './instants.ts'
 import { deletePlayed, leftBehind, originalOf, play, stage, startPlay } from './play.ts'
 
 /** How many refreshes the chart shows. */
@@ -27,8 +27,9 @@ export function PlaySection() {
     <section class="card stack" aria-labelledby="play-title">
       <h2 id="play-title">Play</h2>
       <div class="halves">
-        {isShown ? <PassedDays /> : originalOf(chosenAccount.value) === undefined && <PlayForm />}
+        {!isShown && originalOf(chosenAccount.value) === undefined && <PlayForm />}
         <FiguresUntilNow />
+        {isShown && <PassedDays />}
       </div>
       <LeftBehind />
     </section>
@@ -40,11 +41,12 @@ function PlayForm() {
   const [chosen, setChosen] = useState<string | undefined>(undefined)
   const now = shownTime.value
   if (account === undefined || now === undefined) return null
-  const start = chosen ?? toFieldValue(Math.max(0, now - MONTH))
+  const start = chosen ?? writeMinute(Math.max(0, now - MONTH))
   function begin(fields: FormData): Promise<void> {
     const until = textOf(fields, 'end')
-    const end = until === '' ? (shownTime.peek() ?? 0) : Date.parse(toInstant(until))
-    const from = toInstant(textOf(fields, 'now'))
+    const end = until.trim() === '' ? (shownTime.peek() ?? 0) : Date.parse(readWritten(until))
+    const from = readWritten(textOf(fields, 'now'))
+    if (Number.isNaN(end)) throw new Error(`The end must be an instant such as ${writeMinute(now ?? 0)}, not ${until}.`)
     if (Date.parse(from) >= end) {
       throw new Error(`The start must be before the end, which is ${formatMoment(end)}.`)
     }
@@ -62,22 +64,23 @@ function PlayForm() {
           <label>
             From (UTC)
             <input
-              type="datetime-local"
               name="now"
+              autocomplete="off"
+              spellcheck={false}
               value={start}
               onInput={({ currentTarget }) => setChosen(currentTarget.value)}
             />
           </label>
           <label>
-            To (UTC), by default the present
-            <input type="datetime-local" name="end" />
+            To (UTC)
+            <input name="end" placeholder="the present" autocomplete="off" spellcheck={false} />
           </label>
         </div>
         <div class="row">
-          <Button small work={() => setChosen(toFieldValue(Math.max(0, now - MONTH)))}>
+          <Button small work={() => setChosen(writeMinute(Math.max(0, now - MONTH)))}>
             From a month ago
           </Button>
-          <Button small work={() => setChosen(toFieldValue(Date.parse(account.created_at)))}>
+          <Button small work={() => setChosen(writeMinute(Date.parse(account.created_at)))}>
             From its creation
           </Button>
         </div>
