@@ -134,6 +134,31 @@ describe('a play', () => {
     await passUntil(page, '2025-12-25 00:00')
   })
 
+  it.each([
+    ['½', 2_000],
+    ['2', 500],
+  ])('passes %s days a second', async (words, pause) => {
+    const { page } = await start(FROZEN, TIME)
+    await beginPlay(page)
+    await banner(page).getByLabel('Days a second').selectOption({ label: words })
+    // The day that has begun ends as fast as before.
+    const firstSeen = new Map<string, number>()
+    await expect
+      .poll(
+        async () => {
+          await page.clock.runFor(50)
+          const [day = ''] = /\d{4}-\d\d-\d\d/.exec((await banner(page).textContent()) ?? '') ?? []
+          if (!firstSeen.has(day)) firstSeen.set(day, await page.evaluate<number>('performance.now()'))
+          return firstSeen.size
+        },
+        { timeout: 20_000, interval: 1 },
+      )
+      .toBe(6)
+    const gaps = [...firstSeen.values()].slice(2).map((at, index) => at - ([...firstSeen.values()][index + 1] ?? 0))
+    expect(Math.min(...gaps)).toBeLessThan(2 * pause)
+    expect(Math.max(...gaps)).toBeGreaterThan(pause / 2)
+  })
+
   it('ends at a chosen instant', async () => {
     const { page } = await start(FROZEN, TIME)
     await beginPlay(page, { from: '2026-01-01 12:00', to: '2026-01-03 18:00' })

@@ -101,17 +101,28 @@ function nextWindow(all: readonly Quota[]): { end: number; buckets: string[] } |
 }
 
 function ChosenInstant() {
-  const [nextHour] = useState(() => (Math.floor((shownTime.peek() ?? 0) / HOUR) + 1) * HOUR)
+  // Until somebody writes something else, the field follows the clock.
+  const [written, setWritten] = useState<string | undefined>(undefined)
+  const nextHour = useComputed(() => (Math.floor((shownTime.value ?? 0) / HOUR) + 1) * HOUR)
   return (
     <Form
       id="clock-form"
       class="inline-form"
       submit="Set the clock"
-      work={(fields) => changeClock({ now: readWritten(textOf(fields, 'now')) })}
+      work={async (fields) => {
+        await changeClock({ now: readWritten(textOf(fields, 'now')) })
+        setWritten(undefined)
+      }}
     >
       <label>
         To an instant (UTC)
-        <input name="now" autocomplete="off" spellcheck={false} defaultValue={writeMinute(nextHour)} required />
+        <input
+          name="now"
+          autocomplete="off"
+          spellcheck={false}
+          value={written ?? writeMinute(nextHour.value)}
+          onInput={({ currentTarget }) => setWritten(currentTarget.value)}
+        />
       </label>
     </Form>
   )
