@@ -69,6 +69,17 @@ describe('the clock', () => {
     await page.locator('.big-clock', { hasText: shown }).waitFor()
   })
 
+  it('is in the head of every view, with the two steps that are needed most', async () => {
+    const { service, page } = await start(FROZEN, '#default/coverage')
+    await page.locator('#clock', { hasText: '2026-01-15 09:30:00 UTC' }).waitFor()
+    const head = page.locator('header.top')
+    await head.getByRole('button', { name: '+1 hour' }).click()
+    await page.locator('#clock', { hasText: '2026-01-15 10:30:00 UTC' }).waitFor()
+    await head.getByRole('button', { name: '+1 day' }).click()
+    await page.locator('#clock', { hasText: '2026-01-16 10:30:00 UTC' }).waitFor()
+    expect(await clockOf(service)).toBe('2026-01-16T10:30:00Z')
+  })
+
   it('has no next window while no request was charged', async () => {
     const { page } = await start(FROZEN, TIME)
     await page.locator('.move', { hasText: 'no window is open' }).waitFor()

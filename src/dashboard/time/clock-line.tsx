@@ -19,7 +19,7 @@ export function ClockLine() {
 }
 
 /** The date and the time of the account's clock, and whether it runs. */
-export function ClockFace({ id }: { id?: string }) {
+function ClockFace({ id }: { id?: string }) {
   const now = shownTime.value
   if (now === undefined) return null
   const instant = new Date(now).toISOString()

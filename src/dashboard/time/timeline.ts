@@ -45,7 +45,7 @@ export function layTimeline(requests: readonly JournalEntry[], snapshots: readon
 }
 
 /** Whether a request is a write that succeeded, or of which nobody can tell because its response was lost. */
-export function mayHaveChanged({ method, status }: JournalEntry): boolean {
+function mayHaveChanged({ method, status }: JournalEntry): boolean {
   if (method === 'GET' || method === 'HEAD') return false
   return status === null || (status >= 200 && status < 300)
 }
