@@ -240,7 +240,7 @@ describe('a story', () => {
     await story(page).getByRole('alert').waitFor()
     expect(await story(page).getByRole('alert').innerText()).toMatch(/snapshot .* is gone.*stays as it is now/s)
     expect(await title(page).textContent()).toBe(PIN.title)
-    await press(page, 'Close')
+    await story(page).getByRole('button', { name: 'Close' }).click()
     await story(page).waitFor({ state: 'detached' })
     // What the scene has changed is still there, and the page can begin again.
     expect(JSON.stringify(await ask(service, STATE))).toContain('12.5')
@@ -263,7 +263,7 @@ describe('a story', () => {
     await press(page, 'Back')
     await story(page).getByRole('alert').waitFor()
     expect(await story(page).getByRole('alert').innerText()).toContain('The account shop does not exist any more')
-    await press(page, 'Close')
+    await story(page).getByRole('button', { name: 'Close' }).click()
     await story(page).waitFor({ state: 'detached' })
   })
 

@@ -16,7 +16,11 @@ const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, n: 1, N: 1, Arr
 
 function Bar() {
   const place = useRef<HTMLElement>(null)
-  useLayoutEffect(() => reserveRoom(place.current), [])
+  useLayoutEffect(() => {
+    // What began the story may be gone, and the words are what is to be read next.
+    place.current?.querySelector<HTMLElement>('.words')?.focus({ preventScroll: true })
+    return reserveRoom(place.current)
+  }, [])
   useEffect(() => {
     function onKeyDown(event: KeyboardEvent): void {
       const by = STEPS[event.key]
@@ -36,7 +40,7 @@ function Bar() {
   const last = step === story.scenes.length - 1
   return (
     <section id="story" ref={place} class="no-print" aria-label="Story">
-      <div class="words" aria-live="polite" tabIndex={-1}>
+      <div class="words" aria-live="polite" tabIndex={0}>
         <p class="soft step">{`Scene ${step + 1} of ${story.scenes.length}`}</p>
         <h2 dir="auto">{scene.title}</h2>
         <Paragraphs text={scene.text} />

@@ -3,6 +3,7 @@ import { call } from '../client.ts'
 import { storyIsTold } from '../controls/modal.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { isObject, Refused } from '../refusals.ts'
+import { closeRequest } from '../requests/open-request.ts'
 import { refreshShown } from '../resource.ts'
 import type { Scene, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS } from '../selection.ts'
@@ -84,6 +85,7 @@ async function playScene(): Promise<void> {
   const scene = told?.story.scenes[told.step]
   if (told === undefined || scene === undefined) return
   chosenAccount.value = told.account
+  closeRequest()
   // What it looks at may be there only after the calls; until then, its tab is open.
   const { look_at: look, calls = [] } = scene
   if (look !== undefined) showLook(calls.length > 0 ? { tab: look.tab } : look)
