@@ -113,13 +113,42 @@ describe('the story of demo', () => {
     const { service, page } = await start({ fixture: 'demo', ...FROZEN })
     await ask(service, '/accounts', { method: 'POST', body: JSON.stringify({ id: account }) })
     await page.evaluate(`location.hash = '#${account}/scenes'`)
-    await press(page, 'Tell scene 7')
+    await press(page, 'Show this scene, number 7')
     await settled(page, 7)
     expect(await story(page).locator('.outcomes').innerText()).toMatch(
       /DELETE \/domains\s+Refused, as expected: \d{3} domain_delete_failed/,
     )
     await page.locator('#request-rows', { hasText: '/domains' }).waitFor()
     expect(await story(page).locator('.warn').count()).toBe(0)
+  })
+})
+
+describe('the story of agency', () => {
+  it('shows the developer a used-up quota, and a change whose response was lost', async () => {
+    const account = 'sandbox_agency'
+    const { service, page } = await start({ fixture: 'agency', ...FROZEN })
+    await ask(service, '/accounts', { method: 'POST', body: JSON.stringify({ id: account }) })
+    await page.evaluate(`location.hash = '#${account}/scenes'`)
+    await press(page, 'Show this scene, number 5')
+    await settled(page, 5)
+    expect(await story(page).locator('.outcomes .good').allInnerTexts()).toEqual([
+      expect.stringMatching(/^POST …\/faults Done\.$/),
+      expect.stringMatching(/^GET \/dmarc Refused, as expected: 429 rate_limited/),
+    ])
+    await press(page, 'Next')
+    await settled(page, 6)
+    expect(await story(page).locator('.outcomes .good').allInnerTexts()).toEqual([
+      expect.stringMatching(/^POST …\/faults Done\.$/),
+      expect.stringMatching(/^POST \/domains Refused, as expected: 500 internal_error/),
+    ])
+    await page.locator('dialog', { hasText: 'new-client.example' }).waitFor()
+  })
+
+  it('says why a fault does not act where the key of the account is secret', async () => {
+    const { page } = await start({ fixture: 'agency', ...FROZEN }, '#default/scenes')
+    await press(page, 'Show this scene, number 6')
+    await settled(page, 6)
+    expect(await story(page).locator('.outcomes .warn').innerText()).toMatch(/key of the account is secret/)
   })
 })
 
@@ -277,23 +306,25 @@ describe('a story', () => {
     expect(await story(page).count()).toBe(0)
   })
 
-  it.each([
-    [360, 740],
-    [390, 844],
-    [1024, 768],
-    [1440, 900],
-    [3840, 2160],
-  ])('leaves more than half of a window of %i × %i to what it looks at', async (width, height) => {
-    const viewport = { viewport: { width, height } }
-    const { page } = await start({ fixture: 'demo', ...FROZEN }, '#default/scenes', viewport)
+  it('leaves more than half of any window to what it looks at', async () => {
+    const { page } = await start({ fixture: 'demo', ...FROZEN }, '#default/scenes')
     await begin(page)
-    const box = await story(page).boundingBox()
-    expect(box?.height).toBeLessThan(height / 2)
-    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeCloseTo(height, 0)
-    const wide = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
-    expect(wide).toBe(false)
-    for (const button of await story(page).getByRole('button').all()) {
-      expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(32)
+    for (const [width, height] of [
+      [360, 740],
+      [390, 844],
+      [1024, 768],
+      [1440, 900],
+      [3840, 2160],
+    ] as const) {
+      await page.setViewportSize({ width, height })
+      const box = await story(page).boundingBox()
+      expect([width, (box?.height ?? height) < height / 2]).toEqual([width, true])
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeCloseTo(height, 0)
+      const isWide = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+      expect([width, isWide]).toEqual([width, false])
+      for (const button of await story(page).getByRole('button').all()) {
+        expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(32)
+      }
     }
   })
 })

@@ -40,7 +40,7 @@ function Bar() {
   const last = step === story.scenes.length - 1
   return (
     <section id="story" ref={place} class="no-print" aria-label="Story">
-      <div class="words" aria-live="polite" tabIndex={0}>
+      <div class="words" aria-live="polite" tabIndex={-1}>
         <p class="soft step">{`Scene ${step + 1} of ${story.scenes.length}`}</p>
         <h2 dir="auto">{scene.title}</h2>
         <Paragraphs text={scene.text} />

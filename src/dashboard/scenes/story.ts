@@ -95,8 +95,11 @@ async function playScene(): Promise<void> {
     if (present === undefined) return
     telling.value = { ...present, outcomes: [...present.outcomes, outcome] }
   }
-  await Promise.all([refreshShown(), leftovers.refresh().catch(() => undefined)])
-  if (look !== undefined && calls.length > 0) showLook(look)
+  void leftovers.refresh().catch(() => undefined)
+  const refreshed = refreshShown()
+  if (look === undefined || calls.length === 0) return
+  await refreshed
+  showLook(look)
 }
 
 /** A tab that this page does not have is as good as none. */
