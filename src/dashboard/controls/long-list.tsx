@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { rowAfterKey, scrollToShow, type View, windowOf } from '../domains/window.ts'
 
 /** What a row needs to know: the value of `tabIndex` for its controls, which the arrow keys reach by rows. */
-export interface RowState {
+interface RowState {
   tabIndex: 0 | -1
 }
 
