@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { findAccessibilityProblems } from '../support/accessibility.ts'
 import { shareBrowser } from '../support/browser.ts'
 import type { TestService } from '../support/service.ts'
 import { ask, start } from './dashboard-page.ts'
@@ -190,6 +191,23 @@ describe('the view Groups', () => {
     await domain.getByRole('button', { name: 'Marketing' }).click()
     await page.locator('#group-sheet').getByRole('heading', { name: 'Marketing' }).waitFor()
     expect(new URL(page.url()).hash).toBe('#default/groups')
+  })
+
+  it.each(['light', 'dark'] as const)('has nothing that axe-core objects to, in the %s scheme', async (colorScheme) => {
+    const domains = Array.from({ length: 60 }, (_, index) => `d${index}.example`)
+    const groups = domains.map((domain, index) => ({ name: `Group ${index}`, domains: domains.slice(index) }))
+    const { page } = await start({ fixture: { domains, groups } }, '#default/groups', {
+      viewport: { width: 390, height: 844 },
+      colorScheme,
+    })
+    await rows(page).first().waitFor()
+    expect(await findAccessibilityProblems(page)).toEqual([])
+    const sheet = await openGroup(page, 'Group 3')
+    await sheet.getByLabel('Select d4.example').check()
+    expect(await findAccessibilityProblems(page)).toEqual([])
+    await sheet.getByRole('button', { name: 'Add members…' }).click()
+    await page.locator('#domain-choices > li').first().waitFor()
+    expect(await findAccessibilityProblems(page)).toEqual([])
   })
 
   it('draws of 5,000 members and of 3,000 groups only those that are seen, and reaches all by keys', async () => {
