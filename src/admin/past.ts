@@ -1,5 +1,4 @@
-import type { AccountState } from '../domain/account.ts'
-import { replicateAccount } from '../domain/account.ts'
+import { type AccountState, replicateAccount } from '../domain/account.ts'
 import {
   changesOfFailure,
   compareAccounts,
@@ -22,6 +21,8 @@ export async function recallPast(
   // The journal may give both states up while one of them is copied.
   const kept = keptChanges(entry)
   const { before, after } = entry
+  // What the contract forbids in every state has changed nothing, and can be sent again to any account.
+  if (entry.violatesContract) return { state: undefined, changes: NO_CHANGES }
   const state = (await worlds.recall(entry))?.state
   return { state, changes: await findChanges() }
 

@@ -48,7 +48,7 @@ export function setUpFor(
     return { account: { fixture, plan, seed, now, frozen }, isExact: false, missing }
   }
   const { plan, seed, domains, groups } = state
-  const account = (part: AccountState) => ({ fixture: contentsOf(writeState(part)), plan, seed, now, frozen })
+  const account = (part: AccountState) => ({ fixture: contentsOf(writeState(withFew(part))), plan, seed, now, frozen })
   if (domains.size <= WHOLE && groups.size <= WHOLE) {
     return { account: account(state), isExact: true, missing: undefined }
   }
@@ -59,11 +59,16 @@ export function setUpFor(
   return { account: account(part), isExact, missing }
 }
 
+/** The account without domains that were removed, where they are many: they matter only when they are added again. */
+function withFew({ formerDomains, ...rest }: AccountState): AccountState {
+  return formerDomains === undefined || formerDomains.size > WHOLE ? rest : { ...rest, formerDomains }
+}
+
 /** What an account holds; the rest of a fixture is said beside it. */
 function contentsOf({ domains = [], former_domains, groups = [], groups_created }: Fixture): object {
   return {
     ...(domains.length > 0 && { domains }),
-    ...(former_domains !== undefined && former_domains.length <= WHOLE && { former_domains }),
+    ...(former_domains !== undefined && { former_domains }),
     ...(groups.length > 0 && { groups }),
     ...(groups_created !== undefined && groups_created > groups.length && { groups_created }),
   }

@@ -195,7 +195,7 @@ describe('the view Groups', () => {
 
   it.each(['light', 'dark'] as const)('has nothing that axe-core objects to, in the %s scheme', async (colorScheme) => {
     const domains = Array.from({ length: 60 }, (_, index) => `d${index}.example`)
-    const groups = domains.map((domain, index) => ({ name: `Group ${index}`, domains: domains.slice(index) }))
+    const groups = domains.map((_, index) => ({ name: `Group ${index}`, domains: domains.slice(index) }))
     const { page } = await start({ fixture: { domains, groups } }, '#default/groups', {
       viewport: { width: 390, height: 844 },
       colorScheme,
