@@ -166,7 +166,7 @@ const SEND = [
   '      })',
   "      response.on('end', () => resolve({ status: response.statusCode, text })).on('error', reject)",
   '    })',
-  `    sent.setTimeout(${PATIENCE * 4}, () => sent.destroy(new Error('No answer came in time.')))`,
+  `    sent.setTimeout(${PATIENCE * 20}, () => sent.destroy(new Error('No answer came in time.')))`,
   "    sent.on('error', reject).end(body)",
   '  })',
   '}',

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ExplanationReport } from '../../src/explain/explanation.ts'
@@ -16,6 +16,9 @@ import { OUTCOMES, type OutcomeCase, SMALL } from './outcomes.ts'
 const PYTHON = ['python3', '/usr/bin/python3'].find((python) => spawnSync(python, ['-c', 'import pytest']).status === 0)
 /** Runners that take seconds to begin. */
 const RUNNERS = ['vitest', 'pytest'].slice(0, budget({ quick: 0, full: 2 }))
+
+/** Of so many outcomes, one is also expected to be another one. */
+const SPACING = 7
 
 /** Brings an outcome about in an account of its own, and explains it. */
 async function explain(service: Served, outcome: OutcomeCase): Promise<ExplanationReport> {
@@ -57,39 +60,36 @@ describe('the code that sends a request again', () => {
         try {
           makeProject(folder)
           symlinkSync(join(ROOT, 'node_modules/vitest'), join(folder, 'node_modules/vitest'))
-          mkdirSync(join(folder, 'wrong'))
+          let changed = 0
           for (const [index, outcome] of OUTCOMES.entries()) {
             const { vitest, pytest } = codeOf(await explain(service, outcome))
             const [name, code] = runner === 'vitest' ? [`r${index}.test.ts`, vitest] : [`test_r${index}.py`, pytest]
             writeFileSync(join(folder, name), code)
-            const wrong = code.replace(
-              /(toBe\(|status == )(\d)/,
-              (_, before, digit) => `${before}${digit === '2' ? 4 : 2}`,
-            )
-            if (wrong !== code) writeFileSync(join(folder, 'wrong', name.replace('r', 'w')), wrong)
+            if (index % SPACING > 0 || outcome.status === undefined) continue
+            const wrong = code.replace(/(toBe\(|status == )\d/, '$19')
+            expect(wrong, outcome.name).not.toBe(code)
+            writeFileSync(join(folder, name.replace('r', 'w')), wrong)
+            changed++
           }
           const environment = {
+            NO_COLOR: '1',
             UNDERSTUDY_BASE_URL: service.baseUrl,
             UNDERSTUDY_ADMIN_URL: `${new URL(service.baseUrl).origin}/__admin`,
           }
           const program = join(ROOT, 'node_modules/vitest/vitest.mjs')
           const line =
             runner === 'vitest'
-              ? `${process.execPath} ${program} run --no-isolate --maxWorkers=2 --dir`
+              ? `${process.execPath} ${program} run --no-isolate --maxWorkers=2 --testTimeout=30000`
               : `${PYTHON} -m pytest -q -p no:cacheprovider`
-          const right = await runShell(`${line} . ${runner === 'vitest' ? '--exclude wrong' : '--ignore wrong'}`, {
-            folder,
-            environment,
-          })
-          expect(right.code, right.stdout.slice(-6000) + right.stderr.slice(-4000)).toBe(0)
-          expect(right.stdout).toContain(`${OUTCOMES.length} passed`)
-          const wrong = await runShell(`${line} wrong`, { folder, environment })
-          expect(wrong.stdout).toMatch(/failed/)
-          expect(wrong.stdout).not.toMatch(/\d passed/)
+          const { stdout, stderr } = await runShell(line, { folder, environment })
+          const said = stdout.slice(-8000) + stderr.slice(-4000)
+          expect(stdout, said).toMatch(new RegExp(`\\b${changed} failed\\W+${OUTCOMES.length} passed`))
+          expect(said).not.toMatch(/FAIL\s+r\d|FAILED test_r\d/)
         } finally {
           await service.stop()
         }
       },
+      240_000,
     )
   }
 
