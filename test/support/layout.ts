@@ -84,12 +84,14 @@ const FIND = `(() => {
     const style = getComputedStyle(element)
     const range = document.createRange()
     range.selectNodeContents(node)
+    let isSeen = false
     for (const line of range.getClientRects()) {
       const seen = clip(line, element)
       if (seen === undefined) continue
+      isSeen = true
       if (!isFloating(element)) texts.push({ ...seen, element, words: node.data.trim().slice(0, 40) })
     }
-    for (let each = element; each !== null && each !== root; each = each.parentElement) {
+    for (let each = element; isSeen && each !== null && each !== root; each = each.parentElement) {
       const around = getComputedStyle(each)
       if (!['hidden', 'clip'].includes(around.overflowX) && !['hidden', 'clip'].includes(around.overflowY)) continue
       if (around.clipPath !== 'none' || around.clip !== 'auto' || around.textOverflow === 'ellipsis') break

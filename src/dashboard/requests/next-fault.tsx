@@ -1,17 +1,16 @@
 import { useState } from 'preact/hooks'
-import type { RuleToAdd } from '../calls.ts'
 import { call } from '../client.ts'
 import { Form, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import { refreshShown } from '../resource.ts'
-import type { JournalEntry } from '../responses.ts'
+import type { FaultRule, JournalEntry } from '../responses.ts'
 import { chosenAccount, openTab } from '../selection.ts'
 import { closeRequest } from './open-request.ts'
 
 /** What can happen to the next request, beside the errors of its operation. */
-const EFFECTS: readonly { name: string; title: string; effect: Partial<RuleToAdd> }[] = [
-  { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: undefined } } },
+const EFFECTS: readonly { name: string; title: string; effect: Partial<FaultRule> }[] = [
+  { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503 } } },
   { name: 'reset', title: 'reset the connection', effect: { connection: 'reset' } },
   { name: 'lost', title: 'do it, but lose the answer', effect: { connection: 'reset', phase: 'after' } },
   { name: 'hang', title: 'never answer', effect: { connection: 'hang' } },
@@ -31,7 +30,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
     const wanted = textOf(fields, 'effect')
     const effect = EFFECTS.find(({ name }) => name === wanted)?.effect ?? { respond: { error: wanted } }
     const ofKey = key !== null && fields.has('key') && { key }
-    const rule: RuleToAdd = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
+    const rule: FaultRule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
     const { fault } = await call('addFault', { parameters: { account }, body: rule })
     setAdded(fault.id)
     await refreshShown()
