@@ -14,6 +14,7 @@ export type {
   OverviewReport,
   QuotaReport,
   SnapshotReport,
+  StoryReport,
   VerdictReport,
   VerificationReport,
 } from './admin/reports.ts'
@@ -24,7 +25,7 @@ export type { Bucket, Open, Plan } from './contract/names.ts'
 export type { CoverageReport } from './coverage/report.ts'
 export type { DmarcRecord, PolicyTags, RecordPin } from './domain/dmarc.ts'
 export type { ErrorCode } from './domain/errors.ts'
-export type { Fixture } from './domain/fixture.ts'
+export type { Fixture, Scene, SceneCall } from './domain/fixture.ts'
 export type { ProfileName } from './domain/profile.ts'
 export type { ExplanationReport } from './explain/explanation.ts'
 export type { AccountEvent, ConnectionFault, Corruption, KnownFaultRule as FaultRule } from './faults/kinds.ts'

@@ -1,8 +1,8 @@
 import type { Contract } from '../contract/contract.ts'
 import type { MonitoredDomain } from '../domain/account.ts'
-import { type DmarcRecord, refreshDay } from '../domain/dmarc.ts'
+import { type DmarcRecord, firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
-import { firstListing, recordsFrom } from '../figures/figures.ts'
+import { recordsFrom } from '../figures/figures.ts'
 import { Turns } from '../ground/turns.ts'
 import type { AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, listed } from './handler.ts'
@@ -34,7 +34,7 @@ export const listDailyRecords: AccountHandler = async (call) => {
   const today = refreshDay(now, contract.settings.refresh)
   const turns = new Turns()
   for (const domain of wanted) {
-    const earliest = Math.max(from, Math.min(today, firstListing(domain, contract.settings)))
+    const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract.settings)))
     for (const [index, record] of recordsFrom(account, domain, earliest, to, contract).entries()) {
       if (record !== undefined) days[earliest - from + index]?.records.push(record)
     }

@@ -34,6 +34,7 @@ export const ACCOUNT_HANDLERS: Readonly<Record<string, AccountHandler>> = {
   resetAccount: accounts.resetAccount,
   exportState: state.exportState,
   importState: state.importState,
+  listScenes: state.listScenes,
   rewindAccount: state.rewindAccount,
   listSnapshots: snapshots.listSnapshots,
   takeSnapshot: snapshots.takeSnapshot,

@@ -67,6 +67,15 @@ function windowOf({ contract }: AccountCall, { window }: Quota) {
   return { window, start: contract.settings.quotaWindow }
 }
 
+/** When the windows end in which requests were charged to the account, in milliseconds. */
+export async function openWindowEnds(call: AccountCall): Promise<number[]> {
+  const { quotas } = await call.store.counters(call.account.id)
+  return quotasOf(call).flatMap(({ quota, limit, counter }) => {
+    const hits = quotas.get(counter)
+    return hits === undefined || hits.used === 0 ? [] : [whatIsLeft(hits, limit, quota.window).resetAt * 1000]
+  })
+}
+
 async function reportQuotas(call: AccountCall): Promise<ControlOutcome> {
   const { quotas } = await call.store.counters(call.account.id)
   const shared = call.contract.settings.quotaScope === 'account'

@@ -2,6 +2,7 @@ import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { DmarcRecord, Policy, PolicyTags, RecordPin } from '../domain/dmarc.ts'
 import type { ErrorCode } from '../domain/errors.ts'
+import type { Scene } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
 import type { Severity } from '../figures/attention.ts'
@@ -103,6 +104,13 @@ export interface DomainEvent {
   until: string | null
   /** One sentence for a person. */
   description: string
+}
+
+/** The guided story of an account. Without a fixture that has one, there are no scenes. */
+export interface StoryReport {
+  title: string | null
+  description: string | null
+  scenes: readonly Scene[]
 }
 
 /** The records of GET /dmarc at the refresh of one day. */

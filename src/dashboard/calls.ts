@@ -8,8 +8,9 @@ export const CALLS = {
   updateAccount: ['PATCH', '/accounts/{account}'],
   deleteAccount: ['DELETE', '/accounts/{account}'],
   resetAccount: ['POST', '/accounts/{account}/reset'],
-  rewindAccount: ['POST', '/accounts/{account}/rewind'],
   exportState: ['GET', '/accounts/{account}/state'],
+  rewindAccount: ['POST', '/accounts/{account}/rewind'],
+  listScenes: ['GET', '/accounts/{account}/scenes'],
   listSnapshots: ['GET', '/accounts/{account}/snapshots'],
   takeSnapshot: ['POST', '/accounts/{account}/snapshots'],
   restoreSnapshot: ['POST', '/accounts/{account}/snapshots/{snapshot}/restore'],
@@ -54,7 +55,7 @@ export type CallId = keyof typeof CALLS
 
 /** The bodies of the requests; the operations that are not listed take none. */
 interface Bodies {
-  createAccount: { id?: string; fixture?: string; seed?: number; now?: string; frozen?: boolean }
+  createAccount: { id?: string; fixture?: string; seed?: number; like?: string; now?: string; frozen?: boolean }
   updateAccount: { plan: string }
   resetAccount: { fixture?: string }
   rewindAccount: { request_id: string }
@@ -67,7 +68,11 @@ interface Bodies {
   updateGroup: object
   setFeatures: { features: readonly string[] }
   pinDmarc: Readonly<Record<string, string | number>>
-  updateClock: { advance: string } | { frozen: boolean }
+  updateClock:
+    | { advance: string }
+    | { now: string }
+    | { to: 'window-end' | 'refresh' | 'grace-end' }
+    | { frozen: boolean }
   updateQuota: { key?: string; bucket: string; remaining: number }
   addFault: FaultRule
 }

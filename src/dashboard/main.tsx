@@ -8,6 +8,7 @@ import { connection, followExchanges } from './exchanges.ts'
 import { Page } from './page.tsx'
 import { followScope, requestList } from './requests/list.ts'
 import { followChoice, poll } from './resource.ts'
+import { followScene } from './scenes/highlight.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, followSelection, OFFERED_TABS, openTab, readAddress } from './selection.ts'
 import { followVerdict } from './verdict/verdict.ts'
 
@@ -27,6 +28,7 @@ render(<Page />, place)
 followScope()
 followExchanges(requestList).catch(showFailure)
 followVerdict()
+followScene()
 addEventListener('hashchange', readAddress)
 setInterval(() => {
   if (!document.hidden && connection.peek() !== 'lost') void poll()

@@ -4,7 +4,10 @@ import { ErrorText, Toasts } from './controls/notices.tsx'
 import { connection, trouble } from './exchanges.ts'
 import { Refused } from './refusals.ts'
 import { RequestSheet } from './requests/request-sheet.tsx'
+import { StoryBar } from './scenes/bar.tsx'
+import { UnfinishedStory } from './scenes/unfinished.tsx'
 import { OpenPanel } from './tabs.tsx'
+import { PlayBanner } from './time/play-banner.tsx'
 
 /** The whole page. */
 export function Page() {
@@ -15,10 +18,13 @@ export function Page() {
       </button>
       <Header />
       <Trouble />
+      <PlayBanner />
+      <UnfinishedStory />
       <main>
         <OpenPanel />
       </main>
       <RequestSheet />
+      <StoryBar />
       <Dialogs />
       <Toasts />
     </>

@@ -76,6 +76,30 @@ export interface Quota {
   resets_at: string
 }
 
+/** A request of a scene to the service, or to the control plane about the account. */
+export interface SceneCall {
+  operation: string
+  parameters?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  body?: object
+  /** The code of the refusal that the scene is about. */
+  expect?: string
+}
+
+export interface Scene {
+  title: string
+  text: string
+  look_at?: { tab: string; domain?: string; group?: string; search?: string }
+  calls?: readonly SceneCall[]
+}
+
+/** The guided story of an account. */
+export interface Story {
+  title: string | null
+  description: string | null
+  scenes: readonly Scene[]
+}
+
 export interface Snapshot {
   name: string
   taken_at: string
@@ -391,6 +415,7 @@ export interface ResponseData {
   createAccount: { account: Account; api_key: string }
   getAccount: { account: Account; api_key: string | null }
   exportState: Fixture
+  listScenes: Story
   listSnapshots: Page & { snapshots: readonly Snapshot[] }
   listKeys: Page & { keys: readonly Key[] }
   createKey: { key: Key; api_key: string }

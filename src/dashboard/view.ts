@@ -19,11 +19,14 @@ export interface LookedAt {
  */
 export const lookedAt = signal<LookedAt | undefined>(undefined)
 
-/** Opens a tab, or stays on the open one, and asks its view to show something. */
+/**
+ * Opens a tab, or stays on the open one, and asks its view to show something. Without a domain, a group or a request, the
+ * view closes the sheet that it has open; without a search, it clears its search.
+ */
 export function show({ tab, ...what }: LookedAt & { tab?: Tab | undefined }): void {
   batch(() => {
     if (tab !== undefined) openTab.value = tab
-    lookedAt.value = Object.values(what).some((each) => each !== undefined) ? what : undefined
+    lookedAt.value = what
   })
 }
 

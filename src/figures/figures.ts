@@ -10,8 +10,6 @@ import {
   pinFigures,
   pinTags,
   type RecordRules,
-  refreshDay,
-  refreshOf,
 } from '../domain/dmarc.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Character, characterOf, publishedTags } from './character.ts'
@@ -118,7 +116,8 @@ function computeRecord(
   count = countMessages,
 ): DmarcRecord | undefined {
   const { settings, percentageStep } = rules
-  const { name, pin } = domain
+  const { name, pin, shownFrom } = domain
+  if (shownFrom !== undefined && day < shownFrom) return undefined
   const isReported = day >= firstReport(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
   const isKnown = isReported || settings.policyBeforeRefresh === 'published'
@@ -189,12 +188,6 @@ export function firstReport(
   { processingTime, refresh }: FigureRules['settings'],
 ): number {
   return firstReportingDay(addedAt, processingTime, refresh)
-}
-
-/** The first refresh at which a domain was monitored. Its record may be empty then. */
-export function firstListing({ addedAt }: MonitoredDomain, { refresh }: FigureRules['settings']): number {
-  const day = refreshDay(addedAt, refresh)
-  return refreshOf(day, refresh) === addedAt ? day : day + 1
 }
 
 /** The day since which the mail of a domain is counted, with a fraction. */

@@ -1,5 +1,5 @@
 import type { MonitoredDomain } from '../domain/account.ts'
-import { type DmarcRecord, type Policy, pinTags } from '../domain/dmarc.ts'
+import { type DmarcRecord, firstRefresh, type Policy, pinTags } from '../domain/dmarc.ts'
 import type { Work } from '../ground/work.ts'
 import {
   compareFindings,
@@ -13,7 +13,6 @@ import { type Character, episodesOf, policySteps } from './character.ts'
 import {
   characterIn,
   type FigureRules,
-  firstListing,
   firstReport,
   type Monitoring,
   mailSince,
@@ -73,7 +72,7 @@ export function* summarise(account: Monitoring, first: number, today: number, ru
   const found: { finding: Finding; situation: Situation }[] = []
   let testing = 0
   for (const domain of account.domains.values()) {
-    const earliest = Math.max(first, Math.min(today, firstListing(domain, settings)))
+    const earliest = Math.max(first, Math.min(today, firstRefresh(domain, settings)))
     const records = recordsFrom(account, domain, earliest, today, rules)
     for (const [index, record] of records.entries()) {
       if (record === undefined) continue

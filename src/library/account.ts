@@ -10,9 +10,11 @@ import type {
   QuotaReport,
   QuotasReport,
   SnapshotReport,
+  StoryReport,
 } from '../admin/reports.ts'
 import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { CoverageReport } from '../coverage/report.ts'
+import type { Ending } from '../domain/endings.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
@@ -38,6 +40,11 @@ export interface AccountOptions {
   now?: string
   frozen?: boolean
   apiKey?: string
+  /**
+   * The id of an account whose fixture, seed and plan it gets, in place of `fixture` and `seed`. Its clock may be before
+   * the creation of that account: at each instant, the figures are those that it was created with.
+   */
+  like?: string
 }
 
 /** What a reset may change. Anything else is as at the account's creation. */
@@ -101,6 +108,11 @@ export class Account {
     },
     /** Sets it to a later instant, in RFC 3339. */
     set: (now: string): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { now } }),
+    /**
+     * Moves it on to just after the next end of a quota window in which a request was charged, the next daily refresh, or
+     * the next end of the grace period of a key.
+     */
+    advanceTo: (to: Ending): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { to } }),
     /** Stops it. It can still be moved. */
     freeze: (): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { frozen: true } }),
     /** Starts it again from the time that it shows. */
@@ -206,6 +218,11 @@ export class Account {
   /** Replaces the account's state by a fixture. */
   async import(fixture: string | Fixture): Promise<AccountReport> {
     return this.#askAccount('importState', { body: await readFixture(fixture) })
+  }
+
+  /** The guided story of the fixture that it was made of, or that was imported since. */
+  scenes(): Promise<StoryReport> {
+    return this.#scope.ask('listScenes')
   }
 
   /**

@@ -70,6 +70,29 @@ export const STEPS: readonly Step[] = [
     },
   },
   { operation: 'exportState' },
+  {
+    operation: 'listScenes',
+    before: [
+      {
+        plane: 'admin',
+        method: 'PUT',
+        path: '/accounts/default/state',
+        body: {
+          title: 'A shop',
+          domains: [{ name: 'shop.example', profile: 'enforced', record: FIGURES }, 'mail.example'],
+          groups: [{ name: 'Shop', domains: ['shop.example'] }],
+          scenes: [
+            {
+              title: 'A bad day',
+              text: 'The shop has lost its protection.',
+              look_at: { tab: 'domains', domain: 'shop.example' },
+              calls: [{ operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none' } }],
+            },
+          ],
+        },
+      },
+    ],
+  },
   { operation: 'listMonitoredDomains', query: 'limit=1' },
   { operation: 'addMonitoredDomains', body: { domains: ['Spring.example', 'autumn.example'] } },
   { operation: 'createGroup', body: { name: 'Seasons', domains: ['spring.example'] } },

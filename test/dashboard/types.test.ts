@@ -18,6 +18,7 @@ import type {
   OverviewReport,
   RequestReport,
   SnapshotReport,
+  StoryReport,
   VerdictReport,
 } from '../../src/index.ts'
 
@@ -41,6 +42,7 @@ interface Reports {
   createAccount: { account: AccountReport; api_key: string }
   getAccount: { account: AccountReport; api_key: string | null }
   exportState: Export
+  listScenes: StoryReport
   listSnapshots: Page<string> & { snapshots: SnapshotReport[] }
   listKeys: Page<string> & { keys: KeyReport[] }
   createKey: { key: KeyReport; api_key: string }
@@ -56,6 +58,7 @@ interface Reports {
   updateClock: ClockReport
   getQuotas: QuotasReport
   listFaultSets: { sets: FaultSetReport[] }
+  addFault: { fault: FaultReport }
   listFaults: Page<string> & { faults: FaultReport[] }
   listAllRequests: Page<number> & { requests: RequestReport[] }
   listRequests: Page<number> & { requests: RequestReport[] }

@@ -117,6 +117,11 @@ describe('an account', () => {
 })
 
 describe('its clock', () => {
+  it('moves on to the next refresh, the end of a quota window, or the end of a grace period', async () => {
+    expect(await account.clock.advanceTo('refresh')).toEqual({ now: '2026-01-16T00:00:00Z', frozen: true })
+    await expect(account.clock.advanceTo('grace-end')).rejects.toMatchObject({ code: 'invalid_value' })
+  })
+
   it.each<[span: Parameters<Account['clock']['advance']>[0], now: string]>([
     [{ hours: 1 }, '2026-01-15T10:30:00Z'],
     [{ weeks: 1, days: 1, hours: 1, minutes: 1, seconds: 1 }, '2026-01-23T10:31:01Z'],

@@ -38,6 +38,7 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
     (wrong) => account.clock.advance(wrong),
     (wrong) => account.clock.advance({ hours: wrong }),
   ],
+  'account.clock.advanceTo': [(wrong) => account.clock.advanceTo(wrong)],
   'account.clock.set': [(wrong) => account.clock.set(wrong)],
   'account.faults.add': [
     (wrong) => account.faults.add(wrong),
@@ -119,7 +120,7 @@ const PLAIN = [
   ...['clock.now', 'clock.freeze', 'clock.unfreeze', 'faults.list', 'faults.clear', 'requests.clear', 'keys.list'].map(
     (name) => `account.${name}`,
   ),
-  ...['quotas.list', 'snapshots.list', 'read', 'domains.list', 'groups.list', 'coverage', 'delete'].map(
+  ...['quotas.list', 'snapshots.list', 'read', 'domains.list', 'groups.list', 'coverage', 'scenes', 'delete'].map(
     (name) => `account.${name}`,
   ),
 ]

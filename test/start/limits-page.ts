@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { maxHeaderSize } from 'node:http'
 import { KEYS_PER_ACCOUNT } from '../../src/accounts/fixture.ts'
+import { BYTES_OF_SCENES, DEPTH_OF_BODY } from '../../src/accounts/scenes.ts'
 import { LARGE, LARGE_AT_ONCE } from '../../src/admin/admin.ts'
 import { PERIOD } from '../../src/admin/daily-records.ts'
 import { loadControlApi, readLimits } from '../../src/admin/document.ts'
@@ -104,6 +106,8 @@ const limits = readLimits(control)
 const scripts = readScript('store/redis/scripts/step.lua').text
 /** A number that the scripts of the store on Redis have by this name. */
 const inScript = (name: string) => Number(new RegExp(`^local ${name} = (\\d+)$`, 'm').exec(scripts)?.[1])
+const fixtures = JSON.parse(readFileSync('fixtures/fixture.schema.json', 'utf8'))
+const scenes = fixtures.properties.scenes
 const schema = (pointer: string) => Number(valueAt(control.document.source, `/components/schemas/${pointer}`))
 
 /** The page that lists every limit with its value in the code. */
@@ -213,6 +217,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'what its memory permits',
         'overlays `domain-cap`, `group-cap`, `member-cap`',
         'as the contract says',
+      ],
+      [
+        'scenes of an account',
+        `${number(scenes.maxItems)}, with ${number(scenes.items.properties.calls.maxItems)} calls each, and ${bytes(BYTES_OF_SCENES)} in all; bodies of ${number(DEPTH_OF_BODY)} levels`,
+        '',
+        'the fixture is refused: 400 `invalid_fixture`',
       ],
       ['natures of removed domains that an account remembers', number(REMEMBERED), '', 'the oldest is forgotten'],
       ['quota counters', 'one for each key and path', '', 'forgotten with the key, and when the window is over'],

@@ -1,0 +1,54 @@
+import { CALLS, type CallId } from '../calls.ts'
+import { send } from '../client.ts'
+import { FACTS } from '../facts.ts'
+import { Refused } from '../refusals.ts'
+import type { SceneCall } from '../responses.ts'
+import { callService } from '../service-calls.ts'
+
+/** What became of a call of a scene. */
+export interface Outcome {
+  call: SceneCall
+  /** Whether it was answered as the scene expects. */
+  expected: boolean
+  /** What was answered, in a sentence. */
+  text: string
+}
+
+/** Sends a call of a scene for an account, and says what was answered. A refusal never ends the story. */
+export async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
+  const { expect } = call
+  try {
+    await sendToOwner(call, account)
+    if (expect === undefined) return { call, expected: true, text: 'Done.' }
+    return { call, expected: false, text: `It was accepted, although the scene expects the refusal ${expect}.` }
+  } catch (error) {
+    if (!(error instanceof Refused)) {
+      return { call, expected: false, text: error instanceof Error ? error.message : String(error) }
+    }
+    const { status, code, message } = error
+    const isExpected = code === expect
+    const words = isExpected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
+    return { call, expected: isExpected, text: `${words}: ${status} ${code}. ${message}` }
+  }
+}
+
+/** The method and the path of a call, as a person reads them. */
+export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
+  const own = FACTS.operations.find(({ id }) => id === operation)
+  const [method, template] =
+    own === undefined ? (CALLS[operation as CallId] ?? ['', operation]) : [own.method, own.path]
+  const path = template
+    .replace('/accounts/{account}', '…')
+    .replace(/\{([^}]+)\}/g, (_, name: string) => parameters[name] ?? name)
+  return `${method} ${path}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`.trim()
+}
+
+async function sendToOwner({ operation, parameters, query, body }: SceneCall, account: string): Promise<void> {
+  if (FACTS.operations.some(({ id }) => id === operation)) {
+    await callService(operation, { account, ...(body && { body }), ...(query && { query }) })
+    return
+  }
+  if (!Object.hasOwn(CALLS, operation)) throw new Error(`This page does not know the operation ${operation}.`)
+  const request = { parameters: { ...parameters, account }, ...(body && { body }) }
+  await send(operation as CallId, request)
+}
