@@ -67,9 +67,9 @@ async function makeRequests() {
   await send('GET', '/domains')
   await send('GET', '/dmarc')
   await send('POST', '/domains', { domains: ['autumn-sale.example'] })
-  const { group } = await send('POST', '/domaingroups', { name: 'Campaigns', domains: ['autumn-sale.example'] })
+  const { group } = await send('POST', '/domaingroups', { name: 'Autumn', domains: ['autumn-sale.example'] })
   await send('GET', `/domaingroups?id=${group.id}`)
-  await send('POST', '/domaingroups', { name: 'Campaigns', domains: ['autumn-sale.example'] })
+  await send('POST', '/domaingroups', { name: 'Autumn', domains: ['autumn-sale.example'] })
   await send('POST', '/domains', { domains: ['winter sale.example'] })
 }
 
