@@ -1,5 +1,6 @@
 // Writes the pictures of the dashboard in docs/. The program is started with the demo account at a fixed time, so that the
-// same pages make the same pictures. `--output FOLDER` writes them elsewhere, `--port` chooses another port than 4010.
+// same pages make the same pictures. `--output FOLDER` writes them elsewhere, `--port` chooses another port than 4010, and
+// names after the options (`node screenshots.mjs dashboard-scene`) choose some of the pictures.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -10,7 +11,6 @@ import { launchChromium } from './bench/browser.mjs'
 
 const PROGRAM = fileURLToPath(new URL('dist/cli.js', import.meta.url))
 const DOCS = fileURLToPath(new URL('docs', import.meta.url))
-const API_KEY = 'demo-key'
 const NOW = '2026-01-15T09:00:00Z'
 /** What takes a different time in each run is shown as this. */
 const MILLISECONDS = 1.4
@@ -22,7 +22,8 @@ const PICTURES = {
   'dashboard-scene': { tab: 'scenes', show: showScene },
 }
 
-const { values: options } = parseArgs({
+const { values: options, positionals: chosen } = parseArgs({
+  allowPositionals: true,
   options: { output: { type: 'string', default: DOCS }, port: { type: 'string', default: '4010' } },
 })
 const origin = `http://127.0.0.1:${options.port}`
@@ -30,7 +31,7 @@ const origin = `http://127.0.0.1:${options.port}`
 const server = spawn(
   process.execPath,
   [
-    ...[PROGRAM, 'serve', '--fixture', 'demo', '--api-key', API_KEY, '--now', NOW, '--frozen', '--seed', '7'],
+    ...[PROGRAM, 'serve', '--fixture', 'demo', '--now', NOW, '--frozen', '--seed', '7'],
     ...['--port', options.port, '--log-level', 'silent'],
   ],
   { stdio: ['ignore', 'pipe', 'inherit'] },
@@ -55,8 +56,10 @@ async function untilReady({ stdout, exitCode }) {
 
 /** Requests of each outcome, the refused one last. */
 async function makeRequests() {
+  // The key of the demo account is public, and the pages show it in their commands.
+  const { data: account } = await (await fetch(`${origin}/__admin/accounts/default`)).json()
   const send = async (method, path, body) => {
-    const headers = { authorization: `Bearer ${API_KEY}`, ...(body && { 'content-type': 'application/json' }) }
+    const headers = { authorization: `Bearer ${account.api_key}`, ...(body && { 'content-type': 'application/json' }) }
     const response = await fetch(`${origin}/api/v1${path}`, {
       method,
       headers,
@@ -78,6 +81,7 @@ async function takePictures() {
   const browser = await launchChromium()
   try {
     for (const [name, { tab, show }] of Object.entries(PICTURES)) {
+      if (chosen.length > 0 && !chosen.includes(name)) continue
       const context = await browser.newContext({
         ...{ viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1, colorScheme: 'light' },
         ...{ reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC' },
