@@ -8,7 +8,7 @@ const TITLE = 'What it changed in the account'
 /** The account before and after a request, as a difference. */
 export function Changes({ explanation }: { explanation: Explanation }) {
   const { changes, changes_count: count, changes_note: note, account } = explanation
-  if (account === null || changes === undefined) return null
+  if (account === null) return null
   if (changes === null) {
     return (
       <Part title={TITLE}>
