@@ -223,13 +223,13 @@ describe('the overview of an account', () => {
     const whole = overviewOf(service, '?days=200').finally(() => {
       isOver = true
     })
-    while (!isOver) {
+    while (!isOver && answered < 10) {
       await askControl(service, 'GET', '/accounts/default/clock')
       answered += 1
     }
-    expect(answered).toBeGreaterThan(20)
+    expect(answered).toBe(10)
     const { attention, attention_count, days, days_omitted } = await whole
     expect([attention.length, days.length, days_omitted]).toEqual([20, 100, 100])
     expect(attention_count).toBeGreaterThan(20)
-  }, 30_000)
+  })
 })

@@ -41,7 +41,7 @@ describe('the plan of a chart', () => {
   })
 
   it('has a dot for each refresh only where there is room', () => {
-    expect(planPlot(history, 900).dotted).toBe(true)
+    expect(planPlot(history, 1600).dotted).toBe(true)
     expect(planPlot(history, 390).dotted).toBe(false)
   })
 
