@@ -30,9 +30,12 @@ followExchanges(requestList).catch(showFailure)
 followVerdict()
 followScene()
 addEventListener('hashchange', readAddress)
-setInterval(() => {
+setInterval(pollWhenVisible, MILLISECONDS_BETWEEN_POLLS)
+document.addEventListener('visibilitychange', pollWhenVisible)
+
+function pollWhenVisible(): void {
   if (!document.hidden && connection.peek() !== 'lost') void poll()
-}, MILLISECONDS_BETWEEN_POLLS)
+}
 
 /** An account with domains is first seen as an overview, any other by its requests. */
 function openFirstTab(): void {

@@ -166,24 +166,6 @@ export interface DmarcRecord {
   count: number
 }
 
-export interface FixtureDomain {
-  name: string
-  features?: readonly string[]
-  profile?: string
-  record?: Pin
-}
-
-export interface FixtureGroup {
-  id: string
-  name: string
-  domains: readonly string[]
-}
-
-export interface Fixture {
-  domains?: readonly FixtureDomain[]
-  groups?: readonly FixtureGroup[]
-}
-
 interface Domain {
   domain: string
   features: readonly string[]
@@ -378,7 +360,7 @@ export interface Verdict {
 }
 
 /** A request that violates the contract. */
-export interface Violation {
+interface Violation {
   request_id: string
   account: string | null
   method: string
@@ -389,7 +371,7 @@ export interface Violation {
 }
 
 /** Something that a service did wrong, which a proxy saw. */
-export interface ServiceFinding {
+interface ServiceFinding {
   id: string
   label: string
   request_id: string | null
@@ -416,7 +398,6 @@ export interface ResponseData {
   listAccounts: Page & { accounts: readonly Account[]; count: number }
   createAccount: { account: Account; api_key: string }
   getAccount: { account: Account; api_key: string | null }
-  exportState: Fixture
   listScenes: Story
   listSnapshots: Page & { snapshots: readonly Snapshot[] }
   listKeys: Page & { keys: readonly Key[] }

@@ -7,7 +7,7 @@ import { formatInstant } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Quota } from '../responses.ts'
 
-export const quotas = createResource({
+const quotas = createResource({
   load: (account) => call('getQuotas', { parameters: { account } }),
   tabs: ['account'],
   afterRequests: 400,
