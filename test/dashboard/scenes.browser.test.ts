@@ -153,6 +153,20 @@ describe('the story of agency', () => {
 })
 
 describe('a story', () => {
+  it('highlights what a scene looks at, as long as it is told', async () => {
+    const { page } = await start({ fixture: fixtureOf(PIN, QUIET), ...FROZEN }, '#default/scenes')
+    const row = page.locator('#domain-rows [data-domain="shop.example"]')
+    const shadow = `getComputedStyle(document.querySelector('#domain-rows [data-domain="shop.example"]')).boxShadow`
+    await begin(page)
+    await row.waitFor()
+    await expect.poll(() => page.evaluate(shadow)).toContain('inset')
+    await press(page, 'End the story')
+    await story(page).waitFor({ state: 'detached' })
+    await page.locator('#tab-domains').click()
+    await row.waitFor()
+    expect(await page.evaluate(shadow)).not.toContain('inset')
+  })
+
   it('shows in each scene exactly what it showed before, in both directions', async () => {
     const { service, page } = await start({ fixture: fixtureOf(QUIET, PIN, ADDITION), ...FROZEN }, '#default/scenes')
     const seen: string[] = []
