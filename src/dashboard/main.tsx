@@ -5,6 +5,7 @@ import { render } from 'preact'
 import { summary } from './account/summary.ts'
 import { showFailure, showNote } from './controls/notices.tsx'
 import { connection, followExchanges } from './exchanges.ts'
+import { followRefreshes } from './overview/refreshes.ts'
 import { Page } from './page.tsx'
 import { followScope, requestList } from './requests/list.ts'
 import { followChoice, poll } from './resource.ts'
@@ -23,6 +24,7 @@ followChoice(() => {
   showNote(`The account ${chosenAccount.peek()} does not exist any more.`)
   chosenAccount.value = DEFAULT_ACCOUNT
 })
+followRefreshes()
 openFirstTab()
 render(<Page />, place)
 followScope()

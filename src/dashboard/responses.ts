@@ -298,13 +298,13 @@ export interface Explanation {
   failure: string | null
   correction: { changes: readonly string[]; before: readonly string[]; curl: string } | null
   /** What the request has changed; null where the states before and after it are not kept any more. */
-  changes?: readonly Change[] | null
+  changes: readonly Change[] | null
   /** How many changes there were, also those that are not listed. */
-  changes_count?: number | null
-  changes_note?: string | null
+  changes_count: number | null
+  changes_note: string | null
   /** Code that sends the request again and expects the same outcome. */
-  reproduction?: { curl: string; vitest: string; pytest: string } | null
-  reproduction_note?: string | null
+  reproduction: { curl: string; vitest: string; pytest: string } | null
+  reproduction_note: string | null
   exchange: JournalEntry
 }
 
