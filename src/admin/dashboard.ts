@@ -35,8 +35,6 @@ export interface PageFacts {
   refresh: string
   profiles: readonly string[]
   policies: readonly string[]
-  connections: readonly string[]
-  corruptions: readonly string[]
   faults: FaultFacts
   pageLimit: number
   /** The operations of the control plane that are offered here; null if all are. */
@@ -87,8 +85,6 @@ function describeFacts({ contract, observed }: Control['deps'], api: Api): PageF
     refresh: settings.refresh,
     profiles: choices('/Pin/properties/profile'),
     policies: choices('/Pin/properties/p'),
-    connections: choices('/FaultRule/properties/connection'),
-    corruptions: choices('/FaultRule/properties/corrupt'),
     faults: describeFaults(api),
     pageLimit: readLimits(api).pageLimit,
     offers: observed === undefined ? null : [...observed.offers],

@@ -18,8 +18,6 @@ export interface Facts {
   refresh: string
   profiles: readonly string[]
   policies: readonly string[]
-  connections: readonly string[]
-  corruptions: readonly string[]
   faults: {
     /** Each thing that can go wrong on purpose, and what the control plane's document says about it. */
     kinds: readonly FaultKind[]

@@ -86,7 +86,7 @@ describe('the faults of the dashboard', () => {
     await expect.poll(() => card(page).locator('[data-request]').count()).toBe(3)
     expect((await service.get('/domains')).status).toBe(200)
     await card(page).getByRole('button', { name: 'GET /api/v1/domains' }).first().click()
-    await expect.poll(() => page.url()).toContain('#default/requests')
+    await page.locator('#detail', { hasText: 'internal_error' }).waitFor()
   })
 
   it('can be of each kind, and each has one sentence of the document of the control plane', async () => {

@@ -75,6 +75,18 @@ const FIND = `(() => {
     return false
   }
 
+  /** The box that hides a part of a line of text and can neither be scrolled nor says by an ellipsis that there is more. */
+  function cutting(line, element) {
+    for (let each = element; each !== null && each !== root; each = each.parentElement) {
+      const { overflowX, overflowY, textOverflow, webkitLineClamp } = getComputedStyle(each)
+      if (textOverflow === 'ellipsis' || webkitLineClamp !== 'none' || /auto|scroll/.test(overflowX + overflowY)) return undefined
+      if (overflowX === 'visible' && overflowY === 'visible') continue
+      const outer = each.getBoundingClientRect()
+      if (line.right > outer.right + 1 || line.left < outer.left - 1 || line.bottom > outer.bottom + 3 || line.top < outer.top - 3) return each
+    }
+    return undefined
+  }
+
   const texts = []
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
   while (walker.nextNode()) {
@@ -87,16 +99,9 @@ const FIND = `(() => {
     for (const line of range.getClientRects()) {
       const seen = clip(line, element)
       if (seen === undefined) continue
+      const cut = cutting(line, element)
+      if (cut !== undefined) problems.push('is cut off by ' + name(cut) + ': “' + node.data.trim().slice(0, 60) + '”')
       if (!isFloating(element)) texts.push({ ...seen, element, words: node.data.trim().slice(0, 40) })
-    }
-    for (let each = element; each !== null && each !== root; each = each.parentElement) {
-      const around = getComputedStyle(each)
-      if (!['hidden', 'clip'].includes(around.overflowX) && !['hidden', 'clip'].includes(around.overflowY)) continue
-      if (around.clipPath !== 'none' || around.clip !== 'auto' || around.textOverflow === 'ellipsis') break
-      const isCut = (around.overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1) || (['hidden', 'clip'].includes(around.overflowY) && each.scrollHeight > each.clientHeight + 2 && around.webkitLineClamp === 'none')
-      // Only the box that is itself too small for the text; what scrolls within it is another's.
-      if (isCut) problems.push('is cut off: ' + name(each))
-      break
     }
   }
   texts.sort((one, other) => one.top - other.top)

@@ -7,7 +7,7 @@ import { formatInstant } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Quota } from '../responses.ts'
 
-const quotas = createResource({
+export const quotas = createResource({
   load: (account) => call('getQuotas', { parameters: { account } }),
   tabs: ['account', 'time'],
   afterRequests: 400,

@@ -7,7 +7,8 @@ export function Copyable({ text, label, id }: { text: string; label?: string; id
   const place = useRef<HTMLPreElement>(null)
   return (
     <div class="copyline">
-      <pre class="grow" id={id} ref={place}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: A long text scrolls, which the keyboard must be able to do. */}
+      <pre class="grow" id={id} ref={place} tabIndex={0}>
         {text}
       </pre>
       <CopyButton text={text} shown={() => place.current} label={label} />
