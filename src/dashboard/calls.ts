@@ -97,7 +97,7 @@ export interface RequestsQuery {
 }
 
 /** Days such as 2026-01-15, including both, and the domains whose records are wanted, with commas between them. */
-export interface PeriodQuery {
+interface PeriodQuery {
   from: string
   to: string
   domain?: string

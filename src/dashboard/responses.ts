@@ -229,7 +229,7 @@ export interface MonitoredDomain extends Domain {
 }
 
 /** The records of GET /dmarc at the refresh of one day. */
-export interface DailyRecords {
+interface DailyRecords {
   date: string
   records: readonly DmarcRecord[]
 }

@@ -41,7 +41,7 @@ export function readChange(domain: MonitoredDomain, textOf: (field: string) => s
 }
 
 /** The names between commas, each once. */
-export function readFeatures(text: string): string[] {
+function readFeatures(text: string): string[] {
   const names = text.split(',').map((name) => name.trim())
   return [...new Set(names)].filter((name) => name !== '')
 }
