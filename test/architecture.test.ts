@@ -65,7 +65,7 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   service: ['node:http', 'node:net'],
   admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],
   faults: ['node:http', 'node:net'],
-  explain: ['node:url', 'node:zlib'],
+  explain: ['node:buffer', 'node:url', 'node:zlib'],
   replicas: ['node:crypto'],
   accounts: ['node:fs', 'node:fs/promises', 'node:path', '@faker-js/faker'],
   http: ['node:events', 'node:http', 'node:net', 'node:stream', 'express'],

@@ -1,3 +1,4 @@
+import type { Contract } from '../contract/contract.ts'
 import type { AccountState, DomainNature, MonitoredDomain } from '../domain/account.ts'
 import { refreshOf } from '../domain/dmarc.ts'
 import type { Fixture, FixtureDomain, FixtureNature, Story } from '../domain/fixture.ts'
@@ -11,6 +12,14 @@ import { mapInTurns, runAtOnce, type Work } from '../ground/work.ts'
  */
 export function exportFixture(account: AccountState, now: number, refresh: string, story?: Story): Fixture {
   return runAtOnce(fixtureExport(account, now, refresh, story))
+}
+
+/** Writes small accounts and single domains, as they are at the instant `now`. */
+export function stateWriterOf({ settings: { refresh } }: Pick<Contract, 'settings'>, now: number) {
+  return {
+    writeState: (state: AccountState): Fixture => exportFixture(state, now, refresh),
+    writeDomain: (domain: MonitoredDomain): FixtureDomain => exportDomain(domain, refresh),
+  }
 }
 
 /** The same as work that can pause. */
@@ -47,7 +56,8 @@ export function* fixtureExport(
   }
 }
 
-function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
+/** A domain as a fixture has it. `refresh` as for `exportFixture`. */
+export function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
   const { name, spelling = name, addedAt, features, pin } = domain
   return {
     name: spelling,

@@ -1,6 +1,8 @@
+import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { explainEntry } from '../explain/explanation.ts'
+import { UNKNOWN_ELSEWHERE } from '../explain/foreign-service.ts'
 import { show } from '../ground/show.ts'
 import { Turns } from '../ground/turns.ts'
 import { describeEntry } from '../journal/description.ts'
@@ -10,6 +12,7 @@ import { countConditions, type Difference, differencesOf, matcherOf, type Reques
 import { redactWithin } from '../journal/redaction.ts'
 import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler, listed } from './handler.ts'
 import { readLimit, reports } from './paging.ts'
+import { recallPast } from './past.ts'
 import { notFound } from './refusals.ts'
 import type { VerificationReport } from './reports.ts'
 import { checkRequestMatch } from './request-match-check.ts'
@@ -102,9 +105,12 @@ export const explainRequest: Handler = async (call) => {
   if (!(await store.has(accountId))) return explainExample(call, id)
   const account = await store.read(accountId)
   const redact = exchanges.journal.redactorFor(entry)
-  const explained = explainEntry(entry, account, contract, call.urls(), redact, worlds.findPublicKey(account))
-  // Nobody knows what another service would accept.
-  return done(call.observed === undefined ? explained : { ...explained, correction: null })
+  const explained = explainEntry(entry, {
+    ...{ account, contract, redact, urls: call.urls(), publicKey: worlds.findPublicKey(account) },
+    past: await recallPast(entry, call),
+    ...stateWriterOf(contract, entry.at),
+  })
+  return done(call.observed === undefined ? explained : { ...explained, ...UNKNOWN_ELSEWHERE })
 }
 
 /** A violation that the verdict keeps although the journal has lost it. */

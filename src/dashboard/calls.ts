@@ -8,7 +8,6 @@ export const CALLS = {
   updateAccount: ['PATCH', '/accounts/{account}'],
   deleteAccount: ['DELETE', '/accounts/{account}'],
   resetAccount: ['POST', '/accounts/{account}/reset'],
-  exportState: ['GET', '/accounts/{account}/state'],
   rewindAccount: ['POST', '/accounts/{account}/rewind'],
   listScenes: ['GET', '/accounts/{account}/scenes'],
   listSnapshots: ['GET', '/accounts/{account}/snapshots'],

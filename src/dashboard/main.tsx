@@ -5,6 +5,7 @@ import { render } from 'preact'
 import { summary } from './account/summary.ts'
 import { showFailure, showNote } from './controls/notices.tsx'
 import { connection, followExchanges } from './exchanges.ts'
+import { followRefreshes } from './overview/refreshes.ts'
 import { Page } from './page.tsx'
 import { followScope, requestList } from './requests/list.ts'
 import { followChoice, poll } from './resource.ts'
@@ -23,6 +24,7 @@ followChoice(() => {
   showNote(`The account ${chosenAccount.peek()} does not exist any more.`)
   chosenAccount.value = DEFAULT_ACCOUNT
 })
+followRefreshes()
 openFirstTab()
 render(<Page />, place)
 followScope()
@@ -30,9 +32,12 @@ followExchanges(requestList).catch(showFailure)
 followVerdict()
 followScene()
 addEventListener('hashchange', readAddress)
-setInterval(() => {
+setInterval(pollWhenVisible, MILLISECONDS_BETWEEN_POLLS)
+document.addEventListener('visibilitychange', pollWhenVisible)
+
+function pollWhenVisible(): void {
   if (!document.hidden && connection.peek() !== 'lost') void poll()
-}, MILLISECONDS_BETWEEN_POLLS)
+}
 
 /** An account with domains is first seen as an overview, any other by its requests. */
 function openFirstTab(): void {

@@ -164,24 +164,6 @@ export interface DmarcRecord {
   count: number
 }
 
-export interface FixtureDomain {
-  name: string
-  features?: readonly string[]
-  profile?: string
-  record?: Pin
-}
-
-export interface FixtureGroup {
-  id: string
-  name: string
-  domains: readonly string[]
-}
-
-export interface Fixture {
-  domains?: readonly FixtureDomain[]
-  groups?: readonly FixtureGroup[]
-}
-
 interface Domain {
   domain: string
   features: readonly string[]
@@ -314,13 +296,13 @@ export interface Explanation {
   failure: string | null
   correction: { changes: readonly string[]; before: readonly string[]; curl: string } | null
   /** What the request has changed; null where the states before and after it are not kept any more. */
-  changes?: readonly Change[] | null
+  changes: readonly Change[] | null
   /** How many changes there were, also those that are not listed. */
-  changes_count?: number | null
-  changes_note?: string | null
+  changes_count: number | null
+  changes_note: string | null
   /** Code that sends the request again and expects the same outcome. */
-  reproduction?: { curl: string; vitest: string; pytest: string } | null
-  reproduction_note?: string | null
+  reproduction: { curl: string; vitest: string; pytest: string } | null
+  reproduction_note: string | null
   exchange: JournalEntry
 }
 
@@ -376,7 +358,7 @@ export interface Verdict {
 }
 
 /** A request that violates the contract. */
-export interface Violation {
+interface Violation {
   request_id: string
   account: string | null
   method: string
@@ -387,7 +369,7 @@ export interface Violation {
 }
 
 /** Something that a service did wrong, which a proxy saw. */
-export interface ServiceFinding {
+interface ServiceFinding {
   id: string
   label: string
   request_id: string | null
@@ -414,7 +396,6 @@ export interface ResponseData {
   listAccounts: Page & { accounts: readonly Account[]; count: number }
   createAccount: { account: Account; api_key: string }
   getAccount: { account: Account; api_key: string | null }
-  exportState: Fixture
   listScenes: Story
   listSnapshots: Page & { snapshots: readonly Snapshot[] }
   listKeys: Page & { keys: readonly Key[] }

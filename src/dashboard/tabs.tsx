@@ -56,9 +56,12 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
   const count = tally?.()
   const open = tab === openTab.value
   const place = useRef<HTMLButtonElement>(null)
+  const hasTally = count !== undefined
   useEffect(() => {
     if (open) bringIntoView(place.current)
-  }, [open])
+    // The tab gets wider with it.
+    void hasTally
+  }, [open, hasTally])
   return (
     <button
       type="button"
@@ -73,7 +76,7 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
       }}
       onKeyDown={({ key }) => onMove(key)}
     >
-      {title} {count !== undefined && <span class="tally">{count.toLocaleString('en')}</span>}
+      {title} {hasTally && <span class="tally">{count.toLocaleString('en')}</span>}
     </button>
   )
 }

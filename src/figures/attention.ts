@@ -14,6 +14,8 @@ export interface Situation {
   isPinned: boolean
   /** What makes its mail unusual in the days that are counted. */
   episodes: readonly Episode[]
+  /** How many of its messages others have forged in these days. */
+  forged: number
   today: number
   /** How many days are counted before a refresh. */
   period: number
@@ -77,7 +79,7 @@ export function compareFindings(one: Finding, other: Finding): number {
 }
 
 function findAll(situation: Situation): Finding[] {
-  const { record, policy, isPinned, episodes, today, period } = situation
+  const { record, policy, isPinned, episodes, today } = situation
   if (policy === 'missing') {
     const nothing = { damage: 0, failing: failingOf(record), since: undefined, fate: 'delivered' } as const
     return [{ kind: 'missing', severity: 'low', ...nothing }]
@@ -86,17 +88,13 @@ function findAll(situation: Situation): Finding[] {
   const failing = failingOf(record)
   const fate = fateOf(policy, record.testing === 'y')
   const causes = isPinned ? [] : episodes
-  const attacks = causes.filter(({ kind }) => kind === 'attack')
-  const forged = Math.min(
-    failing,
-    attacks.reduce((sum, attack) => sum + forgedBy(attack, today - period, today), 0),
-  )
+  const forged = isPinned ? 0 : Math.min(failing, situation.forged)
   const own = failing - forged
   const share = own / Math.max(1, record.count - forged)
   const common = { failing, fate }
   const findings: Finding[] = []
 
-  const attack = attacks.find((each) => isActive(each, today))
+  const attack = causes.find((each) => each.kind === 'attack' && isActive(each, today))
   if (attack !== undefined && forged > 0 && FORGED[fate] > 0) {
     const severity = fate === 'delivered' ? 'high' : 'low'
     findings.push({
@@ -114,7 +112,9 @@ function findAll(situation: Situation): Finding[] {
     findings.push({ kind: 'broken', severity, damage, ...common, since: cause && begin(cause), cause, lasting })
   } else if (fate !== 'delivered' && share >= MUCH) {
     const past = causes.find(({ kind }) => DEFECTS.has(kind))
-    const severity = past === undefined ? (share >= 2 * MUCH ? 'high' : 'medium') : 'low'
+    // Where most of what fails is forged, the policy does its work.
+    const isExplained = past !== undefined || forged > own
+    const severity = isExplained ? 'low' : share >= 2 * MUCH ? 'high' : 'medium'
     findings.push({ kind: 'failing', severity, damage, ...common, since: past && begin(past), cause: past })
   }
 
@@ -129,12 +129,17 @@ function findAll(situation: Situation): Finding[] {
 }
 
 /** The reason in words, for a person: `Enforced policy (reject), SPF broken since 12 January: …`. */
-export function describeFinding(finding: Finding, { record, policy, inheritsFrom, today, period }: Situation): string {
+export function describeFinding(
+  finding: Finding,
+  { record, policy, inheritsFrom, isPinned, forged: allForged, today, period }: Situation,
+): string {
   const { kind, failing, since, fate, cause, lasting } = finding
+  const forged = isPinned ? 0 : Math.min(failing, allForged)
   const source = inheritsFrom === undefined ? '' : ` of ${inheritsFrom}`
   const head = policy === 'none' ? `Policy none${source}` : `Enforced policy (${policy}${source})`
   const tested = record.testing === 'y' ? ', but only tested' : ''
-  const messages = `${count(failing)} DMARC in ${period} days`
+  const others = forged > failing / 2 ? `, about ${roughly(forged).toLocaleString('en')} of them forged` : ''
+  const messages = `${count(failing)} DMARC in ${period} days${others}`
   const outcome = failing === 0 ? 'nothing has failed yet' : `${messages}, and ${doing(fate, failing)}`
   const from = since === undefined ? '' : ` since ${dayName(since, today)}`
   switch (kind) {
@@ -171,11 +176,6 @@ function lastingDefect({ dkim, spf }: DmarcRecord): 'DKIM' | 'SPF' | undefined {
 function fateOf(policy: Policy, isTested: boolean): Fate {
   if (policy === 'reject') return isTested ? 'quarantined' : 'rejected'
   return policy === 'quarantine' && !isTested ? 'quarantined' : 'delivered'
-}
-
-/** About how many forged messages an attack has sent on the days from `first` up to `last`; its strength is for 30. */
-function forgedBy({ from, until, strength }: Episode, first: number, last: number): number {
-  return Math.round((strength / 30) * Math.max(0, Math.min(until, last) - Math.max(from, first)))
 }
 
 /** Whether it went on at the refresh, of which the last day before is counted. */

@@ -19,6 +19,7 @@ import {
   recordsFrom,
   sourceOf,
 } from './figures.ts'
+import { countForged } from './messages.ts'
 
 /** The figures of all domains of an account at one refresh. */
 export interface DayFigures {
@@ -130,7 +131,12 @@ function situationOf(
     inheritsFrom: source === domain ? undefined : source?.name,
     testedSince: isOwn && record.testing === 'y' ? testedSince(character, today) : undefined,
     isPinned: [pin.dmarc, pin.dkim, pin.spf, pin.count].some((each) => each !== undefined),
-    episodes: source === undefined || !isReported || begin >= today ? [] : episodesOf(character, begin, today),
+    ...(source === undefined || !isReported || begin >= today
+      ? { episodes: [], forged: 0 }
+      : {
+          episodes: episodesOf(character, begin, today),
+          forged: countForged(character, today - settings.countPeriod, today, since),
+        }),
     ...{ today, period: settings.countPeriod },
   }
 }

@@ -222,6 +222,13 @@ function big(characters: number): SceneCall {
   return { operation: 'addFault', body: { description: 'x'.repeat(characters) } }
 }
 
+it('can be written as in the documentation', async () => {
+  const [, example = ''] = /```json\n([\s\S]*?)```/.exec(readFileSync('docs/demo.md', 'utf8')) ?? []
+  const fixture = JSON.parse(example)
+  expect(fixture.scenes).toHaveLength(3)
+  await expect(accountOf(fixture)).resolves.toMatchObject({ id: 'default' })
+})
+
 describe.each(FIXTURE_NAMES)('the scenes of the fixture %s', (name) => {
   it('are in a fixture that is checked like any other', async () => {
     const { file: _, origin: __, ...written } = await loadFixture(name)

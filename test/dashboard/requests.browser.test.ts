@@ -6,13 +6,31 @@ import { ACCOUNT, withKey } from '../support/account.ts'
 import { shareBrowser } from '../support/browser.ts'
 import { sendRequest } from '../support/request.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
-import { requestBytes } from '../support/wire.ts'
+import { AUTHORIZED, CLOSE, JSON_BODY, requestBytes } from '../support/wire.ts'
 import { ask, openDashboard, start } from './dashboard-page.ts'
 
 const REQUESTS = '#default/requests'
 /** Right-to-left override and right-to-left isolate. */
 const RTL = '\u202E\u2067'
 const ATTACK = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+
+/** An expression: how many milliseconds pass from a request to its row on the screen, nine times, in ascending order. */
+const MEASURE_DELAYS = `(async () => {
+  const times = []
+  for (let number = 1; number <= 9; number++) {
+    const begun = performance.now()
+    const shown = new Promise((resolve) => {
+      new MutationObserver((_, observer) => {
+        if (!document.getElementById('request-rows')?.textContent.includes('n=' + number)) return
+        observer.disconnect()
+        requestAnimationFrame(() => resolve(performance.now()))
+      }).observe(document.body, { childList: true, subtree: true })
+    })
+    await fetch('/api/v1/domains?n=' + number, { headers: { authorization: 'Bearer ${API_KEY}' } })
+    times.push((await shown) - begun)
+  }
+  return times.sort((one, other) => one - other)
+})()`
 
 /** The paths of the requests that the list shows, the newest first. */
 function shownPaths(page: Page): Promise<string[]> {
@@ -88,27 +106,12 @@ describe('the list of requests', () => {
       /^09:30:00POST\/api\/v1\/domaingroups400invalid_name.*violates the contract$/,
     )
     expect(await page.locator('#request-count').textContent()).toBe('3 requests')
-    expect(await page.locator('#tab-requests').textContent()).toBe('Requests 3')
+    await expect.poll(() => page.locator('#tab-requests').textContent()).toBe('Requests 3')
   })
 
   it('shows a request within a tenth of a second', { retry: 3 }, async () => {
     const { page } = await start({}, REQUESTS)
-    const milliseconds = await page.evaluate(async (key) => {
-      const times: number[] = []
-      for (let number = 1; number <= 9; number++) {
-        const begun = performance.now()
-        const shown = new Promise<number>((resolve) => {
-          new MutationObserver((_, observer) => {
-            if (!document.getElementById('request-rows')?.textContent?.includes(`n=${number}`)) return
-            observer.disconnect()
-            requestAnimationFrame(() => resolve(performance.now()))
-          }).observe(document.body, { childList: true, subtree: true })
-        })
-        await fetch(`/api/v1/domains?n=${number}`, { headers: { authorization: `Bearer ${key}` } })
-        times.push((await shown) - begun)
-      }
-      return times.sort((one, other) => one - other)
-    }, API_KEY)
+    const milliseconds = await page.evaluate<number[]>(MEASURE_DELAYS)
     expect(milliseconds[4]).toBeLessThan(100)
   })
 
@@ -144,10 +147,7 @@ describe('the list of requests', () => {
     page.on('request', (request) => {
       if (request.url().endsWith('/events')) streams++
     })
-    const blocked = page.evaluate(() => {
-      const end = performance.now() + 3_000
-      while (performance.now() < end);
-    })
+    const blocked = page.evaluate('for (const end = performance.now() + 3_000; performance.now() < end; );')
     await flood(service, 6_000, `/api/v1/domains?${'x'.repeat(2_000)}`)
     await blocked
     const { ordinals } = await journal(service)
@@ -163,9 +163,9 @@ describe('the list of requests', () => {
     await page.getByText('n=3').waitFor()
     await service.stop()
     const again = await startService({ port: Number(new URL(service.baseUrl).port) })
-    await again.get('/dmarc')
+    await again.sendRaw(requestBytes({ target: '/api/v1/dmarc', headers: [AUTHORIZED, CLOSE] }))
     await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/dmarc'])
-    await again.get('/domaingroups')
+    await again.sendRaw(requestBytes({ target: '/api/v1/domaingroups', headers: [AUTHORIZED, CLOSE] }))
     await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domaingroups', '/api/v1/dmarc'])
     await expect.poll(() => page.locator('#connection').textContent()).toBe('Live')
   })
@@ -178,7 +178,7 @@ describe('the list of requests', () => {
     await service.stop()
     await page.locator('#notice', { hasText: 'The server does not answer.' }).waitFor()
     const again = await startService({ port: Number(new URL(service.baseUrl).port) })
-    await again.get('/dmarc')
+    await again.sendRaw(requestBytes({ target: '/api/v1/dmarc', headers: [AUTHORIZED, CLOSE] }))
     await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/dmarc'])
     expect(new URL(page.url()).hash).toBe(REQUESTS)
   })
@@ -192,9 +192,7 @@ describe('the list of requests', () => {
     page.on('requestfailed', (request) => open.delete(request.url()))
     await page.locator('#connection', { hasText: 'Live' }).waitFor()
     for (const id of ['other', 'default', 'other', 'default', 'other']) {
-      await page.evaluate((hash) => {
-        location.hash = hash
-      }, `#${id}/requests`)
+      await page.evaluate(`location.hash = '#${id}/requests'`)
     }
     await service.get('/domains')
     await service.send('GET', '/dmarc', undefined, withKey('other-key'))
@@ -324,9 +322,7 @@ describe('the list of requests', () => {
       .toBe(`curl -H "Authorization: Bearer $API_KEY" ${service.baseUrl}/dmarc`)
     await service.send('GET', '/domains', undefined, withKey('sandbox_shop'))
     await ask(service, '/accounts/sandbox_shop/requests', { method: 'DELETE' })
-    await page.evaluate(() => {
-      location.hash = '#sandbox_shop/requests'
-    })
+    await page.evaluate(`location.hash = '#sandbox_shop/requests'`)
     const command = page.locator('#requests-empty pre')
     await expect
       .poll(() => command.textContent())
@@ -337,5 +333,246 @@ describe('the list of requests', () => {
     const { service, page } = await start({ journal: 0 }, REQUESTS)
     await service.get('/domains')
     await page.getByText('1 request came, but the journal does not have it.').waitFor()
+  })
+})
+
+describe('the details of a request', () => {
+  shareBrowser()
+
+  it('explain a refusal and offer a request that is accepted; arrow keys and buttons lead to the next request', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    await service.send('POST', '/domaingroups', { nam: 'Lamps' })
+    await page.getByText('/api/v1/domaingroups').waitFor()
+    await page.locator('#request-rows .target').first().focus()
+    await page.keyboard.press('Enter')
+    const detail = page.locator('#detail')
+    await detail.getByText('A request that the service accepts now').waitFor()
+    const refusal = (await detail.textContent()) ?? ''
+    expect(refusal).toContain('Refused with unknown_field')
+    expect(refusal).toContain(`--data-raw '{"name":"Lamps"}'`)
+    expect(refusal).toContain('Bearer key_TestKey1.[redacted]')
+    await page.keyboard.press('ArrowDown')
+    await detail.getByText('listDomains succeeded.').waitFor()
+    expect(await page.locator('#older').getAttribute('aria-disabled')).toBe('true')
+    await page.locator('#newer').click()
+    await detail.getByText('Refused with unknown_field').waitFor()
+    await page.keyboard.press('Escape')
+    expect(await page.locator('#request-sheet').count()).toBe(0)
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('/api/v1/domaingroups')
+  })
+
+  it('close at the first press of Escape, from a field and while a note is shown', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    await openNewest(page)
+    await page.getByText('Let the next such request fail…').click()
+    await page.getByLabel('How many times').focus()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('#request-sheet').count()).toBe(0)
+    await openNewest(page)
+    await page.getByRole('button', { name: 'Copy the body of the response' }).click()
+    await page.locator('.toast').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('#request-sheet').count()).toBe(0)
+  })
+
+  it('show the text of a request as text, even if it is markup or turns the direction of writing', async () => {
+    const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
+    const long = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`
+    const escaped = encodeURIComponent(ATTACK + RTL)
+    await service.send('POST', '/domaingroups', { name: `${RTL}x`, [ATTACK]: ATTACK, long }, { 'x-attack': ATTACK })
+    await service.sendRaw(
+      requestBytes({ target: `/api/v1/${ATTACK.replaceAll(' ', '+')}?q=${ATTACK.replaceAll(' ', '+')}`, headers: [] }),
+    )
+    await service.get(`/domains?q=${escaped}`)
+    await service.get(`/domains/${'long-'.repeat(1_600)}`)
+    await page.locator('#request-scope').selectOption('all')
+    await expect.poll(() => page.locator('#request-rows tr').count()).toBeGreaterThan(3)
+    const count = await page.locator('#request-rows tr').count()
+    for (let index = 0; index < count; index++) {
+      await page.locator('#request-rows .target').nth(index).click()
+      await page.locator('#detail').getByText('Circumstances').waitFor()
+      await page.keyboard.press('Escape')
+    }
+    await page.locator('#request-rows .target').last().click()
+    await page.locator('#detail').getByText('x-attack').waitFor()
+    const text = (await page.locator('#detail').textContent()) ?? ''
+    for (const each of [ATTACK, RTL, long]) expect(text).toContain(each)
+    expect(await page.locator('img, #detail script, #request-rows script').count()).toBe(0)
+    expect(await page.title()).toBe('dmarc-understudy')
+    // What turns the direction stays within its own element, and nothing is wider than the window.
+    const directions = await page.evaluate(`[...document.querySelectorAll('#detail :is(pre, code, bdi, dd)')]
+      .map((each) => getComputedStyle(each).unicodeBidi)`)
+    expect(new Set(directions as string[])).toEqual(new Set(['isolate']))
+    for (const width of [360, 1440]) {
+      await page.setViewportSize({ width, height: 844 })
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    }
+  })
+
+  it('show bodies as they were sent or indented, long ones on demand, and say what of them is missing', async () => {
+    const { service, page } = await start({ enforceQuotas: false }, REQUESTS)
+    await service.send('POST', '/domains', '{"domains":["a.example"]}')
+    const detail = await openNewest(page)
+    const body = detail.locator('section', { hasText: 'The request' }).locator('pre').last()
+    expect(await body.textContent()).toContain('\n  "domains": [')
+    await detail.getByRole('button', { name: 'As sent' }).first().click()
+    expect(await body.textContent()).toBe('{"domains":["a.example"]}')
+    await page.keyboard.press('Escape')
+
+    const names = Array.from({ length: 2_500 }, (_, index) => `${index}`)
+    await service.send('POST', '/domains', JSON.stringify({ domains: names }))
+    await page.getByText('invalid_domain').or(page.getByText('request_too_large')).first().waitFor()
+    await openNewest(page)
+    await detail.getByText('the journal keeps only the beginning').waitFor()
+    await page.keyboard.press('Escape')
+
+    await service.send('POST', '/domains?many', `[${'1,'.repeat(5_000)}1]`)
+    await page.getByText('?many').waitFor()
+    await openNewest(page)
+    await detail.getByRole('button', { name: 'Show all 25,007 characters' }).click()
+    expect(((await body.textContent()) ?? '').length).toBe(25_007)
+    await page.keyboard.press('Escape')
+
+    const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x01, 0x7d])
+    const headers = [AUTHORIZED, JSON_BODY, CLOSE]
+    await service.sendRaw(requestBytes({ method: 'POST', target: '/api/v1/domains?binary', headers, body: bytes }))
+    await page.getByText('?binary').waitFor()
+    await openNewest(page)
+    await detail.getByText('6 bytes; bytes that are not UTF-8 are shown as \uFFFD').waitFor()
+  })
+
+  it('show what the request changed as a difference, and code that sends it again', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    const group = {
+      what: 'group',
+      name: `${RTL}New`,
+      before: { name: 'Old', members: 2 },
+      after: { name: `${RTL}New`, members: 14 },
+    }
+    const known = {
+      changes: [
+        {
+          what: 'domain',
+          name: 'late.example',
+          before: null,
+          after: { name: 'late.example', profile: 'enforced' },
+          members: null,
+        },
+        { what: 'domain', name: 'gone.example', before: { name: 'gone.example' }, after: null, members: null },
+        { ...group, members: { added: ['a.example', ATTACK], added_count: 12, removed: [], removed_count: 0 } },
+      ],
+      changes_count: 103,
+      changes_note: null,
+      reproduction: { curl: 'curl -sS', vitest: `import { ATTACK } // ${ATTACK}`, pytest: 'def test_it(): pass' },
+      reproduction_note: 'The set-up leaves the quota out.',
+    }
+    await page.route('**/explain/*', async (route) => {
+      const answer = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...answer, data: { ...answer.data, ...known } } })
+    })
+    await service.get('/domains')
+    const detail = await openNewest(page)
+    expect(await detail.locator('#changes > li').allTextContents()).toEqual([
+      '+ addeddomain late.exampleprofileenforced',
+      '− removeddomain gone.example',
+      `~ changedgroup ${RTL}NewnameOld → ${RTL}Newmembers2 → 14+ 12 members: a.example, ${ATTACK} and 10 more`,
+    ])
+    await detail.getByText('100 more changes.').waitFor()
+    await detail.getByText('The set-up leaves the quota out.').waitFor()
+    for (const [way, code] of Object.entries(known.reproduction)) {
+      await detail.getByRole('button', { name: way, exact: true }).click()
+      expect(await detail.locator('#reproduction').textContent()).toBe(code)
+      expect(await detail.getByRole('button', { name: `Copy as ${way}` }).count()).toBe(1)
+    }
+    expect(await page.title()).toBe('dmarc-understudy')
+    known.changes = []
+    await page.keyboard.press('Escape')
+    await openNewest(page)
+    await detail.getByText('It changed nothing in the account.').waitFor()
+  })
+
+  it('lead back: a rewind asks, says what is lost, and undoes what came since', async () => {
+    const { service, page } = await start({ fixture: ACCOUNT }, REQUESTS)
+    await service.send('POST', '/domains', { domains: ['late.example'] })
+    await service.send('POST', '/domains', { domains: ['later.example'] })
+    await expect.poll(() => shownPaths(page)).toHaveLength(2)
+    await page.locator('#request-rows .target').last().click()
+    await page.locator('#detail').getByText('Circumstances').waitFor()
+    await page.getByRole('button', { name: 'Rewind to here…' }).click()
+    const question = await answer(page, 'Rewind')
+    expect(question).toContain('Lost is everything that was changed since then')
+    expect(question).toContain('The journal, the coverage and the snapshots stay')
+    await page.getByText('The account default is as it was just before this request.').waitFor()
+    expect(await ask(service, '/accounts/default')).toMatchObject({ account: { domains: ACCOUNT.domains?.length } })
+    expect((await journal(service)).count).toBe(2)
+  })
+
+  it('say why the account cannot be rewound', async () => {
+    const service = await startService()
+    const page = await openDashboard(service, REQUESTS)
+    await service.get('/domains')
+    await openNewest(page)
+    await ask(service, '/accounts/default/requests', { method: 'DELETE' })
+    await page.getByRole('button', { name: 'Rewind to here…' }).click()
+    await answer(page, 'Rewind')
+    await page.locator('.toast.bad', { hasText: 'not_found' }).waitFor()
+  })
+
+  it('say that the journal has lost the request meanwhile', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    const detail = await openNewest(page)
+    await ask(service, '/accounts/default/requests', { method: 'DELETE' })
+    await detail.getByText('The journal does not have this request any more').waitFor()
+    expect(await detail.textContent()).toContain('listDomains succeeded.')
+    expect(await page.getByRole('button', { name: 'Rewind to here…' }).count()).toBe(0)
+  })
+
+  it('let the next such request meet something else, once', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.get('/domains')
+    const detail = await openNewest(page)
+    await page.getByText('Let the next such request fail…').click()
+    await page.getByLabel('What happens').selectOption('rate_limited')
+    await page.getByLabel(/^Only with the key/).check()
+    await page.getByRole('button', { name: 'Add the rule' }).click()
+    await detail.getByText('Added as fault_1.').waitFor()
+    expect(await ask(service, '/accounts/default/faults')).toMatchObject({
+      faults: [
+        {
+          rule: {
+            match: { operation: 'listDomains', key: 'key_TestKey1' },
+            respond: { error: 'rate_limited' },
+            times: 1,
+          },
+        },
+      ],
+    })
+    expect((await service.get('/dmarc')).status).toBe(200)
+    expect((await service.get('/domains')).status).toBe(429)
+    expect((await service.get('/domains')).status).toBe(200)
+    await page.getByLabel('How many times').fill('0')
+    await page.getByRole('button', { name: 'Add the rule' }).click()
+    await detail.getByText('“How many times” must be').waitFor()
+    await page.getByRole('button', { name: 'Show the rules' }).click()
+    expect(await page.locator('#request-sheet').count()).toBe(0)
+    expect(new URL(page.url()).hash).toBe('#default/faults')
+    await page.locator('#tab-requests').click()
+    await openNewest(page)
+    await page.getByText('Let the next such request fail…').click()
+    await page.getByRole('button', { name: 'More choices…' }).click()
+    expect(await page.locator('#request-sheet').count()).toBe(0)
+    expect(await page.locator('#fault-form [name="match.operation"]').inputValue()).toBe('listDomains')
+  })
+
+  it('mark an injected answer, and show the fault', async () => {
+    const { service, page } = await start({}, REQUESTS)
+    await service.send('GET', '/domains', undefined, { prefer: 'code=rate_limited' })
+    const detail = await openNewest(page)
+    expect(await page.locator('#request-rows').textContent()).toContain('injected')
+    expect(await detail.textContent()).toContain('injected; it does not show how the service behaves')
+    expect(await detail.locator('h3', { hasText: 'The fault' }).count()).toBe(1)
   })
 })

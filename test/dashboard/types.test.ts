@@ -11,7 +11,6 @@ import type {
   ExplanationReport,
   FaultReport,
   FaultSetReport,
-  Fixture,
   GroupReport,
   KeyReport,
   MonitoredDomainReport,
@@ -21,14 +20,6 @@ import type {
   StoryReport,
   VerdictReport,
 } from '../../src/index.ts'
-
-type ElementOf<List> = List extends readonly (infer Element)[] ? Element : never
-
-/** An export writes each domain as an object, and each group with all its fields. A fixture may be shorter. */
-interface Export {
-  domains: Exclude<ElementOf<Fixture['domains']>, string>[]
-  groups: Required<ElementOf<Fixture['groups']>>[]
-}
 
 /** What a page of a list has beside its items. */
 interface Page<Cursor> {
@@ -41,7 +32,6 @@ interface Reports {
   listAccounts: Page<string> & { accounts: AccountReport[] }
   createAccount: { account: AccountReport; api_key: string }
   getAccount: { account: AccountReport; api_key: string | null }
-  exportState: Export
   listScenes: StoryReport
   listSnapshots: Page<string> & { snapshots: SnapshotReport[] }
   listKeys: Page<string> & { keys: KeyReport[] }

@@ -12,7 +12,7 @@ const GOOD: DmarcRecord = {
 function situation(record: Partial<DmarcRecord>, more: Partial<Situation> = {}): Situation {
   const whole = { ...GOOD, ...record }
   const policy = whole.p === null || whole.p === '' ? 'missing' : whole.p
-  const usual = { inheritsFrom: undefined, testedSince: undefined, isPinned: false, episodes: [] }
+  const usual = { inheritsFrom: undefined, testedSince: undefined, isPinned: false, episodes: [], forged: 0 }
   return { record: whole, policy, ...usual, today: TODAY, period: 30, ...more }
 }
 
@@ -33,7 +33,7 @@ describe('the judgement on a domain', () => {
     ['is parked', situation({ count: 0, dmarc: 0, dkim: 0, spf: 0 })],
     ['has no mail under none', situation({ p: 'none', count: 0, dmarc: 0, dkim: 0, spf: 0 })],
     ['was not reported yet', situation({ p: 'none', dmarc: 0 }, { policy: 'unknown' })],
-    ['is forged in vain', situation({ dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)] })],
+    ['is forged in vain', situation({ dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 })],
     ['had a defect that is over and hardly shows', situation({}, { episodes: [episode('broken-spf', 20, -5)] })],
   ])('finds nothing where it %s', (_, each) => {
     expect(verdictOn(each)).toBeUndefined()
@@ -73,15 +73,18 @@ describe('the judgement on a domain', () => {
       'high: Enforced policy (reject), sends without a valid SPF: 1,000 messages fail DMARC in 30 days, and receivers reject them.',
     ],
     [
-      situation({ p: 'none', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)] }),
+      situation({ p: 'none', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 }),
       'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is none.',
     ],
     [
-      situation({ p: 'quarantine', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)] }),
+      situation({ p: 'quarantine', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 }),
       'low: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers put them into spam folders, because its policy is quarantine.',
     ],
     [
-      situation({ p: 'quarantine', testing: 'y', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)] }),
+      situation(
+        { p: 'quarantine', testing: 'y', dmarc: 50 },
+        { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 },
+      ),
       'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is quarantine, but only tested.',
     ],
     [
@@ -111,8 +114,11 @@ describe('the judgement on a domain', () => {
   it('does not count forged messages as mail of the domain that is lost', () => {
     const attacked = situation(
       { dmarc: 50 },
-      { episodes: [episode('attack', 30, 10, 5_000), episode('broken-spf', 3)] },
+      { episodes: [episode('attack', 30, 10, 5_000), episode('broken-spf', 3)], forged: 5_000 },
     )
     expect(judgeDomain(attacked)).toMatchObject({ kind: 'broken', severity: 'medium', damage: 0, failing: 5_000 })
+    expect(verdictOn(attacked)).toBe(
+      'medium: Enforced policy (reject), SPF broken since 12 January: 5,000 messages fail DMARC in 30 days, about 5,000 of them forged, and receivers reject them.',
+    )
   })
 })

@@ -120,9 +120,17 @@ const PLAIN = [
   ...['clock.now', 'clock.freeze', 'clock.unfreeze', 'faults.list', 'faults.clear', 'requests.clear', 'keys.list'].map(
     (name) => `account.${name}`,
   ),
-  ...['quotas.list', 'snapshots.list', 'read', 'domains.list', 'groups.list', 'coverage', 'scenes', 'delete'].map(
-    (name) => `account.${name}`,
-  ),
+  ...[
+    'quotas.list',
+    'quotas.areEnforced',
+    'snapshots.list',
+    'read',
+    'domains.list',
+    'groups.list',
+    'coverage',
+    'scenes',
+    'delete',
+  ].map((name) => `account.${name}`),
 ]
 
 function circular(): object {

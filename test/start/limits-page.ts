@@ -37,6 +37,8 @@ import { MOST_SET_UPS } from '../../src/evidence/verify/foresight.ts'
 import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/evidence/verify/ledger.ts'
 import { REMOVED_AT_ONCE } from '../../src/evidence/verify/restoration.ts'
 import { FRUITLESS_WINDOWS, SLACK } from '../../src/evidence/verify/verification.ts'
+import { LISTED_CHANGES, LISTED_MEMBERS } from '../../src/explain/changes.ts'
+import { PART, WHOLE } from '../../src/explain/set-up.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
 import { NAMED } from '../../src/figures/overview.ts'
 import { valueAt } from '../../src/ground/json.ts'
@@ -342,6 +344,20 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ['body in the journal', bytes(JOURNAL_LIMITS.body), '', 'the rest is cut off; `truncated` says so'],
       ['problems of a request in the journal', number(JOURNAL_LIMITS.problems), '', 'the others are not listed'],
       ['violations that the verdict keeps whole', number(EXAMPLES), '', 'the others are counted'],
+      ['changes of a request that an explanation lists', number(LISTED_CHANGES), '', 'the others are counted'],
+      ['members of a group that came, or went, in such a change', number(LISTED_MEMBERS), '', 'the others are counted'],
+      [
+        'domains, and groups, of an account that the code to send a request again sets up as a whole',
+        number(WHOLE),
+        '',
+        'only what the request names is set up; a comment says so',
+      ],
+      [
+        'domains that it sets up of a larger account',
+        number(PART),
+        '',
+        'members of larger groups are left out, and only the status is expected',
+      ],
       ['streams of events', number(limits.eventStreams), '', '507 `insufficient_storage`'],
       [
         'events that wait for the readers of an account, or of all accounts',

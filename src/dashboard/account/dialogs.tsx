@@ -28,7 +28,7 @@ export async function createAccount(): Promise<void> {
         </label>
         <label>
           Time at the beginning
-          <input name="now" placeholder="2026-01-15T09:00:00Z" autocomplete="off" spellcheck={false} />
+          <input name="now" placeholder="such as 2026-01-15T09:00:00Z" autocomplete="off" spellcheck={false} />
         </label>
         <label>
           Clock

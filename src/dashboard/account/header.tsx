@@ -31,11 +31,13 @@ export function Header() {
           <VerdictPill />
         </div>
         {PLAYS_SERVICE && (
-          <div class="no-print">
-            <ClockLine />
-          </div>
+          <>
+            <div class="no-print">
+              <ClockLine />
+            </div>
+            <AccountPicker />
+          </>
         )}
-        <AccountPicker />
       </div>
       <Tabs />
     </header>

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
-import { isOffered } from '../facts.ts'
 import { formatCount } from '../formatting.ts'
 import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
 import { accounts } from './accounts.ts'
@@ -13,17 +12,13 @@ export function AccountPicker() {
     <div id="account-picker" class="no-print">
       <AccountChoice />
       <AccountCount />
-      {isOffered('createAccount') && (
-        <Button id="account-new" work={createAccount}>
-          New…
-        </Button>
-      )}
-      {isOffered('resetAccount') && (
-        <Button id="account-reset" work={resetAccount}>
-          Reset…
-        </Button>
-      )}
-      {isOffered('deleteAccount') && chosen !== DEFAULT_ACCOUNT && (
+      <Button id="account-new" work={createAccount}>
+        New…
+      </Button>
+      <Button id="account-reset" work={resetAccount}>
+        Reset…
+      </Button>
+      {chosen !== DEFAULT_ACCOUNT && (
         <Button id="account-delete" kind="danger" work={deleteAccount}>
           Delete…
         </Button>

@@ -9,7 +9,7 @@ import type { Quota } from '../responses.ts'
 
 export const quotas = createResource({
   load: (account) => call('getQuotas', { parameters: { account } }),
-  tabs: ['account'],
+  tabs: ['account', 'time'],
   afterRequests: 400,
   polled: true,
 })

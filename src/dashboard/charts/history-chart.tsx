@@ -198,18 +198,32 @@ function FiguresTable({ label, unit, history }: { label: string; unit: string; h
   )
 }
 
-/** An element, and how wide it is in pixels. */
+/** In pixels, the size of the letters for which the chart is planned. */
+const USUAL_LETTER = 14
+/** How wide the chart is on paper, in the same unit. The paper is not there yet when the chart is drawn. */
+const PAPER = 1000
+
+/** An element, and how wide it is: in pixels where a letter is as large as on a phone, so that letters grow with others. */
 function useWidth() {
   const place = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(720)
   useLayoutEffect(() => {
     const node = place.current
     if (node === null) return
-    const measure = () => setWidth(Math.max(240, Math.round(node.clientWidth)))
+    const paper = matchMedia('print')
+    const measure = () => {
+      if (paper.matches) return setWidth(PAPER)
+      const letter = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_LETTER
+      setWidth(Math.max(240, Math.round(node.clientWidth / (letter || 1))))
+    }
     measure()
     const observer = new ResizeObserver(measure)
     observer.observe(node)
-    return () => observer.disconnect()
+    paper.addEventListener('change', measure)
+    return () => {
+      observer.disconnect()
+      paper.removeEventListener('change', measure)
+    }
   }, [])
   return [place, width] as const
 }

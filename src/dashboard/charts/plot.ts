@@ -35,11 +35,11 @@ export interface Plot {
 
 /** In pixels: what a label of the days needs, and how far apart the dots of two refreshes are at least. */
 const LABEL = 68
-const DOTS = 7
-const MARGINS = { top: 10, right: 14, bottom: 24, left: 46, between: 22 } as const
+const DOTS = 16
+const MARGINS = { top: 10, right: 14, bottom: 24, left: 46, between: 28 } as const
 
 export function planPlot({ dates, messages, shares }: History, width: number): Plot {
-  const height = Math.round(Math.min(460, Math.max(230, width * 0.3)))
+  const height = Math.round(Math.min(400, Math.max(230, width * 0.26)))
   const [left, right] = [MARGINS.left, Math.max(MARGINS.left + 1, width - MARGINS.right)]
   const bottom = height - MARGINS.bottom
   const inner = bottom - MARGINS.top - MARGINS.between

@@ -74,11 +74,17 @@ function withLines(error: unknown, names: readonly TypedName[], words = ''): unk
   const { status, code, message, problems } = error
   const located = problems.map((problem) => {
     const typed = names[placeIn(problem.field) ?? -1]
-    return typed === undefined ? problem : { ...problem, message: `Line ${typed.line}: ${problem.message}` }
+    return typed === undefined ? problem : { ...problem, message: nameLine(problem.message, typed.line) }
   })
   const [first] = located
   const isLocated = first !== undefined && first.message !== problems[0]?.message
   return new Refused(status, { code, message: (isLocated ? first.message : message) + words, problems: located })
+}
+
+/** Puts the line in place of the item of the request, such as `domains[2]`, with which a message begins. */
+function nameLine(message: string, line: number): string {
+  const rest = message.replace(/^`domains\[\d+\]`/, '')
+  return rest === message ? `Line ${line}: ${message}` : `Line ${line}${rest}`
 }
 
 function describeAdded(count: number): string {

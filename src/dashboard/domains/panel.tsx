@@ -6,7 +6,7 @@ import { ErrorText } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
 import { formatCount } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
-import { chosenAccount } from '../selection.ts'
+import { chosenAccount, openTab } from '../selection.ts'
 import { lookedAt, takeLook } from '../view.ts'
 import { addDomains } from './add.tsx'
 import { monitored, order, progress, shown, wanted } from './monitored.ts'
@@ -37,10 +37,11 @@ export function DomainsPanel() {
   const account = chosenAccount.value
   useSignalEffect(() => {
     const look = lookedAt.value
-    if (look?.domain === undefined && look?.search === undefined) return
+    // Another view may be about to open.
+    if (look === undefined || openTab.peek() !== 'domains') return
     takeLook()
-    if (look.search !== undefined) wanted.value = { search: look.search, policy: '', profile: '' }
-    if (look.domain !== undefined) open(look.domain)
+    wanted.value = { search: look.search ?? '', policy: '', profile: '' }
+    opened.value = look.domain === undefined ? undefined : { account: chosenAccount.peek(), domain: look.domain }
   })
   // What was selected or opened in one account means nothing in another.
   useEffect(() => selectNone, [account])

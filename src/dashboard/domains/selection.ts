@@ -97,7 +97,7 @@ function toAscii(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are all characters of ASCII.
   if (/^[\x00-\x7f]*$/.test(text)) return text
   try {
-    return new URL(`http://${text}`).hostname
+    return new URL(`ftp://${text}`).hostname
   } catch {
     return text
   }

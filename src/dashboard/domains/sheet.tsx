@@ -91,7 +91,7 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
       </section>
       <section class="stack">
         <h3>How it is monitored</h3>
-        <Facts domain={domain} onOpen={onOpen} />
+        <Facts domain={domain} onClose={onClose} onOpen={onOpen} />
       </section>
       <section class="stack">
         <h3>The record as GET /dmarc writes it</h3>
@@ -105,13 +105,13 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
   )
 }
 
-function Facts({ domain, onOpen }: { domain: MonitoredDomain; onOpen(domain: string): void }) {
+function Facts({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit<SheetProps, 'name'>) {
   const { policy, inherits_from: source, profile, volume, added_at: addedAt, features, pinned } = domain
   const pins = Object.entries(pinned)
   return (
     <Pairs
       entries={[
-        ['Groups', <Memberships key="groups" name={domain.domain} />],
+        ['Groups', <Memberships key="groups" name={domain.domain} onClose={onClose} />],
         ['In use by', features.length > 0 ? <Names names={features} /> : 'no feature'],
         ['Profile', profile],
         ['Usual volume', `${formatCount(volume, 'message')} a month`],
@@ -138,7 +138,7 @@ function Facts({ domain, onOpen }: { domain: MonitoredDomain; onOpen(domain: str
   )
 }
 
-function Memberships({ name }: { name: string }) {
+function Memberships({ name, onClose }: { name: string; onClose(): void }) {
   const memberships = groupsByDomain.value.get(name) ?? []
   if (groups.data.value === undefined) return <>…</>
   if (memberships.length === 0) return <>none</>
@@ -146,7 +146,14 @@ function Memberships({ name }: { name: string }) {
     <ul class="row" id="domain-groups">
       {memberships.map((group) => (
         <li key={group.id} data-group={group.name}>
-          <button type="button" class="link" onClick={() => show({ tab: 'groups', group: group.name })}>
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              onClose()
+              show({ tab: 'groups', group: group.name })
+            }}
+          >
             <bdi>{group.name}</bdi>
           </button>
         </li>

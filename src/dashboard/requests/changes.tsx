@@ -8,7 +8,7 @@ const TITLE = 'What it changed in the account'
 /** The account before and after a request, as a difference. */
 export function Changes({ explanation }: { explanation: Explanation }) {
   const { changes, changes_count: count, changes_note: note, account } = explanation
-  if (account === null || changes === undefined) return null
+  if (account === null) return null
   if (changes === null) {
     return (
       <Part title={TITLE}>
@@ -50,12 +50,14 @@ function ChangeLine({ change: { what, name, before, after, members } }: { change
           <span class="soft">{what}</span> <bdi class="mono">{name}</bdi>
         </span>
       </div>
-      {before !== null && after !== null && (
+      {fields.length > 0 && (
         <dl class="pairs">
           {fields.map(([field, old, fresh]) => [
             <dt key={field}>{field}</dt>,
             <dd key={`${field} is`}>
-              <del>{show(old)}</del> → <ins>{show(fresh)}</ins>
+              {before !== null && <del>{show(old)}</del>}
+              {before !== null && after !== null && ' → '}
+              {after !== null && <ins>{show(fresh)}</ins>}
             </dd>,
           ])}
         </dl>
@@ -85,10 +87,11 @@ function Names({ sign, names, count }: { sign: '+' | '−'; names: readonly stri
   )
 }
 
-/** The fields that are not the same, with both values. */
+/** The fields that are not the same, with both values. The name of what came or went is said already. */
 function differingFields(before: object | null, after: object | null): [name: string, old: unknown, fresh: unknown][] {
   const [old, fresh] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after ?? {}))]
   return [...new Set([...old.keys(), ...fresh.keys()])]
+    .filter((name) => name !== 'name' || (before !== null && after !== null))
     .filter((name) => JSON.stringify(old.get(name)) !== JSON.stringify(fresh.get(name)))
     .map((name) => [name, old.get(name), fresh.get(name)])
 }

@@ -2,6 +2,7 @@ import { call } from '../client.ts'
 import { confirmed } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { restartStream } from '../exchanges.ts'
+import { PLAYS_SERVICE } from '../facts.ts'
 import { formatCount } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import { chosenAccount } from '../selection.ts'
@@ -11,11 +12,7 @@ import { forgetSkipped } from './list.ts'
 export async function clearJournal(): Promise<void> {
   const account = chosenAccount.peek()
   const { count } = await call('listRequests', { parameters: { account }, query: { limit: 1 } })
-  const isSure = await confirmed(
-    'Clear the journal?',
-    `${formatCount(count, 'request')} of the account ${account} ${count === 1 ? 'leaves' : 'leave'} the journal, for everybody. Lost with ${count === 1 ? 'it are its explanation, the state before it (so the way back to it) and the code that reproduces it' : 'them are their explanations, the states before them (so the way back to them) and the code that reproduces them'}. The verdict and the coverage stay, and so does the account as it is now.`,
-    'Clear the journal',
-  )
+  const isSure = await confirmed('Clear the journal?', sayWhatIsLost(count, account), 'Clear the journal')
   if (!isSure) return
   await call('clearRequests', { parameters: { account } })
   if (account === chosenAccount.peek()) {
@@ -24,4 +21,11 @@ export async function clearJournal(): Promise<void> {
   }
   await refreshShown()
   showNote(`${formatCount(count, 'request')} left the journal.`)
+}
+
+function sayWhatIsLost(count: number, account: string): string {
+  const [leave, them] = count === 1 ? ['leaves', 'it'] : ['leave', 'them']
+  const first = `${formatCount(count, 'request')} of the account ${account} ${leave} the journal, for everybody.`
+  if (!PLAYS_SERVICE) return `${first} What explains ${them} is lost. The verdict and the coverage stay.`
+  return `${first} Lost are what explains ${them}, the way back to the account before ${them}, and the code that sends ${them} again. The verdict and the coverage stay, and so does the account in its present state.`
 }

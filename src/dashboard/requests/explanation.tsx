@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { Copyable } from '../controls/copyable.tsx'
 import { Pairs } from '../controls/marks.tsx'
+import { PLAYS_SERVICE } from '../facts.ts'
 import { formatDuration, formatInstant, formatJson } from '../formatting.ts'
 import type { Explanation, RequestProblem } from '../responses.ts'
 import { Changes } from './changes.tsx'
@@ -17,9 +18,7 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
   return (
     <>
       <p class="summary">{summary}</p>
-      <div class="row no-print">
-        <RewindButton exchange={exchange} gone={gone} />
-      </div>
+      <RewindButton exchange={exchange} gone={gone} />
       {correction !== null && (
         <Part title="A request that the service accepts now">
           <Bullets items={correction.changes} />
@@ -28,7 +27,8 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
           ))}
         </Part>
       )}
-      <Changes explanation={explanation} />
+      {/* Nobody knows what a request has changed in another service. */}
+      {PLAYS_SERVICE && <Changes explanation={explanation} />}
       {problems.length > 0 && (
         <Part title="Problems; the response reports the first one">
           <Bullets items={problems.map((problem) => describeProblem(problem))} />

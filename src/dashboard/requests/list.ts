@@ -169,7 +169,10 @@ function publish(): void {
       waiting.value += fresh
       return
     }
-    drawn.value = newest.list()
+    const list = newest.list()
+    drawn.value = list
+    // Until the journal is asked again, it has at least those that are shown.
+    if (total.peek() !== undefined) total.value = Math.max(total.peek() ?? 0, list.length)
     if (fresh > MOST_REQUESTS) {
       skipped.value = { ...skipped.peek(), count: skipped.peek().count + fresh - MOST_REQUESTS }
     }

@@ -1,16 +1,19 @@
 import { useState } from 'preact/hooks'
+import type { RequestOf } from '../calls.ts'
 import { call } from '../client.ts'
 import { Form, textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
-import { FACTS } from '../facts.ts'
+import { FACTS, isOffered } from '../facts.ts'
+import { proposeRule } from '../faults/draft.ts'
 import { refreshShown } from '../resource.ts'
-import type { FaultRule, JournalEntry } from '../responses.ts'
+import type { JournalEntry } from '../responses.ts'
 import { chosenAccount, openTab } from '../selection.ts'
-import { closeRequest } from './open-request.ts'
+
+type Rule = RequestOf<'addFault'>['body']
 
 /** What can happen to the next request, beside the errors of its operation. */
-const EFFECTS: readonly { name: string; title: string; effect: Partial<FaultRule> }[] = [
-  { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503 } } },
+const EFFECTS: readonly { name: string; title: string; effect: Partial<Rule> }[] = [
+  { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: 'Service Unavailable\n' } } },
   { name: 'reset', title: 'reset the connection', effect: { connection: 'reset' } },
   { name: 'lost', title: 'do it, but lose the answer', effect: { connection: 'reset', phase: 'after' } },
   { name: 'hang', title: 'never answer', effect: { connection: 'hang' } },
@@ -22,7 +25,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
   const { account, operation, method, key } = exchange
   const [added, setAdded] = useState<string>()
   const match = matchOf(exchange)
-  if (account === null || match === undefined) return null
+  if (account === null || match === undefined || !isOffered('addFault')) return null
   const codes = FACTS.operations.find(({ id }) => id === operation)?.codes ?? []
 
   async function add(fields: FormData): Promise<void> {
@@ -30,7 +33,7 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
     const wanted = textOf(fields, 'effect')
     const effect = EFFECTS.find(({ name }) => name === wanted)?.effect ?? { respond: { error: wanted } }
     const ofKey = key !== null && fields.has('key') && { key }
-    const rule: FaultRule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
+    const rule: Rule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
     const { fault } = await call('addFault', { parameters: { account }, body: rule })
     setAdded(fault.id)
     await refreshShown()
@@ -40,7 +43,15 @@ export function NextFault({ exchange }: { exchange: JournalEntry }) {
   return (
     <details class="card no-print" id="next-fault">
       <summary>Let the next such request fail…</summary>
-      <Form submit="Add the rule" work={add}>
+      <Form
+        submit="Add the rule"
+        work={add}
+        beside={
+          <button type="button" onClick={() => proposeElsewhere(account, { match, times: 1 })}>
+            More choices…
+          </button>
+        }
+      >
         <p class="soft">
           A fault rule for {operation ?? `${method} ${match.path}`}. It acts after the checks of key and quota.
         </p>
@@ -103,7 +114,12 @@ function matchOf({
 const METHODS = new Set(FACTS.operations.map(({ method }) => method))
 
 function showRules(account: string): void {
-  closeRequest()
   chosenAccount.value = account
   openTab.value = 'faults'
+}
+
+/** Opens the form that can say everything about a rule, with what this one knows. */
+function proposeElsewhere(account: string, rule: Rule): void {
+  chosenAccount.value = account
+  proposeRule(rule)
 }

@@ -1,4 +1,4 @@
-import { useSignalEffect } from '@preact/signals'
+import { batch, useSignalEffect } from '@preact/signals'
 import { summary } from '../account/summary.ts'
 import { call } from '../client.ts'
 import { Copyable } from '../controls/copyable.tsx'
@@ -8,7 +8,7 @@ import { createResource } from '../resource.ts'
 import { lookedAt, takeLook } from '../view.ts'
 import { arrivals, conditions, drawnCount, scope, shown, total, words } from './list.ts'
 import { NO_CONDITIONS } from './listed-request.ts'
-import { openRequest } from './open-request.ts'
+import { closeRequest, openRequest } from './open-request.ts'
 import { RequestTable } from './rows.tsx'
 import { RequestToolbar } from './toolbar.tsx'
 
@@ -31,11 +31,11 @@ export function requestsTally(): number | undefined {
 /** The requests as they happen. */
 export function RequestsPanel() {
   useSignalEffect(() => {
-    const { search, request } = lookedAt.value ?? {}
-    if (search === undefined && request === undefined) return
-    takeLook()
-    if (search !== undefined) words.value = search
-    if (request !== undefined) openRequest(request)
+    if (lookedAt.value === undefined) return
+    const { search = '', request } = takeLook() ?? {}
+    words.value = search
+    if (request === undefined) closeRequest()
+    else openRequest(request)
   })
   return (
     <>
@@ -74,9 +74,11 @@ function Keyless() {
 }
 
 function look(at: 'account' | 'none'): void {
-  scope.value = at
-  conditions.value = NO_CONDITIONS
-  words.value = ''
+  batch(() => {
+    scope.value = at
+    conditions.value = NO_CONDITIONS
+    words.value = ''
+  })
 }
 
 /** Says why no request is shown, and what to do. */

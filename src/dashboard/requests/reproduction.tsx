@@ -13,7 +13,6 @@ const WAYS = [
 export function Reproduction({ explanation }: { explanation: Explanation }) {
   const [way, setWay] = useState<(typeof WAYS)[number][0]>('curl')
   const { reproduction, reproduction_note: note } = explanation
-  if (reproduction === undefined) return null
   return (
     <Part title="Send it again">
       {reproduction === null ? null : (
@@ -28,7 +27,7 @@ export function Reproduction({ explanation }: { explanation: Explanation }) {
           <Copyable key={way} id="reproduction" text={reproduction[way]} label={`Copy as ${way}`} />
         </>
       )}
-      {note !== null && note !== undefined && <p class="soft">{note}</p>}
+      {note !== null && <p class="soft">{note}</p>}
     </Part>
   )
 }

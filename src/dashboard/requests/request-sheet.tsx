@@ -1,9 +1,11 @@
+import { useSignalEffect } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
 import { ErrorText } from '../controls/notices.tsx'
 import { Sheet } from '../controls/sheet.tsx'
 import { Refused } from '../refusals.ts'
-import type { Explanation } from '../responses.ts'
+import type { Explanation, JournalEntry } from '../responses.ts'
+import { openTab } from '../selection.ts'
 import { ExplanationView } from './explanation.tsx'
 import { targetOf, toListed } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
@@ -17,6 +19,11 @@ const MILLISECONDS_BETWEEN_CHECKS = 3_000
 
 /** The details of the open request, above any view. */
 export function RequestSheet() {
+  useSignalEffect(() => {
+    // Somebody leads the reader to another view.
+    void openTab.value
+    closeRequest()
+  })
   const open = openedRequest.value
   return open === undefined ? null : <OpenSheet open={open} />
 }
@@ -32,6 +39,7 @@ interface Known {
 function OpenSheet({ open }: { open: OpenRequest }) {
   const { explanation, failure, gone = false } = useExplanation(open.requestId)
   useStepsByKey()
+  useEffect(() => document.getElementById(ID)?.scrollTo(0, 0), [open.requestId])
   const { newer, older } = neighbours()
   const title = explanation === undefined ? 'Request' : titleOf(explanation)
   return (
@@ -60,7 +68,7 @@ function OpenSheet({ open }: { open: OpenRequest }) {
         {gone && (
           <p class="refusal warn" role="status">
             The journal does not have this request any more: it was cleared, or newer requests have taken its place.
-            What is shown here was read before. The account cannot be rewound to it.
+            What is shown here was kept before. The account cannot be rewound to it.
           </p>
         )}
         {failure !== undefined && (
@@ -101,36 +109,45 @@ function useExplanation(requestId: string): Known {
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving
-    const load = () => call('explainRequest', { parameters: { 'request-id': requestId }, signal })
     let timer: ReturnType<typeof setTimeout> | undefined
-    async function check(): Promise<void> {
+    async function follow({ exchange }: Explanation): Promise<void> {
+      // While the server does not answer, nobody knows.
+      const kept = await isKept(exchange, signal).catch(() => undefined)
+      if (signal.aborted) return
+      if (kept !== undefined) setKnown((before) => ({ ...before, gone: !kept }))
+      timer = setTimeout(follow, MILLISECONDS_BETWEEN_CHECKS, { exchange })
+    }
+    async function load(): Promise<void> {
       try {
-        await load()
-        setKnown((before) => ({ ...before, gone: false }))
-      } catch (error) {
-        if (signal.aborted) return
-        if (error instanceof Refused && error.status === 404) setKnown((before) => ({ ...before, gone: true }))
-      }
-      checkLater()
-    }
-    function checkLater(): void {
-      if (!signal.aborted) timer = setTimeout(() => void check(), MILLISECONDS_BETWEEN_CHECKS)
-    }
-    load().then(
-      (explanation) => {
-        if (!signal.aborted) setKnown({ requestId, explanation })
-        checkLater()
-      },
-      (failure) => {
+        const explanation = await call('explainRequest', { parameters: { 'request-id': requestId }, signal })
+        setKnown({ requestId, explanation })
+        await follow(explanation)
+      } catch (failure) {
         if (!signal.aborted) setKnown({ requestId, failure })
-      },
-    )
+      }
+    }
+    void load()
     return () => {
       leaving.abort()
       clearTimeout(timer)
     }
   }, [requestId])
   return known.requestId === requestId ? known : { requestId }
+}
+
+/** Whether the journal has an exchange. */
+async function isKept({ account, ordinal }: JournalEntry, signal: AbortSignal): Promise<boolean> {
+  const query = { limit: 1, before: ordinal + 1 }
+  try {
+    const { requests } =
+      account === null
+        ? await call('listAllRequests', { query: { ...query, account: 'none' }, signal })
+        : await call('listRequests', { parameters: { account }, query, signal })
+    return requests[0]?.ordinal === ordinal
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return false
+    throw error
+  }
 }
 
 /** The arrow keys lead to the next request, except where they have a meaning of their own. */

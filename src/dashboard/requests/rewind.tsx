@@ -2,6 +2,7 @@ import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
+import { isOffered } from '../facts.ts'
 import { formatInstant } from '../formatting.ts'
 import { refreshShown } from '../resource.ts'
 import type { JournalEntry } from '../responses.ts'
@@ -10,11 +11,13 @@ import { targetOf } from './listed-request.ts'
 /** Returns the account of a request to how it was just before the request. */
 export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolean }) {
   const { account } = exchange
-  if (account === null || gone) return null
+  if (account === null || gone || !isOffered('rewindAccount')) return null
   return (
-    <Button work={() => rewind(account, exchange)} title="Return the account to how it was just before this request">
-      Rewind to here…
-    </Button>
+    <div class="row no-print">
+      <Button work={() => rewind(account, exchange)} title="Return the account to how it was just before this request">
+        Rewind to here…
+      </Button>
+    </div>
   )
 }
 

@@ -16,7 +16,11 @@ const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, n: 1, N: 1, Arr
 
 function Bar() {
   const place = useRef<HTMLElement>(null)
-  useLayoutEffect(() => reserveRoom(place.current), [])
+  useLayoutEffect(() => {
+    // What began the story may be gone, and the words are what is to be read next.
+    place.current?.querySelector<HTMLElement>('.words')?.focus({ preventScroll: true })
+    return reserveRoom(place.current)
+  }, [])
   useEffect(() => {
     function onKeyDown(event: KeyboardEvent): void {
       const by = STEPS[event.key]

@@ -3,7 +3,7 @@ import { send } from '../client.ts'
 import { FACTS } from '../facts.ts'
 import { Refused } from '../refusals.ts'
 import type { SceneCall } from '../responses.ts'
-import { callService } from '../service-calls.ts'
+import { callService, type Way } from '../service-calls.ts'
 
 /** What became of a call of a scene. */
 export interface Outcome {
@@ -14,13 +14,22 @@ export interface Outcome {
   text: string
 }
 
+/** Why the service may refuse what the control plane accepts in its place. */
+const WAY_AROUND =
+  'The key of the account is secret, so it was sent through the control plane, on which neither faults nor quotas act.'
+
 /** Sends a call of a scene for an account, and says what was answered. A refusal never ends the story. */
 export async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
   const { expect } = call
   try {
-    await sendToOwner(call, account)
+    const way = await sendToOwner(call, account)
     if (expect === undefined) return { call, expected: true, text: 'Done.' }
-    return { call, expected: false, text: `It was accepted, although the scene expects the refusal ${expect}.` }
+    const reason = way === 'control-plane' ? ` ${WAY_AROUND}` : ''
+    return {
+      call,
+      expected: false,
+      text: `It was accepted, although the scene expects the refusal ${expect}.${reason}`,
+    }
   } catch (error) {
     if (!(error instanceof Refused)) {
       return { call, expected: false, text: error instanceof Error ? error.message : String(error) }
@@ -43,12 +52,16 @@ export function describeCall({ operation, parameters = {}, query }: SceneCall): 
   return `${method} ${path}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`.trim()
 }
 
-async function sendToOwner({ operation, parameters, query, body }: SceneCall, account: string): Promise<void> {
+/** Resolves to the way that a call of the service went. */
+async function sendToOwner(
+  { operation, parameters, query, body }: SceneCall,
+  account: string,
+): Promise<Way | undefined> {
   if (FACTS.operations.some(({ id }) => id === operation)) {
-    await callService(operation, { account, ...(body && { body }), ...(query && { query }) })
-    return
+    return (await callService(operation, { account, ...(body && { body }), ...(query && { query }) })).way
   }
   if (!Object.hasOwn(CALLS, operation)) throw new Error(`This page does not know the operation ${operation}.`)
   const request = { parameters: { ...parameters, account }, ...(body && { body }) }
   await send(operation as CallId, request)
+  return undefined
 }

@@ -87,9 +87,9 @@ function SceneCard({ scene, index, story }: { scene: Scene; index: number; story
       </div>
       <Button
         work={() => (told === undefined ? begin(story, index) : goTo(index))}
-        aria-label={`Tell scene ${index + 1}`}
+        aria-label={`Show this scene, number ${index + 1}`}
       >
-        Tell
+        Show this scene
       </Button>
     </li>
   )

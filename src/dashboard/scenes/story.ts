@@ -3,6 +3,7 @@ import { call } from '../client.ts'
 import { storyIsTold } from '../controls/modal.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { isObject, Refused } from '../refusals.ts'
+import { closeRequest } from '../requests/open-request.ts'
 import { refreshShown } from '../resource.ts'
 import type { Scene, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS } from '../selection.ts'
@@ -84,6 +85,7 @@ async function playScene(): Promise<void> {
   const scene = told?.story.scenes[told.step]
   if (told === undefined || scene === undefined) return
   chosenAccount.value = told.account
+  closeRequest()
   // What it looks at may be there only after the calls; until then, its tab is open.
   const { look_at: look, calls = [] } = scene
   if (look !== undefined) showLook(calls.length > 0 ? { tab: look.tab } : look)
@@ -93,8 +95,11 @@ async function playScene(): Promise<void> {
     if (present === undefined) return
     telling.value = { ...present, outcomes: [...present.outcomes, outcome] }
   }
-  await Promise.all([refreshShown(), leftovers.refresh().catch(() => undefined)])
-  if (look !== undefined && calls.length > 0) showLook(look)
+  void leftovers.refresh().catch(() => undefined)
+  const refreshed = refreshShown()
+  if (look === undefined || calls.length === 0) return
+  await refreshed
+  showLook(look)
 }
 
 /** A tab that this page does not have is as good as none. */

@@ -8,10 +8,10 @@ export function ClockLine() {
   return (
     <div class="clock-line row">
       <ClockFace id="clock" />
-      <Button small aria-label="Move the account's clock on by one hour" work={() => changeClock({ advance: 'PT1H' })}>
+      <Button small aria-label="+1 hour on the account's clock" work={() => changeClock({ advance: 'PT1H' })}>
         +1 hour
       </Button>
-      <Button small aria-label="Move the account's clock on by one day" work={() => changeClock({ advance: 'P1D' })}>
+      <Button small aria-label="+1 day on the account's clock" work={() => changeClock({ advance: 'P1D' })}>
         +1 day
       </Button>
     </div>
@@ -19,7 +19,7 @@ export function ClockLine() {
 }
 
 /** The date and the time of the account's clock, and whether it runs. */
-export function ClockFace({ id }: { id?: string }) {
+function ClockFace({ id }: { id?: string }) {
   const now = shownTime.value
   if (now === undefined) return null
   const instant = new Date(now).toISOString()

@@ -1,20 +1,17 @@
 import { useComputed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { call } from '../client.ts'
+import { useState } from 'preact/hooks'
+import { quotas } from '../account/quotas.tsx'
 import { Button } from '../controls/button.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { formatInstant } from '../formatting.ts'
-import { createResource } from '../resource.ts'
+import { overview } from '../overview/overview.ts'
 import type { Quota } from '../responses.ts'
 import { changeClock, isFrozen, shownTime } from './clock.ts'
-import { formatMoment, toFieldValue, toInstant } from './instants.ts'
+import { formatMoment, readWritten, writeMinute } from './instants.ts'
 
-const quotas = createResource({
-  tabs: ['time'],
-  afterRequests: 400,
-  polled: true,
-  load: (account) => call('getQuotas', { parameters: { account } }),
-})
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 /** The clock, large, and everything that moves it. */
 export function ClockSection() {
@@ -33,16 +30,14 @@ export function ClockSection() {
         <Button work={() => changeClock({ frozen: !frozen })}>{frozen ? 'Unfreeze' : 'Freeze'}</Button>
       </div>
       <div class="moves">
-        <Move leads={`to ${formatMoment(now + 3_600_000, now)}`}>
+        <Move leads={`to ${formatMoment(now + HOUR, now)}`}>
           <Button work={() => changeClock({ advance: 'PT1H' })}>+1 hour</Button>
         </Move>
-        <Move leads={`to ${formatMoment(now + 86_400_000, now)}`}>
+        <Move leads={`to ${formatMoment(now + DAY, now)}`}>
           <Button work={() => changeClock({ advance: 'P1D' })}>+1 day</Button>
         </Move>
         <NextWindow now={now} />
-        <Move leads="to the next refresh: GET /dmarc has the figures of another day">
-          <Button work={() => changeClock({ to: 'refresh' })}>Next refresh</Button>
-        </Move>
+        <NextRefresh now={now} />
       </div>
       <ChosenInstant />
     </section>
@@ -59,6 +54,19 @@ function Move({ leads, children }: { leads: string; children: ComponentChildren 
   )
 }
 
+function NextRefresh({ now }: { now: number }) {
+  const next = overview.data.value?.next_refresh_at
+  // What was loaded before the clock moved may be over.
+  const isKnown = next !== undefined && next !== null && Date.parse(next) > now
+  return (
+    <Move
+      leads={`${isKnown ? `to ${formatMoment(Date.parse(next), now)}` : 'to the next day'}: GET /dmarc has new figures`}
+    >
+      <Button work={() => changeClock({ to: 'refresh' })}>Next refresh</Button>
+    </Move>
+  )
+}
+
 function NextWindow({ now }: { now: number }) {
   const next = useComputed(() => nextWindow(quotas.data.value?.quotas ?? []))
   const open = next.value
@@ -67,7 +75,7 @@ function NextWindow({ now }: { now: number }) {
       leads={
         open === undefined
           ? 'no quota is in use, so no window is open'
-          : `to ${formatMoment(open.end, now)}: ${open.buckets.map((bucket) => `/${bucket}`).join(', ')} refilled`
+          : `to ${formatMoment(open.end, now)}: ${wordsForRefill(open.buckets)}`
       }
     >
       <Button disabled={open === undefined} work={() => changeClock({ to: 'window-end' })}>
@@ -75,6 +83,12 @@ function NextWindow({ now }: { now: number }) {
       </Button>
     </Move>
   )
+}
+
+function wordsForRefill(buckets: readonly string[]): string {
+  // Only GET is possible there.
+  const paths = buckets.map((bucket) => (bucket === 'dmarc' ? 'GET /dmarc' : `/${bucket}`))
+  return paths.length === 1 ? `${paths[0]} is refilled` : `${paths.join(', ')} are refilled`
 }
 
 /** The end of the first window in which requests were charged, and the quotas that are full again then. */
@@ -87,17 +101,28 @@ function nextWindow(all: readonly Quota[]): { end: number; buckets: string[] } |
 }
 
 function ChosenInstant() {
-  const now = shownTime.peek() ?? 0
+  // Until somebody writes something else, the field follows the clock.
+  const [written, setWritten] = useState<string | undefined>(undefined)
+  const nextHour = useComputed(() => (Math.floor((shownTime.value ?? 0) / HOUR) + 1) * HOUR)
   return (
     <Form
       id="clock-form"
       class="inline-form"
       submit="Set the clock"
-      work={(fields) => changeClock({ now: toInstant(textOf(fields, 'now')) })}
+      work={async (fields) => {
+        await changeClock({ now: readWritten(textOf(fields, 'now')) })
+        setWritten(undefined)
+      }}
     >
       <label>
         To an instant (UTC)
-        <input type="datetime-local" name="now" step={1} defaultValue={toFieldValue(now)} required />
+        <input
+          name="now"
+          autocomplete="off"
+          spellcheck={false}
+          value={written ?? writeMinute(nextHour.value)}
+          onInput={({ currentTarget }) => setWritten(currentTarget.value)}
+        />
       </label>
     </Form>
   )

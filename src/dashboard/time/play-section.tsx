@@ -1,19 +1,23 @@
 import { useState } from 'preact/hooks'
 import { summary } from '../account/summary.ts'
+import { HistoryChart } from '../charts/history-chart.tsx'
 import { formatDay } from '../charts/wording.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Form, textOf } from '../controls/form.tsx'
 import { formatCount } from '../formatting.ts'
+import { overview } from '../overview/overview.ts'
 import { chosenAccount } from '../selection.ts'
 import { shownTime } from './clock.ts'
-import { formatMoment, toFieldValue, toInstant } from './instants.ts'
+import { formatMoment, readWritten, writeMinute } from './instants.ts'
 import { deletePlayed, leftBehind, originalOf, play, stage, startPlay } from './play.ts'
 
+/** How many refreshes the chart shows. */
+const SHOWN_DAYS = 60
 const MONTH = 30 * 86_400_000
 /** How many of the days that have passed are told, and how many sentences of each. */
-const TOLD_DAYS = 8
-const TOLD_SENTENCES = 5
+const TOLD_DAYS = 5
+const TOLD_SENTENCES = 3
 
 /** Plays the account: what its figures were, day by day. */
 export function PlaySection() {
@@ -22,7 +26,11 @@ export function PlaySection() {
   return (
     <section class="card stack" aria-labelledby="play-title">
       <h2 id="play-title">Play</h2>
-      {isShown ? <PassedDays /> : originalOf(chosenAccount.value) === undefined && <PlayForm />}
+      <div class="halves">
+        {!isShown && originalOf(chosenAccount.value) === undefined && <PlayForm />}
+        <FiguresUntilNow />
+        {isShown && <PassedDays />}
+      </div>
       <LeftBehind />
     </section>
   )
@@ -33,51 +41,66 @@ function PlayForm() {
   const [chosen, setChosen] = useState<string | undefined>(undefined)
   const now = shownTime.value
   if (account === undefined || now === undefined) return null
-  const start = chosen ?? toFieldValue(Math.max(0, now - MONTH))
+  const start = chosen ?? writeMinute(Math.max(0, now - MONTH))
   function begin(fields: FormData): Promise<void> {
     const until = textOf(fields, 'end')
-    const end = until === '' ? (shownTime.peek() ?? 0) : Date.parse(toInstant(until))
-    const from = toInstant(textOf(fields, 'now'))
+    const end = until.trim() === '' ? (shownTime.peek() ?? 0) : Date.parse(readWritten(until))
+    const from = readWritten(textOf(fields, 'now'))
+    if (Number.isNaN(end)) throw new Error(`The end must be an instant such as ${writeMinute(now ?? 0)}, not ${until}.`)
     if (Date.parse(from) >= end) {
-      const words = formatMoment(end, Number.NaN)
-      throw new Error(`The start must be before the end, which is ${words}.`)
+      throw new Error(`The start must be before the end, which is ${formatMoment(end)}.`)
     }
     return startPlay(from, end)
   }
   return (
-    <>
+    <div class="stack">
       <p class="soft">
         A clock never goes back, so this makes another account beside {account.id}, of the same fixture and seed, whose
         clock begins earlier. The page shows it day by day until it has arrived at the present of {account.id}, which
         stays as it is. What clients have changed since {account.id} was created is not in it.
       </p>
       <Form id="play-form" submit="Play" work={begin}>
-        <div class="fields">
+        <div class="fields instants">
           <label>
             From (UTC)
             <input
-              type="datetime-local"
               name="now"
-              step={1}
+              autocomplete="off"
+              spellcheck={false}
               value={start}
               onInput={({ currentTarget }) => setChosen(currentTarget.value)}
             />
           </label>
           <label>
-            To (UTC), by default the present
-            <input type="datetime-local" name="end" step={1} />
+            To (UTC)
+            <input name="end" placeholder="the present" autocomplete="off" spellcheck={false} />
           </label>
         </div>
         <div class="row">
-          <Button small work={() => setChosen(toFieldValue(Math.max(0, now - MONTH)))}>
+          <Button small work={() => setChosen(writeMinute(Math.max(0, now - MONTH)))}>
             From a month ago
           </Button>
-          <Button small work={() => setChosen(toFieldValue(Date.parse(account.created_at)))}>
+          <Button small work={() => setChosen(writeMinute(Date.parse(account.created_at)))}>
             From its creation
           </Button>
         </div>
       </Form>
-    </>
+    </div>
+  )
+}
+
+/** The figures of the last refreshes, of which the newest is the one before the clock. */
+function FiguresUntilNow() {
+  const data = overview.data.value
+  if (data === undefined || data.domains === 0) return null
+  const days = data.days.slice(-SHOWN_DAYS)
+  return (
+    <HistoryChart
+      label={`DMARC of ${chosenAccount.value}`}
+      dates={days.map(({ date }) => date)}
+      messages={days.map(({ messages }) => messages)}
+      shares={[{ name: 'DMARC', values: days.map(({ share }) => share) }]}
+    />
   )
 }
 
@@ -116,7 +139,7 @@ function PassedDays() {
 
 /** Accounts of earlier plays, which end with the page that began them only if the user goes back. */
 function LeftBehind() {
-  const others = (leftBehind.data.value ?? []).filter((id) => id !== play.value?.account && id !== chosenAccount.value)
+  const others = leftBehind.value.filter((id) => id !== play.value?.account && id !== chosenAccount.value)
   if (others.length === 0) return null
   async function remove(id: string): Promise<void> {
     const text = 'It was made for a play, perhaps by another page that still plays it. No other account changes.'

@@ -1,10 +1,10 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
+import { accounts } from '../account/accounts.ts'
 import { call } from '../client.ts'
 import { showNote } from '../controls/notices.tsx'
 import { FACTS } from '../facts.ts'
-import { readAll } from '../paging.ts'
 import { Refused } from '../refusals.ts'
-import { createResource, refreshShown } from '../resource.ts'
+import { refreshShown } from '../resource.ts'
 import { chosenAccount } from '../selection.ts'
 import { describeDays } from './play-events.ts'
 
@@ -57,16 +57,9 @@ export function originalOf(account: string): string | undefined {
 }
 
 /** Accounts that were made to play the chosen one, or the one that the chosen one plays, and that are still there. */
-export const leftBehind = createResource({
-  tabs: ['time'],
-  load: async (account) => {
-    const original = originalOf(account) ?? account
-    const accounts = await readAll(
-      (query) => call('listAccounts', { query }),
-      (page) => page.accounts,
-    )
-    return accounts.map(({ id }) => id).filter((id) => originalOf(id) === nameFor(original))
-  },
+export const leftBehind = computed(() => {
+  const prefix = nameFor(originalOf(chosenAccount.value) ?? chosenAccount.value)
+  return (accounts.data.value?.ids ?? []).filter((id) => originalOf(id) === prefix)
 })
 
 /** Makes an account that is like the chosen one, and plays it from `start` to `end`, RFC 3339 and in milliseconds. */
@@ -81,8 +74,8 @@ export async function startPlay(start: string, end: number): Promise<void> {
 }
 
 async function createPlay(original: string, now: string): Promise<{ account: string; now: string }> {
-  await leftBehind.refresh()
-  const numbers = (leftBehind.data.peek() ?? []).map((id) => Number(PLAYED.exec(id)?.[2]))
+  await accounts.refresh()
+  const numbers = leftBehind.peek().map((id) => Number(PLAYED.exec(id)?.[2]))
   const first = Math.max(0, ...numbers) + 1
   for (let number = first; ; number++) {
     const id = `${nameFor(original)}-play-${number}`
@@ -181,7 +174,7 @@ export async function deletePlayed(account: string): Promise<void> {
   await call('deleteAccount', { parameters: { account } }).catch((error) => {
     if (!(error instanceof Refused && error.status === 404)) throw error
   })
-  await leftBehind.refresh()
+  await accounts.refresh()
 }
 
 function leaveLostPlay({ account, original }: Play): void {

@@ -11,8 +11,8 @@ export type Moment =
   | { kind: 'setback'; from: string; to: string }
 
 /**
- * Snapshots and requests on one line, the newest first. Requests are in the order in which they came, which is that of
- * `requests`. Of a snapshot, only the time on the account's clock is known, so it stands where the clock showed that.
+ * Snapshots and requests on one line, the newest first. `requests` are in the order in which they came. Of a snapshot,
+ * only the time on the account's clock is known, so it stands where the clock showed that.
  */
 export function layTimeline(requests: readonly JournalEntry[], snapshots: readonly Snapshot[]): Moment[] {
   const waiting = snapshots.toSorted((one, other) => compareInstants(other.taken_at, one.taken_at))
@@ -23,7 +23,7 @@ export function layTimeline(requests: readonly JournalEntry[], snapshots: readon
     rest = []
   }
   let newer: JournalEntry | undefined
-  for (const request of requests) {
+  for (const request of requests.toReversed()) {
     if (newer !== undefined && compareInstants(request.at, newer.at) > 0) {
       endRest()
       moments.push({ kind: 'setback', from: request.at, to: newer.at })
@@ -45,7 +45,7 @@ export function layTimeline(requests: readonly JournalEntry[], snapshots: readon
 }
 
 /** Whether a request is a write that succeeded, or of which nobody can tell because its response was lost. */
-export function mayHaveChanged({ method, status }: JournalEntry): boolean {
+function mayHaveChanged({ method, status }: JournalEntry): boolean {
   if (method === 'GET' || method === 'HEAD') return false
   return status === null || (status >= 200 && status < 300)
 }

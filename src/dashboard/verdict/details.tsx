@@ -3,11 +3,11 @@ import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Badge, Pairs } from '../controls/marks.tsx'
 import { ErrorText, showNote } from '../controls/notices.tsx'
-import { isOffered } from '../facts.ts'
+import { isOffered, PLAYS_SERVICE } from '../facts.ts'
 import { formatCount } from '../formatting.ts'
 import type { Verdict } from '../responses.ts'
 import { show } from '../view.ts'
-import { clearVerdict, shownVerdict, verdict } from './verdict.ts'
+import { clearVerdict, SCOPE, shownVerdict, verdict } from './verdict.ts'
 
 /** What is behind the verdict: its sentence, its counts, and the requests that decided it. */
 export function VerdictDetails({ close }: { close(): void }) {
@@ -39,8 +39,8 @@ export function VerdictDetails({ close }: { close(): void }) {
       <section class="stack">
         <h3>Start the verdict again</h3>
         <p class="soft">
-          The verdict counts the requests of all accounts since the server was started or the verdict was started again.
-          The reset or the deletion of an account does not change it.
+          The verdict counts the requests of {SCOPE} since the program was started or the verdict was started again.
+          {PLAYS_SERVICE && ' The reset or the deletion of an account does not change it.'}
         </p>
         {isOffered('clearVerdict') && (
           <div class="row">
@@ -56,7 +56,7 @@ export function VerdictDetails({ close }: { close(): void }) {
 
 async function startAgain(): Promise<void> {
   const text =
-    'The counts and the list of violations of all accounts are lost, also for other people who use this server. ' +
+    `The counts and the list of violations of ${SCOPE} are lost, also for other people who use this server. ` +
     'The requests stay in the journal.'
   if (!(await confirmed('Start the verdict again?', text, 'Start again'))) return
   await clearVerdict()
@@ -158,7 +158,7 @@ function Politeness({ report: { politeness }, openRequest }: PartProps) {
             </p>
             <div class="row">
               {request_ids.map((id, index) => (
-                <Button key={id} small aria-label={`Open the request ${id}`} work={() => openRequest(id)}>
+                <Button key={id} small aria-label={`Request ${index + 1}, ${id}`} work={() => openRequest(id)}>
                   {`Request ${index + 1}`}
                 </Button>
               ))}

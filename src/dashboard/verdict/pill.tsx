@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Sheet } from '../controls/sheet.tsx'
 import { VerdictDetails } from './details.tsx'
-import { shownVerdict } from './verdict.ts'
+import { SCOPE, shownVerdict } from './verdict.ts'
 
 /** The verdict of all accounts in a few words. A click shows what is behind it. */
 export function VerdictPill() {
@@ -18,7 +18,7 @@ export function VerdictPill() {
           open.value = true
         }}
       >
-        All accounts: {words}
+        {`A${SCOPE.slice(1)}: ${words}`}
       </button>
       <span class="unseen" role="status">
         {tone === 'bad' && 'The contract was violated.'}
@@ -26,7 +26,7 @@ export function VerdictPill() {
       {open.value && (
         <Sheet
           id="verdict-sheet"
-          title="Verdict of all accounts"
+          title={`Verdict of ${SCOPE}`}
           onClose={() => {
             open.value = false
           }}

@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { call } from '../client.ts'
 import type { Tone } from '../controls/marks.tsx'
 import { connection } from '../exchanges.ts'
+import { PLAYS_SERVICE } from '../facts.ts'
 import { formatCount } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Verdict } from '../responses.ts'
@@ -11,6 +12,9 @@ const MILLISECONDS_AFTER_REQUEST = 400
 const MILLISECONDS_BETWEEN_LOADS = 1_000
 /** After this time without an answer, what was known is old. */
 const MILLISECONDS_UNTIL_OLD = 4_000
+
+/** Whose requests the verdict is about. A proxy knows no accounts. */
+export const SCOPE = PLAYS_SERVICE ? 'all accounts' : 'all clients'
 
 /** Whether the clients of all accounts kept the contract. */
 export const verdict = createResource({ load: loadVerdict, afterRequests: MILLISECONDS_AFTER_REQUEST, shared: true })
