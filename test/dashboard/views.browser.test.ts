@@ -103,8 +103,8 @@ async function openAccount(account: string, tab: Tab = 'account'): Promise<Page>
 const OPENERS = `#panel :is([data-request], [data-domain], [data-group]), #panel button, header button`
 
 /** The places in a tab that open something, as indexes of the elements of \`OPENERS\`. */
-function findOpeners(page: Page): Promise<number[]> {
-  return page.evaluate<number[]>(`(() => {
+function findOpeners(page: Page): Promise<{ index: number; kind: string }[]> {
+  return page.evaluate<{ index: number; kind: string }[]>(`(() => {
     const seen = new Set()
     return [...document.querySelectorAll(${JSON.stringify(OPENERS)})].flatMap((each, index) => {
       const row = ['request', 'domain', 'group'].find((name) => each.dataset[name] !== undefined)
