@@ -119,8 +119,8 @@ async function showRefusedRequest(page) {
 /** Begins the story and goes to its second scene. */
 async function showScene(page) {
   await page.locator('.story-begin button.primary').click()
-  await page.locator('#story').waitFor()
-  await page.locator('#story button.primary').click()
+  await page.locator('#story [aria-busy=false]').waitFor()
+  await page.locator('#story button.primary:not([aria-disabled=true])').click()
   await page.locator('#story', { hasText: 'Scene 2 of' }).waitFor()
   await page.locator('#story [aria-busy=false]').waitFor()
 }

@@ -108,7 +108,7 @@ export interface Snapshot {
 }
 
 /** Which requests a rule is for; what is absent matches all. */
-export interface FaultMatch {
+interface FaultMatch {
   operation?: string
   method?: string
   path?: string

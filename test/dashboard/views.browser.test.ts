@@ -159,7 +159,7 @@ describe('every view of the dashboard', () => {
   afterAll(() => service.stop())
 
   describe.each(['default', HOSTILE])('of the account %s', (account) => {
-    it('can be read and used at each size, light and dark', async () => {
+    it('can be read and used at each size, light and dark', { timeout: 180_000 }, async () => {
       const page = await openAccount(account)
       const problems = new Problems()
       for (const tab of TABS) {
@@ -178,7 +178,9 @@ describe('every view of the dashboard', () => {
       expect(await page.title()).toBe('dmarc-understudy')
     })
 
-    it('has sheets and dialogs that can be read and used, and that the first Escape closes', async () => {
+    it('has sheets and dialogs that can be read and used, and that the first Escape closes', {
+      timeout: 180_000,
+    }, async () => {
       const page = await openAccount(account)
       const problems = new Problems()
       const tried = new Set<string>()
