@@ -78,12 +78,14 @@ describe('the story of an account', () => {
     expect((await get(SCENES)).data).toEqual(STORY)
   })
 
-  it('is the same after an export and an import of it', async () => {
-    const { get, put } = await startControlPlane({ fixture: 'demo' })
-    const before = (await get(STATE)).data
-    expect((await put(STATE, before)).status).toBe(200)
-    const { scenes, title } = (await get(STATE)).data
-    expect({ scenes, title }).toEqual({ scenes: before.scenes, title: before.title })
+  it.each([
+    ['with a title', FIXTURE],
+    ['without one', { domains: FIXTURE.domains, scenes: FIXTURE.scenes }],
+  ])('is the same after an export and an import of it, %s', async (_, fixture) => {
+    const { get, put } = await startControlPlane({ fixture: fixture as never })
+    const before = (await get(SCENES)).data
+    expect((await put(STATE, (await get(STATE)).data)).status).toBe(200)
+    expect((await get(SCENES)).data).toEqual(before)
   })
 
   it('is exported without what the account no longer has, so that the export can be imported', async () => {
