@@ -22,7 +22,7 @@ import {
 import { countForged } from './messages.ts'
 
 /** The figures of all domains of an account at one refresh. */
-export interface DayFigures {
+interface DayFigures {
   day: number
   messages: number
   /** Messages that pass DMARC. */
@@ -32,7 +32,7 @@ export interface DayFigures {
 }
 
 /** A domain that somebody should look at. */
-export interface Attention {
+interface Attention {
   domain: string
   severity: Severity
   /** In words. */
@@ -72,7 +72,8 @@ export function* summarise(account: Monitoring, first: number, today: number, ru
   const policies = { reject: 0, quarantine: 0, none: 0, missing: 0 }
   const found: { finding: Finding; situation: Situation }[] = []
   let testing = 0
-  for (const domain of account.domains.values()) {
+  // A copy, because an iterator shows later changes to whoever reads on after a pause.
+  for (const domain of [...account.domains.values()]) {
     const earliest = Math.max(first, Math.min(today, firstRefresh(domain, settings)))
     const records = recordsFrom(account, domain, earliest, today, rules)
     for (const [index, record] of records.entries()) {
