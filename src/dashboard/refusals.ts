@@ -10,12 +10,19 @@ export class Refused extends Error {
   readonly status: number
   readonly code: string
   readonly problems: readonly Problem[]
+  /** Names the refused request in the journal; null for a request that is not there. */
+  readonly requestId: string | null
 
-  constructor(status: number, { code, message, problems }: Problem & { problems: readonly Problem[] }) {
+  constructor(
+    status: number,
+    { code, message, problems }: Problem & { problems: readonly Problem[] },
+    requestId: string | null = null,
+  ) {
     super(message)
     this.status = status
     this.code = code
     this.problems = problems
+    this.requestId = requestId
   }
 }
 

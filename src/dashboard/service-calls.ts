@@ -131,7 +131,7 @@ async function explainRefusal(refused: Refused, response: Response, requestId: s
   const message = [refused.message, adviceFor(refused, response)].filter(Boolean).join(' ')
   const isAboutRequest = status >= 400 && status < 500 && ![401, 403, 429].includes(status)
   const problems = isAboutRequest && requestId !== null ? await problemsOf(requestId) : []
-  return new Refused(status, { code, message, problems })
+  return new Refused(status, { code, message, problems }, requestId)
 }
 
 function adviceFor({ status, code }: Refused, response: Response): string {

@@ -24,7 +24,7 @@ const VIEWS: Readonly<Record<Tab, View>> = {
   domains: { title: 'Domains', Panel: DomainsPanel, tally: () => summary.data.value?.account.domains },
   groups: { title: 'Groups', Panel: GroupsPanel, tally: () => summary.data.value?.account.groups },
   requests: { title: 'Requests', Panel: RequestsPanel, tally: requestsTally },
-  time: { title: 'Time', Panel: TimePanel, tally: () => summary.data.value?.account.snapshots },
+  time: { title: 'Time', Panel: TimePanel },
   scenes: { title: 'Scenes', Panel: ScenesPanel },
   faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },
   account: { title: 'Account', Panel: AccountPanel },

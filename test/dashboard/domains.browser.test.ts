@@ -452,8 +452,13 @@ describe('domains by mouse', () => {
     await rowOf(page, 'b.example').locator('[data-kind=select]').uncheck()
     await page.getByRole('button', { name: 'Remove…' }).click()
     await dialogOf(page).getByText('Remove 3 domains?').waitFor()
+    await dialogOf(page).getByText('They are removed from their groups, too.').waitFor()
     await submit(dialogOf(page), 'Remove')
     await expect.poll(() => namesOf(page)).toEqual(['b.example'])
+    await rowOf(page, 'b.example').locator('[data-kind=select]').check()
+    await page.getByRole('button', { name: 'Remove…' }).click()
+    await dialogOf(page).getByText('It is removed from its groups, too.').waitFor()
+    await page.keyboard.press('Escape')
     expect((await readJournal(account)).map(({ operation }) => operation)).toEqual(['addDomains', 'deleteDomains'])
   })
 
@@ -477,6 +482,8 @@ describe('domains by mouse', () => {
     await dialog.locator('.refusal', { hasText: 'invalid_domain' }).waitFor()
     const words = (await dialog.locator('.refusal').textContent()) ?? ''
     for (const line of [3, 4, 5]) expect(words).toContain(`Line ${line} must be a valid hostname`)
+    // The problem that the message tells is not told again.
+    expect(words.split('Line 3')).toHaveLength(2)
     expect(await dialog.locator('textarea').inputValue()).toContain('good.example')
     expect(await readDomains(account)).toEqual([])
     expect(await page.locator('img').count()).toBe(0)

@@ -56,6 +56,18 @@ describe('the overview on the page', () => {
     expect(await page.locator('.policy-bar').getAttribute('aria-label')).toMatch(/^Domains by policy: \d+ reject, /)
   })
 
+  it('shows the share, its course and the worst domains together in the window of a projector', async () => {
+    const { page } = await start(DEMO, HASH, { viewport: { width: 1440, height: 900 } })
+    await page.locator('#overview-rows tbody tr').first().waitFor()
+    // The bar of a story covers what is below.
+    const seen = 'document.documentElement.clientHeight - 200'
+    for (const place of ['#overview-tiles', '#overview-history', '#overview-rows tbody tr:nth-child(3)']) {
+      const bottom = `document.querySelector('${place}').getBoundingClientRect().bottom`
+      expect([place, await page.evaluate(`${bottom} <= ${seen}`)]).toEqual([place, true])
+    }
+    expect(await page.locator('#overview-tiles > .tile').first().innerText()).toMatch(/\d\.\d points (more|less)/)
+  })
+
   it('names what the story is about, says why, and leads to the domain', async () => {
     const { service, page } = await start(DEMO, HASH)
     const { attention } = await ask<OverviewReport>(service, '/accounts/default/overview')

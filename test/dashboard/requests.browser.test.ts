@@ -567,6 +567,8 @@ describe('the details of a request', () => {
     await page.getByRole('button', { name: 'More choices…' }).click()
     expect(await page.locator('#request-sheet').count()).toBe(0)
     expect(await page.locator('#fault-form [name="match.operation"]').inputValue()).toBe('listDomains')
+    // Nothing is said of what goes wrong, so the form proposes what it proposes at first.
+    expect(await page.locator('#fault-form [name=family]:checked').inputValue()).toBe('error')
   })
 
   it('mark an injected answer, and show the fault', async () => {

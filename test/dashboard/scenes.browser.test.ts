@@ -120,6 +120,17 @@ describe('the story of demo', () => {
     )
     await page.locator('#request-rows', { hasText: '/domains' }).waitFor()
     expect(await story(page).locator('.warn').count()).toBe(0)
+    // Its explanation is open, and is opened again, although other requests have come since.
+    const detail = page.locator('#detail')
+    await detail.getByText('Refused with domain_delete_failed').waitFor()
+    await page.keyboard.press('Escape')
+    await detail.waitFor({ state: 'detached' })
+    await service.get('/domaingroups')
+    await press(page, 'Look again')
+    await detail.getByText('Refused with domain_delete_failed').waitFor()
+    await press(page, 'Next')
+    await settled(page, 8)
+    expect(await detail.count()).toBe(0)
   })
 })
 

@@ -13,8 +13,8 @@ export function formatShare(share: number | null): string {
   return share === null ? 'no mail' : `${share.toFixed(1)} %`
 }
 
-export function formatNumber(count: number): string {
-  return count.toLocaleString('en')
+export function formatNumber(count: number, decimals = 0): string {
+  return count.toLocaleString('en', { minimumFractionDigits: decimals })
 }
 
 /** Writes a number in the room of a few letters: `1.2M`. */

@@ -36,12 +36,14 @@ function showToast(toast: Toast, milliseconds: number): void {
  */
 export function ErrorText({ error, rename = (text) => text }: { error: unknown; rename?: (text: string) => string }) {
   if (!(error instanceof Refused)) return <>{error instanceof Error ? error.message : String(error)}</>
+  // The first problem is usually the one that the message tells.
+  const others = error.problems.filter(({ message }) => message !== error.message)
   return (
     <>
       <strong>{error.code}</strong> {rename(error.message)}
-      {error.problems.length > 1 && (
+      {error.problems.length > 1 && others.length > 0 && (
         <ul>
-          {error.problems.map(({ code, message }) => (
+          {others.map(({ code, message }) => (
             <li key={message}>{`${code}: ${rename(message)}`}</li>
           ))}
         </ul>

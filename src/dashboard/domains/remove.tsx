@@ -57,15 +57,14 @@ function Question({ domains, used }: { domains: readonly MonitoredDomain[]; used
         {rest > 0 && <li>and {formatCount(rest, 'other')}</li>}
       </ul>
       <p>
-        They are removed from their groups, too. A domain that is added again begins to count its messages from zero.
+        {domains.length === 1 ? 'It is removed from its groups' : 'They are removed from their groups'}, too. A domain
+        that is added again begins to count its messages from zero.
       </p>
       {used.length > 0 && (
         <>
           <p>
-            {used.length === 1
-              ? 'A monitoring feature uses one of them'
-              : `Monitoring features use ${used.length} of them`}
-            , so the service is going to refuse a request that names {used.length === 1 ? 'it' : 'them'}.
+            {describeUse(domains.length, used.length)}, so the service is going to refuse a request that names{' '}
+            {used.length === 1 ? 'it' : 'them'}.
           </p>
           {used.length < domains.length && (
             <label class="check">
@@ -78,6 +77,11 @@ function Question({ domains, used }: { domains: readonly MonitoredDomain[]; used
       <ServiceWay />
     </>
   )
+}
+
+function describeUse(count: number, used: number): string {
+  if (count === 1) return 'A monitoring feature uses it'
+  return used === 1 ? 'A monitoring feature uses one of them' : `Monitoring features use ${used} of them`
 }
 
 function afterRemoval(error: unknown, words: string): unknown {

@@ -87,6 +87,9 @@ function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit
         ) : (
           <Chart name={name} days={history.days} events={events} />
         )}
+        {pins.length > 0 && (
+          <p class="soft">What is pinned is shown on each day, also on those before it was pinned.</p>
+        )}
         <Events events={events} />
       </section>
       <section class="stack">

@@ -120,8 +120,8 @@ function TableHead({ domains }: { domains: readonly MonitoredDomain[] }) {
         </span>
         {COLUMNS.map(({ by, title, class: kind = '', numeric = false }) => [
           by === TREND_BEFORE && (
-            <span role="columnheader" key="trend" class="trend">
-              {TREND_DAYS} days
+            <span role="columnheader" key="trend" class="trend" title={`DMARC of the last ${TREND_DAYS} days`}>
+              Trend
             </span>
           ),
           <SortingHeader key={by} by={by} kind={kind} numeric={numeric}>

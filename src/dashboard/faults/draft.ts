@@ -140,7 +140,8 @@ function draftOf(rule: FaultRule): Draft {
   return {
     ...EMPTY,
     ...Object.fromEntries(known.map(([name, value]) => [name, String(value)])),
-    family: familyOf(rule),
+    // Of what is to go wrong, a proposal may know nothing.
+    family: doesSomething(rule) ? familyOf(rule) : EMPTY.family,
     often: usual ?? 'n times',
     'match.operation': match.operation ?? '',
     'match.key': match.key ?? '',
@@ -150,6 +151,10 @@ function draftOf(rule: FaultRule): Draft {
     'respond.headers.retry-after': respond?.headers?.['retry-after'] ?? '',
     'respond.body': typeof respond?.body === 'string' ? respond.body : '',
   }
+}
+
+function doesSomething({ respond, connection, corrupt, event, delay_ms, jitter_ms }: FaultRule): boolean {
+  return [respond, connection, corrupt, event, delay_ms, jitter_ms].some((effect) => effect !== undefined)
 }
 
 export function familyOf({ respond, connection, corrupt, event }: FaultRule): Family {

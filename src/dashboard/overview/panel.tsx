@@ -28,9 +28,13 @@ export function OverviewPanel() {
       <Heading data={data} />
       <BeforeAndAfter now={data} />
       <Tiles data={data} />
-      <PolicyMix data={data} />
-      <History data={data} />
-      <AttentionTable data={data} />
+      <div class="overview-body">
+        <div class="stack">
+          <PolicyMix data={data} />
+          <History data={data} />
+        </div>
+        <AttentionTable data={data} />
+      </div>
     </>
   )
 }

@@ -11,7 +11,7 @@ export function Tiles({ data }: { data: Overview }) {
     <div class="tiles" id="overview-tiles">
       <Tile name="Passes DMARC" figure={formatShare(share)}>
         {share !== null && last !== undefined && last.share !== null ? (
-          <Change value={round(share - last.share)} unit="points" good="more" />
+          <Change value={round(share - last.share)} decimals={1} unit="points" good="more" />
         ) : (
           'No refresh to compare it with'
         )}
@@ -50,12 +50,14 @@ function Tile({ name, figure, children }: { name: string; figure: string; childr
 interface ChangeProps {
   value: number
   unit: string
+  /** How many decimals are written. */
+  decimals?: number
   /** What is good news, if anything is. */
   good?: 'more' | 'less'
 }
 
 /** A change since the refresh before, with an arrow, so that nobody needs the colour. */
-function Change({ value, unit, good }: ChangeProps) {
+function Change({ value, unit, decimals = 0, good }: ChangeProps) {
   if (value === 0) return <>As at the refresh before</>
   const isGood = good === undefined ? undefined : value > 0 === (good === 'more')
   const tone = isGood === undefined ? '' : isGood ? 'is-good' : 'is-bad'
@@ -63,7 +65,7 @@ function Change({ value, unit, good }: ChangeProps) {
     <>
       <span class={`change ${tone}`}>
         <span aria-hidden="true">{value > 0 ? '▲ ' : '▼ '}</span>
-        {`${formatNumber(Math.abs(value))}${unit && ` ${unit}`} ${value > 0 ? 'more' : 'less'}`}
+        {`${formatNumber(Math.abs(value), decimals)}${unit && ` ${unit}`} ${value > 0 ? 'more' : 'less'}`}
       </span>
       {' than at the refresh before'}
     </>

@@ -49,11 +49,11 @@ export function ExplanationView({ explanation, gone }: { explanation: Explanatio
           <pre>{formatJson(exchange.violations)}</pre>
         </Part>
       )}
+      <Reproduction explanation={explanation} />
+      <NextFault exchange={exchange} />
       <Part title="Circumstances">
         <Pairs entries={circumstancesOf(explanation)} />
       </Part>
-      <Reproduction explanation={explanation} />
-      <NextFault exchange={exchange} />
       <MessageView title="The request" message={exchange.request} />
       <MessageView title="The response" message={exchange.response} />
       {rules.length > 0 && (

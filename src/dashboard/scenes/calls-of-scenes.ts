@@ -12,6 +12,8 @@ export interface Outcome {
   expected: boolean
   /** What was answered, in a sentence. */
   text: string
+  /** Names the request in the journal; null for a call that is not there. */
+  requestId: string | null
 }
 
 /** Why the service may refuse what the control plane accepts in its place. */
@@ -22,22 +24,23 @@ const WAY_AROUND =
 export async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
   const { expect } = call
   try {
-    const way = await sendToOwner(call, account)
-    if (expect === undefined) return { call, expected: true, text: 'Done.' }
+    const { way, requestId } = await sendToOwner(call, account)
+    if (expect === undefined) return { call, expected: true, text: 'Done.', requestId }
     const reason = way === 'control-plane' ? ` ${WAY_AROUND}` : ''
     return {
       call,
       expected: false,
       text: `It was accepted, although the scene expects the refusal ${expect}.${reason}`,
+      requestId,
     }
   } catch (error) {
     if (!(error instanceof Refused)) {
-      return { call, expected: false, text: error instanceof Error ? error.message : String(error) }
+      return { call, expected: false, text: error instanceof Error ? error.message : String(error), requestId: null }
     }
-    const { status, code, message } = error
+    const { status, code, message, requestId } = error
     const isExpected = code === expect
     const words = isExpected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
-    return { call, expected: isExpected, text: `${words}: ${status} ${code}. ${message}` }
+    return { call, expected: isExpected, text: `${words}: ${status} ${code}. ${message}`, requestId }
   }
 }
 
@@ -52,16 +55,16 @@ export function describeCall({ operation, parameters = {}, query }: SceneCall): 
   return `${method} ${path}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`.trim()
 }
 
-/** Resolves to the way that a call of the service went. */
+/** Resolves to the way that a call of the service went, and to the request that it is in the journal. */
 async function sendToOwner(
   { operation, parameters, query, body }: SceneCall,
   account: string,
-): Promise<Way | undefined> {
+): Promise<{ way?: Way; requestId: string | null }> {
   if (FACTS.operations.some(({ id }) => id === operation)) {
-    return (await callService(operation, { account, ...(body && { body }), ...(query && { query }) })).way
+    return callService(operation, { account, ...(body && { body }), ...(query && { query }) })
   }
   if (!Object.hasOwn(CALLS, operation)) throw new Error(`This page does not know the operation ${operation}.`)
   const request = { parameters: { ...parameters, account }, ...(body && { body }) }
   await send(operation as CallId, request)
-  return undefined
+  return { requestId: null }
 }

@@ -62,11 +62,11 @@ export async function endStory(): Promise<void> {
 
 /** Opens again what the scene looks at. */
 export function lookAgain(): void {
-  const { account, story, step } = telling.peek() ?? {}
-  if (account === undefined || story === undefined || step === undefined) return
-  chosenAccount.value = account
-  const look = story.scenes[step]?.look_at
-  if (look !== undefined) showLook(look)
+  const told = telling.peek()
+  if (told === undefined) return
+  chosenAccount.value = told.account
+  const look = told.story.scenes[told.step]?.look_at
+  if (look !== undefined) showLook(look, told)
 }
 
 /** Does one thing at a time: what is asked for meanwhile is left out, such as by a key that is pressed twice. */
@@ -99,12 +99,17 @@ async function playScene(): Promise<void> {
   const refreshed = refreshShown()
   if (look === undefined || calls.length === 0) return
   await refreshed
-  showLook(look)
+  showLook(look, telling.peek())
 }
 
-/** A tab that this page does not have is as good as none. */
-function showLook({ tab, ...what }: NonNullable<Scene['look_at']>): void {
-  show({ ...what, tab: OFFERED_TABS.find((each) => each === tab) })
+/**
+ * Shows what a scene looks at. Among the requests, that is the last one which the scene has sent. A tab that this page does
+ * not have is as good as none.
+ */
+function showLook({ tab, ...what }: NonNullable<Scene['look_at']>, told?: Telling): void {
+  const sent = told?.outcomes.findLast(({ requestId }) => requestId !== null)?.requestId
+  const request = tab === 'requests' && sent != null ? { request: sent } : {}
+  show({ ...what, ...request, tab: OFFERED_TABS.find((each) => each === tab) })
 }
 
 /** Whether the account is as it was before the story. If it cannot be any more, the story says why. */
