@@ -1,6 +1,7 @@
 import { call } from '../client.ts'
 import { Copyable } from '../controls/copyable.tsx'
 import { Options } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Pairs } from '../controls/marks.tsx'
 import { showFailure } from '../controls/notices.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
@@ -12,13 +13,17 @@ import { summary } from './summary.ts'
 
 /** The view Account: how a client reaches the service, and what it may do there. */
 export function AccountPanel() {
-  const data = summary.data.value
-  if (data === undefined) return null
   return (
     <div class="halves">
       <div class="stack">
-        <Reach apiKey={data.api_key} />
-        <About account={data.account} />
+        <Loaded of={summary}>
+          {({ account, api_key: apiKey }) => (
+            <>
+              <Reach apiKey={apiKey} />
+              <About account={account} />
+            </>
+          )}
+        </Loaded>
       </div>
       <div class="stack">
         <Quotas />

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
 import { formatCount } from '../formatting.ts'
 import type { Coverage } from '../responses.ts'
@@ -14,8 +15,10 @@ export function coverageTally(): string | undefined {
 
 /** The view Coverage: how much of the contract was covered, and requests that would cover the rest. */
 export function CoveragePanel() {
-  const data = coverage.data.value
-  if (data === undefined) return null
+  return <Loaded of={coverage}>{(data) => <Report coverage={data} />}</Loaded>
+}
+
+function Report({ coverage: data }: { coverage: Coverage }) {
   return (
     <>
       <section class="card stack">

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
 import { formatCount, formatInstant } from '../formatting.ts'
 import { openRequest } from '../requests/open-request.ts'
@@ -29,12 +30,16 @@ export function FaultList() {
           </Button>
         )}
       </div>
-      <ul id="faults" class="stack">
-        {rules?.map((fault) => (
-          <FaultCard key={`${chosenAccount.value} ${fault.id}`} {...fault} />
-        ))}
-        {rules?.length === 0 && <li class="card empty">No rules: every response is genuine.</li>}
-      </ul>
+      <Loaded of={faults}>
+        {(list) => (
+          <ul id="faults" class="stack">
+            {list.map((fault) => (
+              <FaultCard key={`${chosenAccount.value} ${fault.id}`} {...fault} />
+            ))}
+            {list.length === 0 && <li class="card empty">No rules: every response is genuine.</li>}
+          </ul>
+        )}
+      </Loaded>
     </section>
   )
 }

@@ -12,15 +12,15 @@ import { closeRequest, openRequest } from './open-request.ts'
 import { RequestTable } from './rows.tsx'
 import { RequestToolbar } from './toolbar.tsx'
 
-/** How many requests have no valid key. The stream of an account does not have them. */
+/** How many requests have no valid key. The stream of an account does not have them, so nothing says when they come. */
 const keyless = createResource({
   async load() {
     const { count } = await call('listAllRequests', { query: { account: 'none', limit: 1 } })
     return count
   },
   tabs: ['requests'],
-  afterRequests: 1_000,
   polled: true,
+  shared: true,
 })
 
 /** How many requests the list has. */

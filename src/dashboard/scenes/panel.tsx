@@ -1,7 +1,7 @@
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
-import { ErrorText } from '../controls/notices.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { formatCount } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Scene, Story } from '../responses.ts'
@@ -19,10 +19,11 @@ const scenes = createResource({
 
 /** The scenes of the account's story, and the button that begins it. */
 export function ScenesPanel() {
-  const story = scenes.data.value
-  const failure = scenes.failure.value
-  if (story === undefined) return failure === undefined ? null : <ErrorText error={failure} />
-  return story.scenes.length === 0 ? <NoScenes /> : <StoryOverview story={story} />
+  return (
+    <Loaded of={scenes}>
+      {(story) => (story.scenes.length === 0 ? <NoScenes /> : <StoryOverview story={story} />)}
+    </Loaded>
+  )
 }
 
 function StoryOverview({ story }: { story: Story }) {
