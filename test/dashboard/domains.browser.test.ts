@@ -360,6 +360,8 @@ describe('the sheet of a domain', () => {
       .getByRole('button', { name: `${group?.name}`, exact: true })
       .click()
     await expect.poll(() => page.locator('#tab-groups').getAttribute('aria-selected')).toBe('true')
+    await page.locator('#group-sheet').waitFor()
+    await page.keyboard.press('Escape')
     // The sheet does not come back with the tab.
     await page.locator('#tab-domains').click()
     await page.locator('#domain-count').waitFor()
