@@ -57,7 +57,7 @@ export function* fixtureExport(
 }
 
 /** A domain as a fixture has it. `refresh` as for `exportFixture`. */
-export function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
+function exportDomain(domain: MonitoredDomain, refresh: string): FixtureDomain {
   const { name, spelling = name, addedAt, features, pin } = domain
   return {
     name: spelling,

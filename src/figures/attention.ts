@@ -164,7 +164,7 @@ export function describeFinding(
 }
 
 /** How many messages fail, by the share as the record has it. */
-export function failingOf({ count: messages, dmarc }: DmarcRecord): number {
+function failingOf({ count: messages, dmarc }: DmarcRecord): number {
   return Math.round((messages * (100 - dmarc)) / 100)
 }
 

@@ -22,7 +22,7 @@ import {
 import { countForged } from './messages.ts'
 
 /** The figures of all domains of an account at one refresh. */
-export interface DayFigures {
+interface DayFigures {
   day: number
   messages: number
   /** Messages that pass DMARC. */
@@ -32,7 +32,7 @@ export interface DayFigures {
 }
 
 /** A domain that somebody should look at. */
-export interface Attention {
+interface Attention {
   domain: string
   severity: Severity
   /** In words. */

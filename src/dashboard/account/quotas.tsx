@@ -4,7 +4,7 @@ import { Button } from '../controls/button.tsx'
 import { Options } from '../controls/form.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
-import { formatInstant } from '../formatting.ts'
+import { formatInstant, formatNumber } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Quota, ResponseData } from '../responses.ts'
 
@@ -66,7 +66,7 @@ function Remaining({ data }: { data: ResponseData['getQuotas'] }) {
 
 function QuotaLine({ quota }: { quota: Quota }) {
   const { bucket, limit, remaining, resets_at } = quota
-  const count = `${remaining.toLocaleString('en')} / ${limit.toLocaleString('en')}`
+  const count = `${formatNumber(remaining)} / ${formatNumber(limit)}`
   return (
     <div class="quota" title={`The window ends at ${formatInstant(resets_at)}.`}>
       <span class="mono">/{bucket}</span>

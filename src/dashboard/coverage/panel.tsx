@@ -3,7 +3,7 @@ import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatShown } from '../formatting.ts'
 import type { Coverage } from '../responses.ts'
 import { coverage, gapsOf, type NamedGap } from './coverage.ts'
 
@@ -51,11 +51,7 @@ function Gaps({ coverage }: { coverage: Coverage }) {
     <section class="stack" aria-labelledby="gaps-title">
       <div class="row">
         <h2 id="gaps-title">Not covered yet</h2>
-        <span class="grow soft">
-          {shown.length < gaps.length
-            ? `${shown.length} of ${formatCount(gaps.length, 'gap')}`
-            : formatCount(gaps.length, 'gap')}
-        </span>
+        <span class="grow soft">{formatShown(shown.length, gaps.length, 'gap')}</span>
         <input
           id="gap-filter"
           type="search"

@@ -4,7 +4,7 @@ import { Button } from '../controls/button.tsx'
 import { Options } from '../controls/form.tsx'
 import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
-import { formatCount } from '../formatting.ts'
+import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount, openTab } from '../selection.ts'
 import { lookedAt, takeLook } from '../view.ts'
@@ -139,19 +139,15 @@ function PhoneOrder() {
 function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
   const matching = shown.value
   const chosen = domains.filter(({ domain }) => selected.value.has(domain))
-  const count =
-    matching.length === domains.length
-      ? formatCount(domains.length, 'domain')
-      : `${matching.length.toLocaleString('en')} of ${formatCount(domains.length, 'domain')}`
   return (
     <>
       <div class="row">
         <span id="domain-count" class="soft" role="status">
-          {count}
+          {formatShown(matching.length, domains.length, 'domain')}
         </span>
         {chosen.length > 0 && (
           <>
-            <strong>{chosen.length.toLocaleString('en')} selected</strong>
+            <strong>{formatNumber(chosen.length)} selected</strong>
             <Button
               kind="danger"
               work={async () => {
@@ -175,8 +171,6 @@ function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
 function Progress() {
   const { done = 0, total = 0 } = progress.value ?? {}
   return (
-    <Loading>
-      The domains are being loaded… {total > 0 && `${done.toLocaleString('en')} of ${total.toLocaleString('en')}`}
-    </Loading>
+    <Loading>The domains are being loaded… {total > 0 && `${formatNumber(done)} of ${formatNumber(total)}`}</Loading>
   )
 }

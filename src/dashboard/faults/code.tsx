@@ -2,6 +2,7 @@ import { Copyable } from '../controls/copyable.tsx'
 import { formatJson } from '../formatting.ts'
 import type { FaultRule } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
+import { quoteWord } from '../shell.ts'
 import { readToken } from '../token.tsx'
 
 /** A command that adds a rule to the chosen account. */
@@ -9,18 +10,13 @@ function curlOfRule(rule: FaultRule): string {
   const root = `${location.origin}${location.pathname.replace(/\/+$/, '')}`
   const token = readToken() === null ? '' : ' -H "Authorization: Bearer $ADMIN_TOKEN"'
   const url = `${root}/accounts/${encodeURIComponent(chosenAccount.value)}/faults`
-  return `curl -sS${token} --json ${quote(JSON.stringify(rule))} ${quote(url)}`
+  return `curl -sS${token} --json ${quoteWord(JSON.stringify(rule))} ${quoteWord(url)}`
 }
 
 /** A line of a test that adds a rule, with the library. */
 function codeOfRule(rule: FaultRule): string {
   // Names of fields need no quotes, other than those with a hyphen. The quotes of a text within are escaped.
   return `await account.faults.add(${formatJson(rule).replace(/^(\s*)"(\w+)":/gm, '$1$2:')})`
-}
-
-/** A text as one word of a shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** A rule as a command and as a line of a test. `name` says which rule. */

@@ -3,7 +3,7 @@ import { groups } from '../account/groups.ts'
 import { Button } from '../controls/button.tsx'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatShown } from '../formatting.ts'
 import type { Group } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { lookedAt, takeLook } from '../view.ts'
@@ -83,13 +83,10 @@ async function create(): Promise<void> {
 
 function Rows({ list }: { list: readonly Group[] }) {
   const found = shown.value
-  const isAll = found.length === list.length
   return (
     <>
       <p id="group-count" class="soft" role="status">
-        {isAll
-          ? formatCount(list.length, 'group')
-          : `${found.length.toLocaleString('en')} of ${formatCount(list.length, 'group')}`}
+        {formatShown(found.length, list.length, 'group')}
       </p>
       {list.length === 0 && (
         <p class="empty">This account has no group. A group is a name for some of its monitored domains.</p>

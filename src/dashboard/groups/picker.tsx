@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { summary } from '../account/summary.ts'
+import { toggleName } from '../controls/chosen-names.ts'
 import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
 import { monitored } from '../domains/monitored.ts'
@@ -80,7 +81,7 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
                 tabIndex={tabIndex}
                 checked={chosen.value.has(name)}
                 onChange={() => {
-                  chosen.value = toggled(chosen.peek(), name)
+                  chosen.value = toggleName(chosen.peek(), name)
                 }}
               />
               <span class="mono truncate" title={name}>
@@ -95,11 +96,4 @@ function Choices({ domains, chosen, without, label }: PickerProps & { domains: r
       </p>
     </fieldset>
   )
-}
-
-/** The same set with the name, or without it if it had it. */
-export function toggled(names: ReadonlySet<string>, name: string): ReadonlySet<string> {
-  const next = new Set(names)
-  if (!next.delete(name)) next.add(name)
-  return next
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { formatNumber, formatShare } from '../charts/wording.ts'
+import { formatNumber, formatShare } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 
 /** The figures that a person in a hurry reads. */

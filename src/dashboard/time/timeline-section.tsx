@@ -9,6 +9,7 @@ import { showNote } from '../controls/notices.tsx'
 import { formatCount, formatInstant } from '../formatting.ts'
 import { targetOf } from '../request-lines.ts'
 import { StatusBadge } from '../requests/marks.tsx'
+import { rewind } from '../requests/rewind.tsx'
 import { createResource, refreshShown } from '../resource.ts'
 import type { JournalEntry, Snapshot } from '../responses.ts'
 import { layTimeline, type Moment } from './timeline.ts'
@@ -170,14 +171,9 @@ function SnapshotLine({ snapshot: { name, taken_at, domains, groups } }: { snaps
   )
 }
 
-function ChangeLine({ request: { request_id, at, method, path, query, status, request } }: { request: JournalEntry }) {
-  const line = `${method} ${targetOf({ path, query })}`
-  async function rewind(): Promise<void> {
-    if (!(await confirmed(`Rewind to just before ${line}?`, BROUGHT_BACK, 'Rewind'))) return
-    await call('rewindAccount', { body: { request_id } })
-    showNote(`The account is as it was just before ${line}.`)
-    await refreshShown()
-  }
+function ChangeLine({ request: exchange }: { request: JournalEntry }) {
+  const { account, at, method, status, request } = exchange
+  const line = `${method} ${targetOf(exchange)}`
   const body = request.body ?? ''
   return (
     <>
@@ -186,9 +182,15 @@ function ChangeLine({ request: { request_id, at, method, path, query, status, re
         <StatusBadge status={status} /> <strong class="mono">{line}</strong>{' '}
         <code class="soft">{body.length > BODY ? `${body.slice(0, BODY)}…` : body}</code>
       </span>
-      <Button small work={rewind} aria-label={`Rewind to just before ${line} at ${formatInstant(at)}`}>
-        Rewind to just before
-      </Button>
+      {account !== null && (
+        <Button
+          small
+          work={() => rewind(account, exchange)}
+          aria-label={`Rewind to here…, just before ${line} at ${formatInstant(at)}`}
+        >
+          Rewind to here…
+        </Button>
+      )}
     </>
   )
 }
