@@ -38,7 +38,7 @@ function Changes({ past, now }: { past: Overview; now: Overview }) {
           </Button>
         </span>
       </div>
-      <div class="changes">
+      <div class="comparison">
         <table>
           <thead>
             <tr>

@@ -42,8 +42,8 @@ function StoryOverview({ story }: { story: Story }) {
             </Button>
           )}
           <span class="soft">
-            {formatCount(story.scenes.length, 'scene')}. Each begins with the account as it is now, and everything is
-            taken back at the end. Keys: N or → for the next scene, B or ← for the one before.
+            {formatCount(story.scenes.length, 'scene')}. Each begins with the account as it is now. At the end, the
+            account is set back to this state. Keys: N or → for the next scene, B or ← for the one before.
           </span>
         </div>
       </section>

@@ -113,7 +113,7 @@ function PassedDays() {
   return (
     <div class="stack">
       <h3>What has happened until {formatDay(today)}</h3>
-      {days.length === 0 && <p class="empty">Nothing out of the ordinary yet.</p>}
+      {days.length === 0 && <p class="empty">Nothing special has happened yet.</p>}
       <ol class="passed list">
         {days.slice(0, TOLD_DAYS).map(([day, sentences]) => (
           <li key={day} class={day === today ? 'today' : ''}>
