@@ -34,9 +34,8 @@ export function* fixtureExport(
   const [present, grouped] = [[...domains.values()], [...groups.values()]]
   const former = [...(formerDomains?.entries() ?? [])].filter(([name]) => !domains.has(name))
   return {
-    description: `The account ${account.id} at ${writeInstant(now)}.`,
     // Those of the story are told with it.
-    ...(scenes.length > 0 && words),
+    ...(scenes.length > 0 ? words : { description: `The account ${account.id} at ${writeInstant(now)}.` }),
     plan,
     seed,
     clock: { now: writeInstant(now), frozen: 'frozenAt' in clock },

@@ -1,5 +1,5 @@
 import type { Contract } from '../contract/contract.ts'
-import type { AccountOrigin } from '../domain/account.ts'
+import type { AccountOrigin, AccountState } from '../domain/account.ts'
 import type { Fixture, Scene, SceneCall, Story } from '../domain/fixture.ts'
 import { isObject } from '../ground/json.ts'
 import { isDeeperThan } from '../ground/nesting.ts'
@@ -95,35 +95,65 @@ export function checkScenes(
   if (bytes > BYTES_OF_SCENES) {
     throw errorIn(fixture, '/scenes', `The scenes have ${bytes} bytes, and may have ${BYTES_OF_SCENES}.`)
   }
+  const present = { domains, groups: new Set(groups.map(({ name }) => name)) }
   for (const [index, scene] of scenes.entries()) {
     const place = `/scenes/${index}`
-    const [added, removed, named] = [new Set<string>(), new Set<string>(), new Set<string>()]
     for (const [position, call] of (scene.calls ?? []).entries()) {
       checkCall(fixture, call, `${place}/calls/${position}`)
-      const adds = ADDITIONS[call.operation]
-      // What is added may be there although the response says otherwise: a fault rule can act after the change.
-      if (call.expect !== undefined && adds !== true) continue
-      const names = call.body?.['domains']
-      for (const name of adds !== undefined && Array.isArray(names) ? names : []) {
-        const canonical = canonicalHostname(String(name)) ?? String(name)
-        const [to, from] = adds ? [added, removed] : [removed, added]
-        to.add(canonical)
-        from.delete(canonical)
-      }
-      const group = call.body?.['name']
-      if (NAMINGS.has(call.operation) && typeof group === 'string') named.add(group)
     }
-    checkLook(scene, {
-      refuse(field, reason) {
-        throw errorIn(fixture, `${place}/look_at/${field}`, reason)
-      },
-      hasDomain(name) {
-        const canonical = canonicalHostname(name) ?? name
-        return added.has(canonical) || (domains.has(canonical) && !removed.has(canonical))
-      },
-      hasGroup: (name) => named.has(name) || groups.some((group) => group.name === name),
-    })
+    const absent = findAbsent(scene, present, canonicalHostname)
+    if (absent === undefined) continue
+    const what = absent === 'domain' ? 'a domain of this fixture nor added' : 'a group of this fixture nor created'
+    const reason = `${show(scene.look_at?.[absent])} is neither ${what} by this scene.`
+    throw errorIn(fixture, `${place}/look_at/${absent}`, reason)
   }
+}
+
+/**
+ * The story as the fixture of an account can have it: without the domains and groups that its scenes look at and the
+ * account no longer has, because `checkScenes` refuses them.
+ */
+export function fitStory({ scenes, ...words }: Story, account: AccountState, contract: Contract): Story {
+  const groups = new Set([...account.groups.values()].map(({ name }) => name))
+  const { domains } = account
+  return { ...words, scenes: scenes.map((scene) => fitScene(scene, { domains, groups }, contract.canonicalHostname)) }
+}
+
+function fitScene(scene: Scene, present: Present, canonicalHostname: Contract['canonicalHostname']): Scene {
+  const absent = findAbsent(scene, present, canonicalHostname)
+  if (absent === undefined || scene.look_at === undefined) return scene
+  const { [absent]: _, ...look } = scene.look_at
+  return fitScene({ ...scene, look_at: look }, present, canonicalHostname)
+}
+
+/** The domains, in canonical form, and the names of the groups that there are before a scene. */
+interface Present {
+  domains: { has(name: string): boolean }
+  groups: ReadonlySet<string>
+}
+
+/** Which of the things that a scene looks at is not there after its calls; `undefined` if all are. */
+function findAbsent(
+  { look_at: look, calls = [] }: Scene,
+  { domains, groups }: Present,
+  canonicalHostname: Contract['canonicalHostname'],
+): 'domain' | 'group' | undefined {
+  if (look?.domain === undefined && look?.group === undefined) return undefined
+  const canonical = (name: string) => canonicalHostname(name) ?? name
+  /** Whether the calls have added a domain or removed it. */
+  const changed = new Map<string, boolean>()
+  const named = new Set<unknown>()
+  for (const { operation, expect, body } of calls) {
+    const adds = ADDITIONS[operation]
+    // What is added may be there although the response says otherwise: a fault rule can act after the change.
+    if (expect !== undefined && adds !== true) continue
+    const names = body?.['domains']
+    if (adds !== undefined && Array.isArray(names)) for (const each of names) changed.set(canonical(String(each)), adds)
+    if (NAMINGS.has(operation)) named.add(body?.['name'])
+  }
+  const { domain, group } = look
+  if (domain !== undefined && !(changed.get(canonical(domain)) ?? domains.has(canonical(domain)))) return 'domain'
+  return group !== undefined && !groups.has(group) && !named.has(group) ? 'group' : undefined
 }
 
 /** The parts of the request must be those that the operation has; what they contain is decided when it is sent. */
@@ -143,21 +173,5 @@ function checkCall(fixture: LoadedFixture, call: SceneCall, place: string): void
   }
   if (isObject(call.body) !== (body ?? false)) {
     throw errorIn(fixture, `${place}/body`, `${operation} ${body ? 'needs a body' : 'takes no body'}.`)
-  }
-}
-
-/** What there is to look at in a scene. */
-interface Sight {
-  refuse(field: string, reason: string): never
-  hasDomain(name: string): boolean
-  hasGroup(name: string): boolean
-}
-
-function checkLook({ look_at: look }: Scene, { refuse, hasDomain, hasGroup }: Sight): void {
-  if (look?.domain !== undefined && !hasDomain(look.domain)) {
-    refuse('domain', `${show(look.domain)} is neither a domain of this fixture nor added by this scene.`)
-  }
-  if (look?.group !== undefined && !hasGroup(look.group)) {
-    refuse('group', `${show(look.group)} is neither a group of this fixture nor created by this scene.`)
   }
 }

@@ -2,7 +2,7 @@ import { type AccountParameters, accountCreation } from '../accounts/creation.ts
 import { fixtureExport } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
-import { findStory, storyOf } from '../accounts/scenes.ts'
+import { findStory, fitStory, storyOf } from '../accounts/scenes.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { accept, type Decision, refuse } from '../domain/errors.ts'
@@ -18,16 +18,17 @@ import { notFound, taken, tooMany } from './refusals.ts'
 
 export const exportState: AccountHandler = async (call) => {
   const { query, account, now, contract } = call
-  const { refresh } = contract.settings
-  if (query['before'] === undefined) {
-    return done(await runInTurns(fixtureExport(account, now, refresh, await findStory(account.origin))))
-  }
+  if (query['before'] === undefined) return done(await writeFixture(account, now, contract))
   const found = await findEntry(call, query['before'])
   if (!found.ok) return found
   const past = await call.worlds.recall(found.entry)
   if (past === undefined) return notKept(query['before'])
-  const story = await findStory(past.state.origin)
-  return done(await runInTurns(fixtureExport(past.state, found.entry.at, refresh, story)))
+  return done(await writeFixture(past.state, found.entry.at, contract))
+}
+
+async function writeFixture(account: AccountState, now: number, contract: AccountCall['contract']): Promise<Fixture> {
+  const story = fitStory(await findStory(account.origin), account, contract)
+  return runInTurns(fixtureExport(account, now, contract.settings.refresh, story))
 }
 
 /** The guided story of the account. A domain that it looks at is named as the list of domains names it. */

@@ -10,6 +10,9 @@ export const OFFERED_TABS: readonly Tab[] = PLAYS_SERVICE ? TABS : ['requests', 
 /** The account that always exists. */
 export const DEFAULT_ACCOUNT = 'default'
 
+/** How many characters the id of an account can have: that of a sandbox, which is its key. */
+const LONGEST_ID = 128
+
 /** The account that the page shows. */
 export const chosenAccount = signal(DEFAULT_ACCOUNT)
 /** The open tab; `undefined` until it is known whether the account has figures to show. */
@@ -30,9 +33,12 @@ export function followSelection(): void {
   })
 }
 
+/** The account that a part of the address names; an empty text where no account can have that name. */
 function decode(text: string): string {
   try {
-    return decodeURIComponent(text)
+    const id = decodeURIComponent(text)
+    // In the path of a call, dots would name another operation, and a long text would be no HTTP.
+    return /^\.{1,2}$/.test(id) || id.length > LONGEST_ID ? '' : id
   } catch {
     return ''
   }

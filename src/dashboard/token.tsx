@@ -2,10 +2,26 @@ import { openDialog } from './controls/dialog.tsx'
 import { textOf } from './controls/form.tsx'
 
 let asking: Promise<void> | undefined
+/** The token in a browser that does not let the page store anything; it lasts until the page is loaded again. */
+let unstored: string | null = null
 
 /** The token of the control plane, if it was given in this tab of the browser; other tabs do not have it. */
 export function readToken(): string | null {
-  return sessionStorage.getItem('token')
+  if (unstored !== null) return unstored
+  try {
+    return sessionStorage.getItem('token')
+  } catch {
+    return null
+  }
+}
+
+function keepToken(token: string): void {
+  try {
+    sessionStorage.setItem('token', token)
+    unstored = null
+  } catch {
+    unstored = token
+  }
 }
 
 /** Asks for the token, once for all requests that wait for it. The dialog stays open until a token is given. */
@@ -32,6 +48,6 @@ async function ask(wrong: boolean): Promise<void> {
   await openDialog('The control plane requires a token', content, {
     submit: 'Continue',
     lasting: true,
-    work: (fields) => sessionStorage.setItem('token', textOf(fields, 'token')),
+    work: (fields) => keepToken(textOf(fields, 'token')),
   })
 }

@@ -72,7 +72,8 @@ export function* summarise(account: Monitoring, first: number, today: number, ru
   const policies = { reject: 0, quarantine: 0, none: 0, missing: 0 }
   const found: { finding: Finding; situation: Situation }[] = []
   let testing = 0
-  for (const domain of account.domains.values()) {
+  // A copy, because an iterator shows later changes to whoever reads on after a pause.
+  for (const domain of [...account.domains.values()]) {
     const earliest = Math.max(first, Math.min(today, firstRefresh(domain, settings)))
     const records = recordsFrom(account, domain, earliest, today, rules)
     for (const [index, record] of records.entries()) {

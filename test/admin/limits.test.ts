@@ -26,6 +26,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'listAllRequests?code': HEADER,
   'explainRequest?request-id': HEADER,
   'exportState?before': HEADER,
+  'listDailyRecords?domain': 'the limit of names in a list, and those that are no hostnames are refused',
   'updateQuota/key': BODY,
   'updateQuota/bucket': BODY,
   addMonitoredDomains: OF_SERVICE,

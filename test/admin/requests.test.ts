@@ -183,6 +183,11 @@ describe('an exchange is listed', () => {
     await service.ask('DELETE', '/accounts/default/faults')
     expect(await pathsOf('fault=fault_2')).toEqual(['GET /api/v1/domains'])
     expect(await pathsOf('fault=fault_1&method=POST')).toHaveLength(1)
+    const { status, body } = await service.ask('GET', '/accounts/default/requests?fault=fault_9')
+    expect(status).toBe(400)
+    expect(body.error.message).toBe(
+      '`fault` must be one of those that there are, and there are none, so "fault_9" is none of them.',
+    )
   })
 
   it('as injected when a preference answered, and as genuine when it was only delayed', async () => {

@@ -78,12 +78,44 @@ describe('the story of an account', () => {
     expect((await get(SCENES)).data).toEqual(STORY)
   })
 
-  it('is the same after an export and an import of it', async () => {
-    const { get, put } = await startControlPlane({ fixture: 'demo' })
-    const before = (await get(STATE)).data
-    expect((await put(STATE, before)).status).toBe(200)
-    const { scenes, title } = (await get(STATE)).data
-    expect({ scenes, title }).toEqual({ scenes: before.scenes, title: before.title })
+  it.each([
+    ['with a title', FIXTURE],
+    ['without one', { domains: FIXTURE.domains, scenes: FIXTURE.scenes }],
+  ])('is the same after an export and an import of it, %s', async (_, fixture) => {
+    const { get, put } = await startControlPlane({ fixture: fixture as never })
+    const before = (await get(SCENES)).data
+    expect((await put(STATE, (await get(STATE)).data)).status).toBe(200)
+    expect((await get(SCENES)).data).toEqual(before)
+  })
+
+  it('is exported without what the account no longer has, so that the export can be imported', async () => {
+    const { get, put, post, send } = await startControlPlane({
+      fixture: {
+        domains: ['shop.example', 'news.example'],
+        groups: [{ name: 'Shop', domains: [] }],
+        scenes: [
+          { title: 'A', text: 'A', look_at: { tab: 'domains', domain: 'News.Example.', search: 'n' } },
+          { title: 'B', text: 'B', look_at: { tab: 'groups', group: 'Shop' } },
+          { title: 'C', text: 'C', look_at: { tab: 'domains', domain: 'shop.example' } },
+          {
+            ...{ title: 'D', text: 'D', look_at: { tab: 'domains', domain: 'news.example' } },
+            calls: [{ operation: 'addDomains', body: { domains: ['news.example'] } }],
+          },
+        ],
+      },
+    })
+    await send('DELETE', '/accounts/default/domains', { domains: ['news.example'] })
+    const [group] = (await get('/accounts/default/groups')).data.groups
+    await send('DELETE', `/accounts/default/groups/${group.id}`)
+    const exported = (await get(STATE)).data
+    expect(exported.scenes.map((scene: { look_at: object }) => scene.look_at)).toEqual([
+      { tab: 'domains', search: 'n' },
+      { tab: 'groups' },
+      { tab: 'domains', domain: 'shop.example' },
+      { tab: 'domains', domain: 'news.example' },
+    ])
+    expect((await put(STATE, exported)).error).toBeUndefined()
+    expect((await post('/accounts', { fixture: exported })).error).toBeUndefined()
   })
 
   it('is not imported where a scene is wrong, and nothing else is, either', async () => {

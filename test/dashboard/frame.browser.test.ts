@@ -79,6 +79,40 @@ describe('the frame of the page', () => {
     ).toEqual([TOKEN, 0, '', 0])
   })
 
+  it('works in a browser that does not let the page store anything, also behind a token', async () => {
+    const page = await newCleanPage()
+    await page.addInitScript(
+      `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('No', 'SecurityError') } })`,
+    )
+    await page.goto(adminUrl(await startService({ adminToken: TOKEN }), '/'))
+    await page.locator('[name=token]').fill('wrong')
+    await page.keyboard.press('Enter')
+    await page.locator('dialog').getByText('This token is wrong').waitFor()
+    await page.locator('[name=token]').fill(TOKEN)
+    await page.keyboard.press('Enter')
+    await page.locator('#connection', { hasText: 'Live' }).waitFor()
+  })
+
+  it('shows the default account for an address that can name none, and asks for nothing else', async () => {
+    const service = await startService()
+    for (const hash of [
+      '#../requests',
+      '#./requests',
+      '#%2E%2E/requests',
+      '#%zz/requests',
+      `#${'a'.repeat(30_000)}/requests`,
+    ]) {
+      const page = await newCleanPage()
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+      await page.goto(adminUrl(service, `/${hash}`))
+      await page.locator('#connection', { hasText: 'Live' }).waitFor()
+      expect(await page.evaluate('location.hash')).toBe('#default/requests')
+      // With the account `..`, the path of a call would be that of another operation.
+      expect(asked).toContain('/__admin/accounts/default/requests')
+    }
+  })
+
   it('keeps the token from a page that a fault sends in place of an answer', async () => {
     const service = await startService({ adminToken: TOKEN })
     const asAdmin = { authorization: `Bearer ${TOKEN}` }

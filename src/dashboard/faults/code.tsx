@@ -15,8 +15,11 @@ function curlOfRule(rule: FaultRule): string {
 
 /** A line of a test that adds a rule, with the library. */
 function codeOfRule(rule: FaultRule): string {
-  // Names of fields need no quotes, other than those with a hyphen. The quotes of a text within are escaped.
-  return `await account.faults.add(${formatJson(rule).replace(/^(\s*)"(\w+)":/gm, '$1$2:')})`
+  // Most names of fields need no quotes. The quotes of a text within are escaped. Another name would set the prototype.
+  const literal = formatJson(rule)
+    .replace(/^(\s*)"(?!__proto__")([A-Za-z_]\w*)":/gm, '$1$2:')
+    .replace(/^(\s*)"__proto__":/gm, '$1["__proto__"]:')
+  return `await account.faults.add(${literal})`
 }
 
 /** A rule as a command and as a line of a test. `name` says which rule. */
