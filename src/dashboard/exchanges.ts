@@ -54,7 +54,7 @@ export async function followExchanges(sink: Sink): Promise<never> {
       for await (const entry of readEvents(response)) {
         if (ended.aborted) break
         sink.take(entry)
-        if (entry.account === chosenAccount.peek()) noteRequest()
+        if (entry.account === chosenAccount.peek()) noteRequest(entry)
       }
     } catch (error) {
       cause = error

@@ -8,7 +8,7 @@ import { connection, followExchanges } from './exchanges.ts'
 import { followRefreshes } from './overview/refreshes.ts'
 import { Page } from './page.tsx'
 import { followScope, requestList } from './requests/list.ts'
-import { followChoice, poll } from './resource.ts'
+import { followChoice, poll, refreshShown } from './resource.ts'
 import { followScene } from './scenes/highlight.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, followSelection, OFFERED_TABS, openTab, readAddress } from './selection.ts'
 import { followVerdict } from './verdict/verdict.ts'
@@ -33,10 +33,15 @@ followVerdict()
 followScene()
 addEventListener('hashchange', readAddress)
 setInterval(pollWhenVisible, MILLISECONDS_BETWEEN_POLLS)
-document.addEventListener('visibilitychange', pollWhenVisible)
+document.addEventListener('visibilitychange', refreshWhenVisible)
 
 function pollWhenVisible(): void {
   if (!document.hidden && connection.peek() !== 'lost') void poll()
+}
+
+/** Loads what has not been loaded while nobody saw the page. */
+function refreshWhenVisible(): void {
+  if (!document.hidden && connection.peek() !== 'lost') void refreshShown()
 }
 
 /** An account with domains is first seen as an overview, any other by its requests. */

@@ -26,6 +26,13 @@ export class Refused extends Error {
   }
 }
 
+/** An error with more words at the end of its message. */
+export function addWords(error: unknown, words: string): unknown {
+  if (!(error instanceof Error)) return error
+  const message = error.message + words
+  return error instanceof Refused ? new Refused(error.status, { ...error, message }) : new Error(message)
+}
+
 /** The server does not answer, or something else answers in its place. */
 export class Unreachable extends Error {}
 

@@ -1,7 +1,12 @@
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { call } from './client.ts'
 import { Refused } from './refusals.ts'
+import { mayHaveChanged } from './request-lines.ts'
+import type { JournalEntry } from './responses.ts'
 import { chosenAccount, DEFAULT_ACCOUNT, openTab, type Tab } from './selection.ts'
+
+/** For how many milliseconds data is not loaded again after a request, unless its source says otherwise. */
+const USUAL_REST = 1_000
 
 /** How the data of the chosen account is loaded, and what makes it old. */
 interface Source<Data> {
@@ -11,6 +16,10 @@ interface Source<Data> {
   tabs?: readonly Tab[]
   /** For how many milliseconds, at most, the data may stay old after a request to the service; by default for ever. */
   afterRequests?: number
+  /** Whether only requests that may have changed the account make it old. */
+  changesOnly?: boolean
+  /** For how many milliseconds what was loaded is not loaded again after a request, however many requests come. */
+  restOf?(data: Data): number
   /** Whether other clients of the control plane change it, so that it is loaded every few seconds. */
   polled?: boolean
   /** Whether it is the same for all accounts. */
@@ -36,8 +45,10 @@ interface Watched {
   isStale(): boolean
   forget(): void
   refresh(): Promise<void>
-  noteRequest(): void
+  noteRequest(request: JournalEntry): void
   polled: boolean
+  /** Whether it is being loaded, or will be soon. */
+  isAwaited(): boolean
 }
 
 const watched: Watched[] = []
@@ -49,6 +60,8 @@ export function createResource<Data>({
   load,
   tabs,
   afterRequests,
+  changesOnly = false,
+  restOf = () => USUAL_REST,
   polled = false,
   shared = false,
   isStale = () => true,
@@ -57,7 +70,9 @@ export function createResource<Data>({
   const failure = signal<unknown>(undefined)
   let current: Promise<void> | undefined
   let again: Promise<void> | undefined
-  let waiting = false
+  /** Whether it is to be loaded because of a request. */
+  let isDue = false
+  let resting: ReturnType<typeof setTimeout> | undefined
 
   async function loadOnce(): Promise<void> {
     const account = chosenAccount.peek()
@@ -71,7 +86,33 @@ export function createResource<Data>({
       failure.value = error
       if (isNotFound(error)) void leaveIfLost(account)
       throw error
+    } finally {
+      rest()
     }
+  }
+
+  function rest(): void {
+    if (afterRequests === undefined) return
+    clearTimeout(resting)
+    const known = data.peek()
+    resting = setTimeout(
+      () => {
+        resting = undefined
+        loadDue()
+      },
+      known === undefined ? USUAL_REST : restOf(known),
+    )
+  }
+
+  /** Loads what a request has made old, unless it was loaded a moment ago. */
+  function loadDue(): void {
+    if (!isDue || resting !== undefined || current !== undefined) return
+    isDue = false
+    if (isShown() && !document.hidden && isStale()) refresh().catch(() => undefined)
+  }
+
+  function isShown(): boolean {
+    return tabs === undefined || tabs.some((tab) => tab === openTab.peek())
   }
 
   function refresh(): Promise<void> {
@@ -94,19 +135,19 @@ export function createResource<Data>({
     polled,
     refresh,
     isStale,
-    isShown: () => tabs === undefined || tabs.some((tab) => tab === openTab.peek()),
+    isShown,
+    isAwaited: () => current !== undefined || isDue,
     forget() {
       if (shared) return
       data.value = undefined
       failure.value = undefined
     },
-    noteRequest() {
-      if (afterRequests === undefined || waiting) return
-      waiting = true
-      setTimeout(() => {
-        waiting = false
-        if (this.isShown() && isStale()) refresh().catch(() => undefined)
-      }, afterRequests)
+    noteRequest(request) {
+      if (afterRequests === undefined || isDue) return
+      // A fault can move the clock, whatever the request is.
+      if (changesOnly && !mayHaveChanged(request) && request.fault === null) return
+      isDue = true
+      if (resting === undefined && current === undefined) setTimeout(loadDue, afterRequests)
     },
   })
   return {
@@ -125,13 +166,13 @@ export async function refreshShown(): Promise<void> {
 }
 
 /** Notes that the service has answered a request of the chosen account. */
-export function noteRequest(): void {
-  for (const each of watched) each.noteRequest()
+export function noteRequest(request: JournalEntry): void {
+  for (const each of watched) each.noteRequest(request)
 }
 
 /** Loads, of what is shown, that which other clients of the control plane can change. */
 export async function poll(): Promise<void> {
-  const shown = watched.filter((each) => each.polled && each.isShown() && each.isStale())
+  const shown = watched.filter((each) => each.polled && each.isShown() && !each.isAwaited() && each.isStale())
   await Promise.allSettled(shown.map((each) => each.refresh()))
 }
 

@@ -54,7 +54,7 @@ export interface Account {
   snapshots: number
 }
 
-export interface Clock {
+interface Clock {
   now: string
   frozen: boolean
 }

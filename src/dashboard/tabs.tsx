@@ -5,6 +5,7 @@ import { summary } from './account/summary.ts'
 import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
 import { DomainsPanel } from './domains/panel.tsx'
 import { FaultsPanel } from './faults/panel.tsx'
+import { formatNumber } from './formatting.ts'
 import { GroupsPanel } from './groups/panel.tsx'
 import { OverviewPanel } from './overview/panel.tsx'
 import { RequestsPanel, requestsTally } from './requests/panel.tsx'
@@ -76,7 +77,7 @@ function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
       }}
       onKeyDown={({ key }) => onMove(key)}
     >
-      {title} {hasTally && <span class="tally">{count.toLocaleString('en')}</span>}
+      {title} {hasTally && <span class="tally">{typeof count === 'number' ? formatNumber(count) : count}</span>}
     </button>
   )
 }

@@ -22,6 +22,11 @@ export async function start(options: ServerOptions = {}, hash = '', context: Bro
   return { service, page }
 }
 
+/** Has a page load at once what it shows, as when somebody returns to it; by itself, it asks every few seconds. */
+export async function lookAgain(page: Page): Promise<void> {
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+}
+
 export function adminUrl({ baseUrl }: TestService, path: string): string {
   return `${new URL(baseUrl).origin}/__admin${path}`
 }

@@ -4,7 +4,7 @@ import type { DmarcRecord } from '../../src/dashboard/responses.ts'
 import type { Fixture } from '../../src/index.ts'
 import { newCleanPage, shareBrowser } from '../support/browser.ts'
 import { openService, type TestService } from '../support/service.ts'
-import { adminUrl, ask, openDashboard } from './dashboard-page.ts'
+import { adminUrl, ask, lookAgain, openDashboard } from './dashboard-page.ts'
 
 const NOW = '2026-01-15T09:00:00Z'
 const MANY = 10_000
@@ -589,6 +589,7 @@ describe('domains that other clients change', () => {
     await expect.poll(() => namesOf(page)).toEqual(['a.example', 'b.example'])
     expect(loads.length).toBeLessThan(6)
     await ask(service, `/accounts/${account}/domains`, { method: 'DELETE', body: '{"domains":["a.example"]}' })
+    await lookAgain(page)
     await expect.poll(() => namesOf(page)).toEqual(['b.example'])
   })
 })

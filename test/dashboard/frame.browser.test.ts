@@ -6,7 +6,7 @@ import { loadControlApi, readLimits } from '../../src/admin/document.ts'
 import { newCleanPage, newPage, shareBrowser } from '../support/browser.ts'
 import { askControl } from '../support/control-plane.ts'
 import { API_KEY, startService } from '../support/service.ts'
-import { adminUrl, ask, openDashboard, start } from './dashboard-page.ts'
+import { adminUrl, ask, lookAgain, openDashboard, start } from './dashboard-page.ts'
 
 const TOKEN = 'open-sesame'
 const { pageLimit: PAGE_LIMIT } = readLimits(await loadControlApi())
@@ -214,6 +214,7 @@ describe('the frame of the page', () => {
     const page = await openDashboard(service, '#short-lived/account')
     await page.locator('#about-title', { hasText: 'short-lived' }).waitFor()
     await ask(service, '/accounts/short-lived', { method: 'DELETE' })
+    await lookAgain(page)
     await page.locator('#toasts', { hasText: 'The account short-lived does not exist any more.' }).waitFor()
     await expect.poll(() => page.locator('#account').inputValue()).toBe('default')
     await expect.poll(() => page.locator('#account option').allTextContents()).toEqual(['default'])
@@ -252,6 +253,7 @@ describe('the frame of the page', () => {
     await expect.poll(() => options.count()).toBe(count + 1)
     expect(await page.locator('#account-count').textContent()).toBe(`of ${(count + 1).toLocaleString('en')}`)
     await createAccount(service, 'newcomer')
+    await lookAgain(page)
     await expect.poll(() => options.last().textContent()).toBe('newcomer')
   })
 
@@ -339,6 +341,7 @@ describe('the frame of the page', () => {
       async (response) => response.url().includes('/accounts?') && (await response.text()).includes('newcomer'),
     )
     await createAccount(service, 'newcomer')
+    await lookAgain(page)
     await seen
     expect(await list.locator('option').allTextContents()).toEqual(['default'])
     await page.keyboard.press('Escape')

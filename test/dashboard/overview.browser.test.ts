@@ -7,7 +7,7 @@ import { newCleanPage, shareBrowser } from '../support/browser.ts'
 import { findLayoutProblems } from '../support/layout.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
-import { adminUrl, ask, openDashboard, start } from './dashboard-page.ts'
+import { adminUrl, ask, lookAgain, openDashboard, start } from './dashboard-page.ts'
 
 const NOW = '2026-01-15T09:00:00Z'
 const DEMO = { fixture: 'demo', now: NOW } as const
@@ -93,6 +93,7 @@ describe('the overview on the page', () => {
     await page.locator('#clock', { hasText: '10:00' }).waitFor()
     expect(await page.locator('#before-after').count()).toBe(0)
     await moveClock(service, 'P12D')
+    await lookAgain(page)
     const comparison = page.locator('#before-after')
     await comparison.waitFor()
     const after = await ask<OverviewReport>(service, '/accounts/default/overview')
@@ -138,6 +139,7 @@ describe('the overview on the page', () => {
     await comparison.getByRole('button', { name: 'Close' }).click()
     await expect.poll(() => comparison.count()).toBe(0)
     await ask(service, '/accounts/default/reset', { method: 'POST', body: '{}' })
+    await lookAgain(page)
     await page.locator('.overview-head', { hasText: '15 January 2026' }).waitFor()
     expect(await comparison.count()).toBe(0)
   })
@@ -169,9 +171,11 @@ describe('the overview on the page', () => {
     const { service, page } = await start({ fixture: 'empty', now: NOW }, HASH)
     await page.getByRole('heading', { name: 'No figures yet' }).waitFor()
     await ask(service, '/accounts/default/domains', { method: 'POST', body: '{"domains":["a.example"]}' })
+    await lookAgain(page)
     await page.getByText('No mail was counted yet').waitFor()
     expect(await figure(page, 'Passes DMARC').textContent()).toBe('no mail')
     await moveClock(service, 'P3D')
+    await lookAgain(page)
     await page.getByRole('slider', { name: 'DMARC of all domains' }).waitFor()
   })
 
@@ -197,6 +201,7 @@ describe('the overview on the page', () => {
     await page.getByRole('button', { name: 'Try again' }).click()
     await figure(page, 'Passes DMARC').waitFor()
     fails = true
+    await lookAgain(page)
     await page.getByText('These figures are not the newest.').waitFor()
     expect(await figure(page, 'Passes DMARC').count()).toBe(1)
   })

@@ -289,7 +289,7 @@ describe('the list of requests', () => {
     await expect
       .poll(() => page.locator('#keyless').textContent())
       .toBe('2 requests without a valid key belong to no account. Show them')
-    expect(await shownPaths(page)).toEqual(['/api/v1/dmarc'])
+    await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/dmarc'])
     await page.getByRole('button', { name: 'Show them' }).click()
     await expect.poll(() => shownPaths(page)).toEqual(['/api/v1/domains?n=2', '/api/v1/domains?n=1'])
     await service.get('/domaingroups')
@@ -321,14 +321,14 @@ describe('the list of requests', () => {
     const { service, page } = await start({}, REQUESTS)
     await expect
       .poll(() => page.locator('#requests-empty pre').textContent())
-      .toBe(`curl -H "Authorization: Bearer $API_KEY" ${service.baseUrl}/dmarc`)
+      .toBe(`curl -sS -H "Authorization: Bearer $API_KEY" ${service.baseUrl}/dmarc`)
     await service.send('GET', '/domains', undefined, withKey('sandbox_shop'))
     await ask(service, '/accounts/sandbox_shop/requests', { method: 'DELETE' })
     await page.evaluate(`location.hash = '#sandbox_shop/requests'`)
     const command = page.locator('#requests-empty pre')
     await expect
       .poll(() => command.textContent())
-      .toBe(`curl -H 'Authorization: Bearer sandbox_shop' ${service.baseUrl}/dmarc`)
+      .toBe(`curl -sS -H 'Authorization: Bearer sandbox_shop' ${service.baseUrl}/dmarc`)
   })
 
   it('says that a journal that keeps nothing has lost what came', async () => {
@@ -427,7 +427,7 @@ describe('the details of a request', () => {
     await service.send('POST', '/domains', JSON.stringify({ domains: names }))
     await page.getByText('invalid_domain').or(page.getByText('request_too_large')).first().waitFor()
     await openNewest(page)
-    await detail.getByText('the journal keeps only the beginning').waitFor()
+    await detail.getByText('16,403 bytes; the journal keeps only the beginning').waitFor()
     await page.keyboard.press('Escape')
 
     await service.send('POST', '/domains?many', `[${'1,'.repeat(5_000)}1]`)
@@ -506,7 +506,7 @@ describe('the details of a request', () => {
     const question = await answer(page, 'Rewind')
     expect(question).toContain('Lost is everything that was changed since then')
     expect(question).toContain('The journal, the coverage and the snapshots stay')
-    await page.getByText('The account default is as it was just before this request.').waitFor()
+    await page.getByText('The account default is as it was just before POST').waitFor()
     expect(await ask(service, '/accounts/default')).toMatchObject({ account: { domains: ACCOUNT.domains?.length } })
     expect((await journal(service)).count).toBe(2)
   })

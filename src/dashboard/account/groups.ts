@@ -13,6 +13,7 @@ export const groups = createResource({
     ),
   tabs: ['domains', 'groups'],
   afterRequests: 1_000,
+  changesOnly: true,
   polled: true,
 })
 

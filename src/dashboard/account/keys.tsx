@@ -2,25 +2,15 @@ import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed, showSecret } from '../controls/dialog.tsx'
 import { Form, textOf } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
 import { formatInstant } from '../formatting.ts'
-import { readAll } from '../paging.ts'
-import { createResource, refreshShown } from '../resource.ts'
+import { refreshShown } from '../resource.ts'
 import type { Key } from '../responses.ts'
-
-const keys = createResource({
-  load: (account) =>
-    readAll(
-      (query) => call('listKeys', { parameters: { account }, query }),
-      (page) => page.keys,
-    ),
-  tabs: ['account'],
-  polled: true,
-})
+import { keys } from './key-list.ts'
 
 /** The API keys of the account, without their secrets. */
 export function Keys() {
-  const list = keys.data.value
   return (
     <section class="card stack" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
@@ -30,12 +20,19 @@ export function Keys() {
           <input name="label" placeholder="such as: CI" autocomplete="off" />
         </label>
       </Form>
-      <ul id="keys" class="ruled">
-        {list?.map((key) => (
-          <KeyItem key={key.id} apiKey={key} />
-        ))}
-      </ul>
-      {list?.length === 0 && <p class="soft">No keys: nobody can use this account.</p>}
+      <Loaded of={keys}>
+        {(list) =>
+          list.length === 0 ? (
+            <p class="soft">No keys: nobody can use this account.</p>
+          ) : (
+            <ul id="keys" class="ruled">
+              {list.map((key) => (
+                <KeyItem key={key.id} apiKey={key} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
     </section>
   )
 }

@@ -1,24 +1,30 @@
 import { call } from '../client.ts'
 import { Copyable } from '../controls/copyable.tsx'
 import { Options } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Pairs } from '../controls/marks.tsx'
 import { showFailure } from '../controls/notices.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
 import { formatInstant } from '../formatting.ts'
 import type { Account } from '../responses.ts'
+import { authorizeCurl } from '../shell.ts'
 import { Keys } from './keys.tsx'
 import { Quotas } from './quotas.tsx'
 import { summary } from './summary.ts'
 
 /** The view Account: how a client reaches the service, and what it may do there. */
 export function AccountPanel() {
-  const data = summary.data.value
-  if (data === undefined) return null
   return (
     <div class="halves">
       <div class="stack">
-        <Reach apiKey={data.api_key} />
-        <About account={data.account} />
+        <Loaded of={summary}>
+          {({ account, api_key: apiKey }) => (
+            <>
+              <Reach apiKey={apiKey} />
+              <About account={account} />
+            </>
+          )}
+        </Loaded>
       </div>
       <div class="stack">
         <Quotas />
@@ -29,7 +35,6 @@ export function AccountPanel() {
 }
 
 function Reach({ apiKey }: { apiKey: string | null }) {
-  const header = apiKey === null ? '"Authorization: Bearer $API_KEY"' : quote(`Authorization: Bearer ${apiKey}`)
   return (
     <section class="card stack" aria-labelledby="reach-title">
       <h2 id="reach-title">How a client reaches the service</h2>
@@ -45,7 +50,11 @@ function Reach({ apiKey }: { apiKey: string | null }) {
         <Copyable id="api-key" label="Copy the API key" text={apiKey} />
       )}
       <h3>A command to try</h3>
-      <Copyable id="curl-line" label="Copy the curl command" text={`curl -sS -H ${header} ${BASE_URL}/domains`} />
+      <Copyable
+        id="curl-line"
+        label="Copy the curl command"
+        text={`curl -sS ${authorizeCurl(apiKey)} ${BASE_URL}/domains`}
+      />
     </section>
   )
 }
@@ -80,9 +89,4 @@ function About({ account: { id, plan, seed, fixture, created_at } }: { account: 
       />
     </section>
   )
-}
-
-/** A word of a POSIX shell. */
-function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatNumber } from '../formatting.ts'
 import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
 import { accounts } from './accounts.ts'
 import { createAccount, deleteAccount, resetAccount } from './dialogs.tsx'
@@ -67,7 +67,7 @@ function AccountCount() {
   if (count < 2) return null
   return (
     <span id="account-count" class="soft" title={`There are ${formatCount(count, 'account')}.`}>
-      of {count.toLocaleString('en')}
+      of {formatNumber(count)}
     </span>
   )
 }

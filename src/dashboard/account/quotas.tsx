@@ -2,10 +2,11 @@ import { useSignal } from '@preact/signals'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Options } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
-import { formatInstant } from '../formatting.ts'
+import { formatInstant, formatNumber } from '../formatting.ts'
 import { createResource } from '../resource.ts'
-import type { Quota } from '../responses.ts'
+import type { Quota, ResponseData } from '../responses.ts'
 
 export const quotas = createResource({
   load: (account) => call('getQuotas', { parameters: { account } }),
@@ -16,9 +17,11 @@ export const quotas = createResource({
 
 /** What is left of each quota, and whether requests beyond it are refused. */
 export function Quotas() {
+  return <Loaded of={quotas}>{(data) => <Remaining data={data} />}</Loaded>
+}
+
+function Remaining({ data }: { data: ResponseData['getQuotas'] }) {
   const wanted = useSignal<string | null>(null)
-  const data = quotas.data.value
-  if (data === undefined) return null
   const keys = [...new Set(data.quotas.map(({ key }) => key))]
   const shown = keys.includes(wanted.value) ? wanted.value : (keys[0] ?? null)
   const named = keys.filter((key) => key !== null)
@@ -63,7 +66,7 @@ export function Quotas() {
 
 function QuotaLine({ quota }: { quota: Quota }) {
   const { bucket, limit, remaining, resets_at } = quota
-  const count = `${remaining.toLocaleString('en')} / ${limit.toLocaleString('en')}`
+  const count = `${formatNumber(remaining)} / ${formatNumber(limit)}`
   return (
     <div class="quota" title={`The window ends at ${formatInstant(resets_at)}.`}>
       <span class="mono">/{bucket}</span>

@@ -5,5 +5,6 @@ import { createResource } from '../resource.ts'
 export const summary = createResource({
   load: (account) => call('getAccount', { parameters: { account } }),
   afterRequests: 400,
+  changesOnly: true,
   polled: true,
 })

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { formatCompact, formatDay, formatNumber, formatShare } from '../formatting.ts'
 import { type History, type Plot, planPlot } from './plot.ts'
 import { nearestIndex } from './scale.ts'
-import { formatCompact, formatDay, formatNumber, formatShare } from './wording.ts'
 
 interface HistoryChartProps extends History {
   /** Names the chart: `DMARC of shop.example`. */

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { rowAfterKey, scrollToShow, type View, windowOf } from '../domains/window.ts'
+import { useRowSizes } from './row-sizes.ts'
+import { rowAfterKey, scrollToShow, type View, windowOf } from './row-window.ts'
 
 /** What a row needs to know: the value of `tabIndex` for its controls, which the arrow keys reach by rows. */
 interface RowState {
@@ -21,7 +22,7 @@ interface LongListProps<Item> {
 /** A list of rows of one height, of which only those are drawn that are seen. It may have any number of items. */
 export function LongList<Item>({ id, label, items, keyOf, attributesOf, children }: LongListProps<Item>) {
   const place = useRef<HTMLDivElement>(null)
-  const { height, row } = useSizes(place)
+  const { height, row } = useRowSizes(place)
   const [top, setTop] = useState(0)
   const [wanted, setActive] = useState(0)
   const moving = useRef(false)
@@ -83,23 +84,4 @@ export function LongList<Item>({ id, label, items, keyOf, attributesOf, children
       </ul>
     </div>
   )
-}
-
-/** The height of the part that is seen, and of a row, in pixels. */
-function useSizes(place: { readonly current: HTMLElement | null }): { height: number; row: number } {
-  const [sizes, setSizes] = useState({ height: 600, row: 44 })
-  useLayoutEffect(() => {
-    const node = place.current
-    if (node === null) return
-    const measure = () => {
-      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
-      const [height, row] = [node.clientHeight, Math.max(40, Math.round(2.8 * rem))]
-      setSizes((known) => (known.height === height && known.row === row ? known : { height, row }))
-    }
-    measure()
-    const observer = new ResizeObserver(measure)
-    observer.observe(node)
-    return () => observer.disconnect()
-  }, [])
-  return sizes
 }

@@ -2,11 +2,15 @@ import { call } from '../client.ts'
 import { createResource } from '../resource.ts'
 import type { Coverage, Gap } from '../responses.ts'
 
+/** A report is long, and each request may change it. */
+const MILLISECONDS_OF_REST = 3_000
+
 /** How much of the contract the requests of the account have covered. */
 export const coverage = createResource({
   load: (account) => call('getCoverage', { parameters: { account } }),
   tabs: ['coverage'],
   afterRequests: 1_000,
+  restOf: () => MILLISECONDS_OF_REST,
   polled: true,
 })
 

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../controls/button.tsx'
 import { Copyable } from '../controls/copyable.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Badge, Meter } from '../controls/marks.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatShown } from '../formatting.ts'
 import type { Coverage } from '../responses.ts'
 import { coverage, gapsOf, type NamedGap } from './coverage.ts'
 
@@ -14,8 +15,10 @@ export function coverageTally(): string | undefined {
 
 /** The view Coverage: how much of the contract was covered, and requests that would cover the rest. */
 export function CoveragePanel() {
-  const data = coverage.data.value
-  if (data === undefined) return null
+  return <Loaded of={coverage}>{(data) => <Report coverage={data} />}</Loaded>
+}
+
+function Report({ coverage: data }: { coverage: Coverage }) {
   return (
     <>
       <section class="card stack">
@@ -48,11 +51,7 @@ function Gaps({ coverage }: { coverage: Coverage }) {
     <section class="stack" aria-labelledby="gaps-title">
       <div class="row">
         <h2 id="gaps-title">Not covered yet</h2>
-        <span class="grow soft">
-          {shown.length < gaps.length
-            ? `${shown.length} of ${formatCount(gaps.length, 'gap')}`
-            : formatCount(gaps.length, 'gap')}
-        </span>
+        <span class="grow soft">{formatShown(shown.length, gaps.length, 'gap')}</span>
         <input
           id="gap-filter"
           type="search"

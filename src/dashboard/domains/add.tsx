@@ -3,8 +3,8 @@ import { openDialog } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { ServiceWay } from '../controls/service-way.tsx'
 import { FACTS } from '../facts.ts'
-import { formatCount } from '../formatting.ts'
-import { Refused } from '../refusals.ts'
+import { formatCount, formatDeed } from '../formatting.ts'
+import { addWords, Refused } from '../refusals.ts'
 import { chosenAccount } from '../selection.ts'
 import { callService } from '../service-calls.ts'
 import { refreshAfterChange } from './monitored.ts'
@@ -30,7 +30,7 @@ export async function addDomains(): Promise<void> {
           const rest = names.slice(count).map(({ name }, index) => ({ name, line: index + 1 }))
           text.value = rest.map(nameOf).join('\n')
           await refreshAfterChange()
-          throw withLines(error, rest, ` ${describeAdded(count)} Only the others are left above.`)
+          throw withLines(error, rest, ` ${formatDeed(count, 'domain', 'added')} Only the others are left above.`)
         }
         count += part.length
       }
@@ -38,7 +38,7 @@ export async function addDomains(): Promise<void> {
       return count
     },
   })
-  if (added !== undefined) showNote(describeAdded(added))
+  if (added !== undefined) showNote(formatDeed(added, 'domain', 'added'))
 }
 
 function Fields({ text, limit }: { text: Signal<string>; limit: number | null }) {
@@ -70,7 +70,7 @@ function Fields({ text, limit }: { text: Signal<string>; limit: number | null })
 
 /** Names the lines that a refusal is about. `words` are added to the message. */
 function withLines(error: unknown, names: readonly TypedName[], words = ''): unknown {
-  if (!(error instanceof Refused)) return error instanceof Error ? new Error(error.message + words) : error
+  if (!(error instanceof Refused)) return addWords(error, words)
   const { status, code, message, problems } = error
   const located = problems.map((problem) => {
     const typed = names[placeIn(problem.field) ?? -1]
@@ -78,17 +78,13 @@ function withLines(error: unknown, names: readonly TypedName[], words = ''): unk
   })
   const [first] = located
   const isLocated = first !== undefined && first.message !== problems[0]?.message
-  return new Refused(status, { code, message: (isLocated ? first.message : message) + words, problems: located })
+  return addWords(new Refused(status, { code, message: isLocated ? first.message : message, problems: located }), words)
 }
 
 /** Puts the line in place of the item of the request, such as `domains[2]`, with which a message begins. */
 function nameLine(message: string, line: number): string {
   const rest = message.replace(/^`domains\[\d+\]`/, '')
   return rest === message ? `Line ${line}: ${message}` : `Line ${line}${rest}`
-}
-
-function describeAdded(count: number): string {
-  return `${formatCount(count, 'domain')} ${count === 1 ? 'was' : 'were'} added.`
 }
 
 function describeNames(names: readonly TypedName[], requests: number, limit: number | null): string {

@@ -38,6 +38,7 @@ export const monitored = createResource({
   load: loadDomains,
   tabs: ['domains'],
   afterRequests: 700,
+  changesOnly: true,
   polled: true,
   isStale,
 })

@@ -1,10 +1,10 @@
 import { signal, useSignalEffect } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { Button } from '../controls/button.tsx'
 import { Options } from '../controls/form.tsx'
-import { ErrorText } from '../controls/notices.tsx'
+import { Loaded, Loading } from '../controls/loaded.tsx'
 import { FACTS } from '../facts.ts'
-import { formatCount } from '../formatting.ts'
+import { formatNumber, formatShown } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount, openTab } from '../selection.ts'
 import { lookedAt, takeLook } from '../view.ts'
@@ -15,9 +15,6 @@ import { selected } from './row.tsx'
 import { type Column, NO_RECORD } from './selection.ts'
 import { DomainSheet } from './sheet.tsx'
 import { COLUMNS, DomainTable } from './table.tsx'
-
-/** For how many milliseconds a list may be loaded without a word. */
-const PATIENCE = 1_000
 
 /** The domain whose sheet is open, and its account. */
 const opened = signal<{ account: string; domain: string } | undefined>(undefined)
@@ -32,8 +29,6 @@ function selectNone(): void {
 
 /** The view Domains. */
 export function DomainsPanel() {
-  const domains = monitored.data.value
-  const failure = monitored.failure.value
   const account = chosenAccount.value
   useSignalEffect(() => {
     const look = lookedAt.value
@@ -50,12 +45,9 @@ export function DomainsPanel() {
     <>
       <h2 class="unseen">Domains</h2>
       <Tools />
-      {failure !== undefined && domains === undefined && (
-        <p class="refusal bad" role="alert">
-          <ErrorText error={failure} />
-        </p>
-      )}
-      {domains === undefined ? failure === undefined && <Progress /> : <Rows domains={domains} />}
+      <Loaded of={monitored} loading={<Progress />}>
+        {(domains) => <Rows domains={domains} />}
+      </Loaded>
       {sheet !== undefined && sheet.account === account && (
         <DomainSheet
           name={sheet.domain}
@@ -147,19 +139,15 @@ function PhoneOrder() {
 function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
   const matching = shown.value
   const chosen = domains.filter(({ domain }) => selected.value.has(domain))
-  const count =
-    matching.length === domains.length
-      ? formatCount(domains.length, 'domain')
-      : `${matching.length.toLocaleString('en')} of ${formatCount(domains.length, 'domain')}`
   return (
     <>
       <div class="row">
         <span id="domain-count" class="soft" role="status">
-          {count}
+          {formatShown(matching.length, domains.length, 'domain')}
         </span>
         {chosen.length > 0 && (
           <>
-            <strong>{chosen.length.toLocaleString('en')} selected</strong>
+            <strong>{formatNumber(chosen.length)} selected</strong>
             <Button
               kind="danger"
               work={async () => {
@@ -179,18 +167,10 @@ function Rows({ domains }: { domains: readonly MonitoredDomain[] }) {
   )
 }
 
-/** How much has arrived, when it takes longer than people wait without a word. */
+/** How much has arrived. */
 function Progress() {
-  const [late, setLate] = useState(false)
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(true), PATIENCE)
-    return () => clearTimeout(timer)
-  }, [])
   const { done = 0, total = 0 } = progress.value ?? {}
-  if (!late) return null
   return (
-    <p class="empty" role="status">
-      The domains are being loaded… {total > 0 && `${done.toLocaleString('en')} of ${total.toLocaleString('en')}`}
-    </p>
+    <Loading>The domains are being loaded… {total > 0 && `${formatNumber(done)} of ${formatNumber(total)}`}</Loading>
   )
 }

@@ -1,8 +1,8 @@
 import { openDialog } from '../controls/dialog.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { ServiceWay } from '../controls/service-way.tsx'
-import { formatCount } from '../formatting.ts'
-import { Refused } from '../refusals.ts'
+import { formatCount, formatDeed } from '../formatting.ts'
+import { addWords } from '../refusals.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { callService } from '../service-calls.ts'
@@ -34,7 +34,7 @@ export async function removeDomains(domains: readonly MonitoredDomain[]): Promis
         } catch (error) {
           if (count === 0) throw error
           await refreshAfterChange()
-          throw afterRemoval(error, ` ${describeRemoved(count)}`)
+          throw addWords(error, ` ${formatDeed(count, 'domain', 'removed')}`)
         }
         count += part.length
       }
@@ -42,7 +42,7 @@ export async function removeDomains(domains: readonly MonitoredDomain[]): Promis
       return count
     },
   })
-  if (removed !== undefined) showNote(describeRemoved(removed))
+  if (removed !== undefined) showNote(formatDeed(removed, 'domain', 'removed'))
   return removed !== undefined
 }
 
@@ -82,16 +82,6 @@ function Question({ domains, used }: { domains: readonly MonitoredDomain[]; used
 function describeUse(count: number, used: number): string {
   if (count === 1) return 'A monitoring feature uses it'
   return used === 1 ? 'A monitoring feature uses one of them' : `Monitoring features use ${used} of them`
-}
-
-function afterRemoval(error: unknown, words: string): unknown {
-  if (!(error instanceof Refused)) return error instanceof Error ? new Error(error.message + words) : error
-  const { status, code, message, problems } = error
-  return new Refused(status, { code, message: message + words, problems })
-}
-
-function describeRemoved(count: number): string {
-  return `${formatCount(count, 'domain')} ${count === 1 ? 'was' : 'were'} removed.`
 }
 
 function nameOf({ domain }: MonitoredDomain): string {

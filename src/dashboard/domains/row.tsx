@@ -4,8 +4,9 @@
 import { signal } from '@preact/signals'
 import { groupsByDomain } from '../account/groups.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
-import { formatShare } from '../charts/wording.ts'
+import { toggleName } from '../controls/chosen-names.ts'
 import { Badge, type Tone } from '../controls/marks.tsx'
+import { formatNumber, formatShare } from '../formatting.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { NO_RECORD, policyOf } from './selection.ts'
 import { TREND_DAYS, trendOf } from './trends.ts'
@@ -53,7 +54,9 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
             data-kind="select"
             checked={isSelected}
             tabIndex={tabIndex}
-            onChange={() => toggle(name)}
+            onChange={() => {
+              selected.value = toggleName(selected.peek(), name)
+            }}
           />
         </label>
       </span>
@@ -83,7 +86,7 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
         {shareIn(domain, 'spf')}
       </span>
       <span role="cell" class="number count">
-        {record === null ? '–' : record.count.toLocaleString('en')}
+        {record === null ? '–' : formatNumber(record.count)}
       </span>
       <span role="cell" class="trend">
         <Trend domain={domain} />
@@ -100,12 +103,6 @@ export function Row({ domain, index, row, isActive, onFocus, onOpen }: RowProps)
       </span>
     </div>
   )
-}
-
-function toggle(name: string): void {
-  const next = new Set(selected.value)
-  if (!next.delete(name)) next.add(name)
-  selected.value = next
 }
 
 /** What GET /dmarc says of the policy; the policies for subdomains only where they differ. */

@@ -3,12 +3,13 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { summary } from '../account/summary.ts'
+import { heightOfLine, useRowSizes } from '../controls/row-sizes.ts'
+import { rowAfterKey, scrollToShow, type View, windowOf } from '../controls/row-window.ts'
 import type { MonitoredDomain } from '../responses.ts'
 import { order, refreshDate } from './monitored.ts'
 import { Row, selected } from './row.tsx'
 import type { Column } from './selection.ts'
 import { showTrends, TREND_DAYS } from './trends.ts'
-import { rowAfterKey, scrollToShow, type View, windowOf } from './window.ts'
 
 /** The names of the columns that sort. `numeric` columns begin with the greatest value. */
 export const COLUMNS: readonly { by: Column; title: string; numeric?: boolean; class?: string }[] = [
@@ -33,7 +34,7 @@ interface TableProps {
 /** The domains as rows of one height, of which only those are drawn that are seen. */
 export function DomainTable({ domains, onOpen }: TableProps) {
   const place = useRef<HTMLDivElement>(null)
-  const { height, row } = useSizes(place)
+  const { height, row } = useRowSizes(place, heightOfRow)
   const [top, setTop] = useState(0)
   const [active, setActive] = useActive(domains)
   const view: View = { top, height, row, count: domains.length }
@@ -158,24 +159,9 @@ function sortBy(by: Column, numeric: boolean): void {
   else order.value = { by: 'added', descending: false }
 }
 
-/** The height of the part that is seen, and of a row: two lines on a phone. */
-function useSizes(place: { readonly current: HTMLElement | null }): { height: number; row: number } {
-  const [sizes, setSizes] = useState({ height: 600, row: 44 })
-  useLayoutEffect(() => {
-    const node = place.current
-    if (node === null) return
-    const measure = () => {
-      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
-      const row = matchMedia(PHONE).matches ? Math.max(68, Math.round(4.9 * rem)) : Math.max(40, Math.round(2.8 * rem))
-      const height = node.clientHeight
-      setSizes((known) => (known.height === height && known.row === row ? known : { height, row }))
-    }
-    measure()
-    const observer = new ResizeObserver(measure)
-    observer.observe(node)
-    return () => observer.disconnect()
-  }, [])
-  return sizes
+/** Where there is little room, a row has two lines. */
+function heightOfRow(rem: number): number {
+  return matchMedia(PHONE).matches ? Math.max(68, Math.round(4.9 * rem)) : heightOfLine(rem)
 }
 
 /** The place of the row that the tab key reaches. It follows its domain when others come, go, or are sorted. */

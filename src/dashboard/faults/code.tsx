@@ -2,6 +2,7 @@ import { Copyable } from '../controls/copyable.tsx'
 import { formatJson } from '../formatting.ts'
 import type { FaultRule } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
+import { quoteWord } from '../shell.ts'
 import { readToken } from '../token.tsx'
 
 /** A command that adds a rule to the chosen account. */
@@ -9,7 +10,7 @@ function curlOfRule(rule: FaultRule): string {
   const root = `${location.origin}${location.pathname.replace(/\/+$/, '')}`
   const token = readToken() === null ? '' : ' -H "Authorization: Bearer $ADMIN_TOKEN"'
   const url = `${root}/accounts/${encodeURIComponent(chosenAccount.value)}/faults`
-  return `curl -sS${token} --json ${quote(JSON.stringify(rule))} ${quote(url)}`
+  return `curl -sS${token} --json ${quoteWord(JSON.stringify(rule))} ${quoteWord(url)}`
 }
 
 /** A line of a test that adds a rule, with the library. */
@@ -19,11 +20,6 @@ function codeOfRule(rule: FaultRule): string {
     .replace(/^(\s*)"(?!__proto__")([A-Za-z_]\w*)":/gm, '$1$2:')
     .replace(/^(\s*)"__proto__":/gm, '$1["__proto__"]:')
   return `await account.faults.add(${literal})`
-}
-
-/** A text as one word of a shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** A rule as a command and as a line of a test. `name` says which rule. */

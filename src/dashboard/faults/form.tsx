@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { keys } from '../account/key-list.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { Form } from '../controls/form.tsx'
@@ -17,7 +18,7 @@ import {
   USUAL_TIMES,
 } from './draft.ts'
 import { PRESETS } from './presets.ts'
-import { faults, keysOfRules } from './rules.ts'
+import { faults } from './rules.ts'
 import { describeRule } from './words.ts'
 
 const FAMILIES: Readonly<Record<Family, string>> = {
@@ -172,11 +173,11 @@ function Delay() {
 /** Which requests the rule is for. */
 function Requests() {
   const operations = FACTS.operations.map(({ id, method, path }) => [id, `${method} ${path} · ${id}`] as const)
-  const keys = keysOfRules.data.value?.map(({ id, label }) => [id, label === null ? id : `${label} · ${id}`] as const)
+  const labels = keys.data.value?.map(({ id, label }) => [id, label === null ? id : `${label} · ${id}`] as const)
   return (
     <>
       <Choice name="match.operation" title="Operation" values={operations} none="any operation" />
-      <Choice name="match.key" title="Key" values={keys ?? []} none="any key" />
+      <Choice name="match.key" title="Key" values={labels ?? []} none="any key" />
     </>
   )
 }

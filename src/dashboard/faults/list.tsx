@@ -2,8 +2,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
-import { formatCount, formatInstant } from '../formatting.ts'
+import { formatCount, formatInstant, formatNumber } from '../formatting.ts'
 import { openRequest } from '../requests/open-request.ts'
 import type { Fault, JournalEntry } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
@@ -29,12 +30,16 @@ export function FaultList() {
           </Button>
         )}
       </div>
-      <ul id="faults" class="stack">
-        {rules?.map((fault) => (
-          <FaultCard key={`${chosenAccount.value} ${fault.id}`} {...fault} />
-        ))}
-        {rules?.length === 0 && <li class="card empty">No rules: every response is genuine.</li>}
-      </ul>
+      <Loaded of={faults}>
+        {(list) => (
+          <ul id="faults" class="stack">
+            {list.map((fault) => (
+              <FaultCard key={`${chosenAccount.value} ${fault.id}`} {...fault} />
+            ))}
+            {list.length === 0 && <li class="card empty">No rules: every response is genuine.</li>}
+          </ul>
+        )}
+      </Loaded>
     </section>
   )
 }
@@ -56,9 +61,9 @@ function FaultCard({ id, set, matched, hits, state, rule }: Fault) {
       <div class="row">
         <h3 class="fault-title grow">{describeRule(rule)}</h3>
         <Badge tone={state === 'active' ? 'good' : ''}>{state}</Badge>
-        <Badge>{`matched ${matched.toLocaleString('en')}`}</Badge>
+        <Badge>{`matched ${formatNumber(matched)}`}</Badge>
         <Badge tone={hits > 0 ? 'odd' : ''}>
-          {hits === 1 ? 'applied once' : `applied ${hits.toLocaleString('en')} times`}
+          {hits === 1 ? 'applied once' : `applied ${formatNumber(hits)} times`}
         </Badge>
       </div>
       <p class="soft">

@@ -20,15 +20,5 @@ export const faults = createResource({
 export const faultSets = createResource({
   load: async () => (await call('listFaultSets')).sets,
   tabs: TABS,
-})
-
-/** The keys of the account, for the rules that are about one of them. */
-export const keysOfRules = createResource({
-  load: (account) =>
-    readAll(
-      (query) => call('listKeys', { parameters: { account }, query }),
-      (page) => page.keys,
-    ),
-  tabs: TABS,
-  polled: true,
+  shared: true,
 })

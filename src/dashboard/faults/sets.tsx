@@ -1,5 +1,6 @@
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { formatCount } from '../formatting.ts'
 import type { FaultSet } from '../responses.ts'
@@ -8,16 +9,19 @@ import { describeRule } from './words.ts'
 
 /** The ready-made sets, and those of the server's own file. */
 export function FaultSets() {
-  const sets = faultSets.data.value
   return (
     <section class="stack" aria-labelledby="fault-sets-title">
       <h2 id="fault-sets-title">Ready-made sets</h2>
-      <ul id="fault-sets" class="fault-cards">
-        {sets?.map((set) => (
-          <SetCard key={set.name} {...set} />
-        ))}
-        {sets?.length === 0 && <li class="empty">There are no ready-made sets.</li>}
-      </ul>
+      <Loaded of={faultSets}>
+        {(sets) => (
+          <ul id="fault-sets" class="fault-cards">
+            {sets.map((set) => (
+              <SetCard key={set.name} {...set} />
+            ))}
+            {sets.length === 0 && <li class="empty">There are no ready-made sets.</li>}
+          </ul>
+        )}
+      </Loaded>
     </section>
   )
 }

@@ -5,7 +5,7 @@ import { openDialog } from '../controls/dialog.tsx'
 import { textOf } from '../controls/form.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { ServiceWay } from '../controls/service-way.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatDeed } from '../formatting.ts'
 import { Refused } from '../refusals.ts'
 import type { Group } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
@@ -79,7 +79,7 @@ export async function addMembers({ id, domains }: Group): Promise<void> {
       return names.length
     },
   })
-  if (added !== undefined) showNote(`${formatCount(added, 'member')} ${added === 1 ? 'was' : 'were'} added.`)
+  if (added !== undefined) showNote(formatDeed(added, 'member', 'added'))
 }
 
 /** Asks whether to remove the members. Resolves to whether it did. */
@@ -106,7 +106,7 @@ export async function removeMembers({ id }: Group, members: readonly string[]): 
       return true
     },
   })
-  if (removed) showNote(`${formatCount(members.length, 'member')} ${members.length === 1 ? 'was' : 'were'} removed.`)
+  if (removed) showNote(formatDeed(members.length, 'member', 'removed'))
   return removed ?? false
 }
 

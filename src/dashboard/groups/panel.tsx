@@ -1,9 +1,9 @@
 import { computed, signal, useSignalEffect } from '@preact/signals'
 import { groups } from '../account/groups.ts'
 import { Button } from '../controls/button.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
-import { ErrorText } from '../controls/notices.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatShown } from '../formatting.ts'
 import type { Group } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { lookedAt, takeLook } from '../view.ts'
@@ -28,7 +28,6 @@ function open({ id, name }: Group): void {
 /** The view Groups. */
 export function GroupsPanel() {
   const list = groups.data.value
-  const failure = groups.failure.value
   useSignalEffect(() => {
     const look = lookedAt.value
     const known = groups.data.value
@@ -62,12 +61,7 @@ export function GroupsPanel() {
           New group…
         </Button>
       </div>
-      {list === undefined && failure !== undefined && (
-        <p class="refusal bad" role="alert">
-          <ErrorText error={failure} />
-        </p>
-      )}
-      {list !== undefined && <Rows list={list} />}
+      <Loaded of={groups}>{(all) => <Rows list={all} />}</Loaded>
       {sheet !== undefined && sheet.account === chosenAccount.value && list !== undefined && (
         <GroupSheet
           key={sheet.id}
@@ -89,13 +83,10 @@ async function create(): Promise<void> {
 
 function Rows({ list }: { list: readonly Group[] }) {
   const found = shown.value
-  const isAll = found.length === list.length
   return (
     <>
       <p id="group-count" class="soft" role="status">
-        {isAll
-          ? formatCount(list.length, 'group')
-          : `${found.length.toLocaleString('en')} of ${formatCount(list.length, 'group')}`}
+        {formatShown(found.length, list.length, 'group')}
       </p>
       {list.length === 0 && (
         <p class="empty">This account has no group. A group is a name for some of its monitored domains.</p>

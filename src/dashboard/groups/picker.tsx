@@ -1,41 +1,38 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { summary } from '../account/summary.ts'
+import { toggleName } from '../controls/chosen-names.ts'
+import { Loaded } from '../controls/loaded.tsx'
 import { LongList } from '../controls/long-list.tsx'
-import { ErrorText } from '../controls/notices.tsx'
 import { monitored } from '../domains/monitored.ts'
 import { formatCount } from '../formatting.ts'
+import type { MonitoredDomain } from '../responses.ts'
 import { filterBy } from './search.ts'
 
 interface PickerProps {
   chosen: Signal<ReadonlySet<string>>
   /** Domains that cannot be chosen, because they are members already. */
-  without?: ReadonlySet<string>
+  without?: ReadonlySet<string> | undefined
   label: string
 }
 
 /** Lets the user choose among the monitored domains of the account. */
 export function DomainPicker({ chosen, without, label }: PickerProps) {
-  const search = useSignal('')
-  const domains = monitored.data.value
-  const failure = monitored.failure.value
   useEffect(() => {
     const known = monitored.data.peek()?.length
     if (known === undefined || known !== summary.data.peek()?.account.domains) {
       monitored.refresh().catch(() => undefined)
     }
   }, [])
-  if (domains === undefined) {
-    return failure === undefined ? (
-      <p class="soft" role="status">
-        The domains are being loaded…
-      </p>
-    ) : (
-      <p class="refusal bad" role="alert">
-        <ErrorText error={failure} />
-      </p>
-    )
-  }
+  return (
+    <Loaded of={monitored}>
+      {(domains) => <Choices domains={domains} chosen={chosen} without={without} label={label} />}
+    </Loaded>
+  )
+}
+
+function Choices({ domains, chosen, without, label }: PickerProps & { domains: readonly MonitoredDomain[] }) {
+  const search = useSignal('')
   const names = domains.map(({ domain }) => domain).filter((name) => without?.has(name) !== true)
   const found = filterBy(names, search.value, (name) => [name])
   const all = found.length > 0 && found.every((name) => chosen.value.has(name))
@@ -84,7 +81,7 @@ export function DomainPicker({ chosen, without, label }: PickerProps) {
                 tabIndex={tabIndex}
                 checked={chosen.value.has(name)}
                 onChange={() => {
-                  chosen.value = toggled(chosen.peek(), name)
+                  chosen.value = toggleName(chosen.peek(), name)
                 }}
               />
               <span class="mono truncate" title={name}>
@@ -99,11 +96,4 @@ export function DomainPicker({ chosen, without, label }: PickerProps) {
       </p>
     </fieldset>
   )
-}
-
-/** The same set with the name, or without it if it had it. */
-export function toggled(names: ReadonlySet<string>, name: string): ReadonlySet<string> {
-  const next = new Set(names)
-  if (!next.delete(name)) next.add(name)
-  return next
 }

@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../controls/button.tsx'
+import { toggleName } from '../controls/chosen-names.ts'
 import { LongList } from '../controls/long-list.tsx'
 import { Sheet } from '../controls/sheet.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatNumber } from '../formatting.ts'
 import type { Group } from '../responses.ts'
 import { show } from '../view.ts'
 import { addMembers, deleteGroup, removeMembers, renameGroup } from './change.tsx'
-import { toggled } from './picker.tsx'
 import { filterBy } from './search.ts'
 
 /** From how many members on there is a search. */
@@ -102,7 +102,7 @@ function Content({ group, onClose }: { group: Group; onClose(): void }) {
                   if (await removeMembers(group, chosen)) selected.value = new Set()
                 }}
               >
-                {`Remove ${chosen.length.toLocaleString('en')}…`}
+                {`Remove ${formatNumber(chosen.length)}…`}
               </Button>
             )}
           </div>
@@ -125,7 +125,7 @@ function Content({ group, onClose }: { group: Group; onClose(): void }) {
                     tabIndex={tabIndex}
                     checked={selected.value.has(member)}
                     onChange={() => {
-                      selected.value = toggled(selected.peek(), member)
+                      selected.value = toggleName(selected.peek(), member)
                     }}
                   />
                 </label>

@@ -1,6 +1,6 @@
-import { formatNumber } from '../charts/wording.ts'
 import { Button } from '../controls/button.tsx'
 import { Badge, type Tone } from '../controls/marks.tsx'
+import { formatNumber } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 import { show } from '../view.ts'
 

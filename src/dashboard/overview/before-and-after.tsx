@@ -1,5 +1,5 @@
-import { formatDay, formatNumber, formatShare } from '../charts/wording.ts'
 import { Button } from '../controls/button.tsx'
+import { formatDay, formatNumber, formatShare } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 import { show } from '../view.ts'
 import { compareOverviews } from './comparison.ts'

@@ -1,8 +1,7 @@
 import { HistoryChart } from '../charts/history-chart.tsx'
-import { formatDay, formatNumber } from '../charts/wording.ts'
 import { Button } from '../controls/button.tsx'
 import { ErrorText } from '../controls/notices.tsx'
-import { formatInstant } from '../formatting.ts'
+import { formatCount, formatDay, formatInstant } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { show } from '../view.ts'
@@ -77,8 +76,8 @@ function History({ data }: { data: Overview }) {
       )}
       {days_omitted > 0 && (
         <p class="soft">
-          {`${formatNumber(days_omitted)} earlier days are left out, because `}
-          {data.domains > 10_000 ? 'there are many domains.' : 'they are before 1970.'}
+          {`${formatCount(days_omitted, 'earlier day')} ${days_omitted === 1 ? 'is' : 'are'} left out, because `}
+          {data.domains > 10_000 ? 'the account has many domains.' : 'the calendar of the service begins in 1970.'}
         </p>
       )}
     </section>

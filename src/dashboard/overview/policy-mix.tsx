@@ -1,4 +1,4 @@
-import { formatNumber } from '../charts/wording.ts'
+import { formatNumber } from '../formatting.ts'
 import type { Overview, PolicyOrMissing } from '../responses.ts'
 import { POLICIES } from './comparison.ts'
 

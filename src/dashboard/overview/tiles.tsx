@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { formatNumber, formatShare } from '../charts/wording.ts'
+import { formatNumber, formatShare } from '../formatting.ts'
 import type { Overview } from '../responses.ts'
 
 /** The figures that a person in a hurry reads. */
@@ -58,14 +58,14 @@ interface ChangeProps {
 
 /** A change since the refresh before, with an arrow, so that nobody needs the colour. */
 function Change({ value, unit, decimals = 0, good }: ChangeProps) {
-  if (value === 0) return <>As at the refresh before</>
+  if (value === 0) return <>The same as at the refresh before</>
   const isGood = good === undefined ? undefined : value > 0 === (good === 'more')
   const tone = isGood === undefined ? '' : isGood ? 'is-good' : 'is-bad'
   return (
     <>
       <span class={`change ${tone}`}>
         <span aria-hidden="true">{value > 0 ? '▲ ' : '▼ '}</span>
-        {`${formatNumber(Math.abs(value), decimals)}${unit && ` ${unit}`} ${value > 0 ? 'more' : 'less'}`}
+        {`${formatNumber(Math.abs(value), decimals)}${unit && ` ${unit}`} ${value > 0 ? 'more' : unit === '' ? 'fewer' : 'less'}`}
       </span>
       {' than at the refresh before'}
     </>

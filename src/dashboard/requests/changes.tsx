@@ -1,5 +1,5 @@
 import { Badge } from '../controls/marks.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatNumber } from '../formatting.ts'
 import type { Change, Explanation } from '../responses.ts'
 import { Part } from './part.tsx'
 
@@ -82,7 +82,7 @@ function Names({ sign, names, count }: { sign: '+' | '−'; names: readonly stri
         {sign} {formatCount(count, 'member')}:
       </span>{' '}
       <bdi class="mono">{names.join(', ')}</bdi>
-      {more > 0 && ` and ${more.toLocaleString('en')} more`}
+      {more > 0 && ` and ${formatNumber(more)} more`}
     </p>
   )
 }

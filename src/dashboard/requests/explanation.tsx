@@ -3,9 +3,9 @@ import { Copyable } from '../controls/copyable.tsx'
 import { Pairs } from '../controls/marks.tsx'
 import { PLAYS_SERVICE } from '../facts.ts'
 import { formatDuration, formatInstant, formatJson } from '../formatting.ts'
+import { targetOf } from '../request-lines.ts'
 import type { Explanation, RequestProblem } from '../responses.ts'
 import { Changes } from './changes.tsx'
-import { targetOf } from './listed-request.ts'
 import { MessageView } from './message.tsx'
 import { NextFault } from './next-fault.tsx'
 import { Part } from './part.tsx'
@@ -81,6 +81,16 @@ function Bullets({ items }: { items: readonly ComponentChildren[] }) {
   )
 }
 
+/** A text that may be long: it scrolls, which the keyboard must be able to do. */
+function LongText({ children }: { children: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.
+    <bdi class="mono long-text" tabIndex={0}>
+      {children}
+    </bdi>
+  )
+}
+
 function nameAndText(name: string, text: string) {
   return (
     <>
@@ -93,7 +103,7 @@ function circumstancesOf(explanation: Explanation): [name: string, value: Compon
   const { request_id, operation, account, clock, quota, documented, exchange } = explanation
   const basis = documented ? 'documented' : 'assumed; the specification does not say it'
   return [
-    ['Path', <bdi class="mono long-text">{targetOf(exchange)}</bdi>],
+    ['Path', <LongText>{targetOf(exchange)}</LongText>],
     ['Request id', <span class="mono">{request_id}</span>],
     ['Operation', operation],
     ['Account', account ?? 'none: no valid key'],

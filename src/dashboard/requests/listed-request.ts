@@ -1,3 +1,4 @@
+import { targetOf } from '../request-lines.ts'
 import type { JournalEntry } from '../responses.ts'
 
 /** An exchange without its headers and bodies, because they can be large. */
@@ -66,11 +67,6 @@ export function findWords(entries: readonly ListedRequest[], text: string): read
     const words = wordsFor(entry)
     return wanted.every((word) => words.includes(word))
   })
-}
-
-/** Path and query, as in a request line. */
-export function targetOf({ path, query }: Pick<JournalEntry, 'path' | 'query'>): string {
-  return query === '' ? path : `${path}?${query}`
 }
 
 function isRefused({ status }: ListedRequest): boolean {

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { CopyButton } from '../controls/copyable.tsx'
 import { Pairs } from '../controls/marks.tsx'
-import { formatCount, formatJson } from '../formatting.ts'
+import { formatCount, formatJson, formatNumber } from '../formatting.ts'
 import type { Message } from '../responses.ts'
 import { Part } from './part.tsx'
 
@@ -55,7 +55,7 @@ function Body({ title, message: { body, body_size, truncated } }: { title: strin
       {isLong && !whole && (
         <div class="row no-print">
           <button type="button" onClick={() => setWhole(true)}>
-            Show all {text.length.toLocaleString('en')} characters
+            Show all {formatNumber(text.length)} characters
           </button>
         </div>
       )}

@@ -5,6 +5,7 @@ import { Copyable } from '../controls/copyable.tsx'
 import { BASE_URL, FACTS } from '../facts.ts'
 import { formatCount } from '../formatting.ts'
 import { createResource } from '../resource.ts'
+import { authorizeCurl } from '../shell.ts'
 import { lookedAt, takeLook } from '../view.ts'
 import { arrivals, conditions, drawnCount, scope, shown, total, words } from './list.ts'
 import { NO_CONDITIONS } from './listed-request.ts'
@@ -12,15 +13,15 @@ import { closeRequest, openRequest } from './open-request.ts'
 import { RequestTable } from './rows.tsx'
 import { RequestToolbar } from './toolbar.tsx'
 
-/** How many requests have no valid key. The stream of an account does not have them. */
+/** How many requests have no valid key. The stream of an account does not have them, so nothing says when they come. */
 const keyless = createResource({
   async load() {
     const { count } = await call('listAllRequests', { query: { account: 'none', limit: 1 } })
     return count
   },
   tabs: ['requests'],
-  afterRequests: 1_000,
   polled: true,
+  shared: true,
 })
 
 /** How many requests the list has. */
@@ -114,7 +115,7 @@ function Nothing() {
 function FirstRequest() {
   const { api_key: key = null } = summary.data.value ?? {}
   const reading = FACTS.operations.find(({ method }) => method === 'GET')
-  const command = `curl ${writeAuthorization(key)} ${BASE_URL}${reading?.path ?? '/'}`
+  const command = `curl -sS ${authorizeCurl(key)} ${BASE_URL}${reading?.path ?? '/'}`
   return (
     <div id="requests-empty" class="card stack">
       <p>No requests yet. Send one; it appears here at once.</p>
@@ -122,10 +123,4 @@ function FirstRequest() {
       {key === null && <p class="soft">The key of this account is secret. The command reads it from API_KEY.</p>}
     </div>
   )
-}
-
-/** The shell expands only a variable; a key that is known stands as it is. */
-function writeAuthorization(key: string | null): string {
-  if (key === null) return '-H "Authorization: Bearer $API_KEY"'
-  return `-H 'Authorization: Bearer ${key.replaceAll("'", "'\\''")}'`
 }

@@ -1,8 +1,9 @@
 import { Component } from 'preact'
 import { Badge } from '../controls/marks.tsx'
 import { formatDuration, formatInstant } from '../formatting.ts'
+import { targetOf } from '../request-lines.ts'
 import { scope, shown } from './list.ts'
-import { type ListedRequest, targetOf } from './listed-request.ts'
+import type { ListedRequest } from './listed-request.ts'
 import { RequestMarks, StatusBadge } from './marks.tsx'
 import { openRequest } from './open-request.ts'
 

@@ -1,6 +1,6 @@
 import { Button } from '../controls/button.tsx'
 import { FACTS } from '../facts.ts'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatNumber } from '../formatting.ts'
 import { clearJournal } from './clear-journal.ts'
 import {
   conditions,
@@ -110,14 +110,13 @@ function sayHowMany(): string {
   const all = total.value
   if (all === undefined) return 'Loading…'
   const [drawn, found, { count, isExact }] = [drawnCount.value, shown.value.length, skipped.value]
-  const of = drawn < all ? `latest ${drawn.toLocaleString('en')} of ${formatCount(all, 'request')}` : ''
+  const of = drawn < all ? `latest ${formatNumber(drawn)} of ${formatCount(all, 'request')}` : ''
   const parts = [
     words.value.trim() === ''
       ? of || formatCount(drawn, 'request')
-      : `${found.toLocaleString('en')} of the ${of || formatCount(drawn, 'request')}`,
+      : `${formatNumber(found)} of the ${of || formatCount(drawn, 'request')}`,
     isPaused.value && `paused, ${formatCount(waiting.value, 'new request')}`,
-    (count > 0 || !isExact) &&
-      `${isExact ? '' : 'more than '}${count.toLocaleString('en')} passed too fast to be shown`,
+    (count > 0 || !isExact) && `${isExact ? '' : 'more than '}${formatNumber(count)} passed too fast to be shown`,
   ]
   return parts.filter(Boolean).join(' · ')
 }

@@ -1,32 +1,15 @@
 import { computed } from '@preact/signals'
+import { isOfStory, snapshots } from '../account/snapshots.ts'
 import { call } from '../client.ts'
-import { isOffered } from '../facts.ts'
-import { readAll } from '../paging.ts'
-import { createResource, refreshShown } from '../resource.ts'
+import { refreshShown } from '../resource.ts'
 import type { Snapshot } from '../responses.ts'
 import { chosenAccount } from '../selection.ts'
 import { telling } from './telling.ts'
 
-/** How the names of the snapshots begin that stories take. */
-export const SCENE_SNAPSHOT = 'scene-'
-
-/** The snapshots of the chosen account that stories have taken: this page, other pages, and pages that are closed. */
-export const leftovers = createResource({
-  async load(account): Promise<Snapshot[]> {
-    if (!isOffered('listSnapshots')) return []
-    const all = await readAll(
-      (query) => call('listSnapshots', { parameters: { account }, query }),
-      ({ snapshots }) => snapshots,
-    )
-    return all.filter(({ name }) => name.startsWith(SCENE_SNAPSHOT))
-  },
-  polled: true,
-})
-
-/** Those of other pages, the oldest first. */
+/** The snapshots that stories of other pages have taken, or of pages that are closed, the oldest first. */
 export const others = computed(() => {
   const own = telling.value?.snapshot
-  return (leftovers.data.value ?? []).filter(({ name }) => name !== own)
+  return (snapshots.data.value ?? []).filter((each) => isOfStory(each) && each.name !== own)
 })
 
 /** Restores the account as it was before a story that another page has begun. */

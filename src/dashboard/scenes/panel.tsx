@@ -1,7 +1,7 @@
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
-import { ErrorText } from '../controls/notices.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { formatCount } from '../formatting.ts'
 import { createResource } from '../resource.ts'
 import type { Scene, Story } from '../responses.ts'
@@ -19,10 +19,11 @@ const scenes = createResource({
 
 /** The scenes of the account's story, and the button that begins it. */
 export function ScenesPanel() {
-  const story = scenes.data.value
-  const failure = scenes.failure.value
-  if (story === undefined) return failure === undefined ? null : <ErrorText error={failure} />
-  return story.scenes.length === 0 ? <NoScenes /> : <StoryOverview story={story} />
+  return (
+    <Loaded of={scenes}>
+      {(story) => (story.scenes.length === 0 ? <NoScenes /> : <StoryOverview story={story} />)}
+    </Loaded>
+  )
 }
 
 function StoryOverview({ story }: { story: Story }) {
@@ -41,8 +42,8 @@ function StoryOverview({ story }: { story: Story }) {
             </Button>
           )}
           <span class="soft">
-            {formatCount(story.scenes.length, 'scene')}. Each begins with the account as it is now, and everything is
-            taken back at the end. Keys: N or → for the next scene, B or ← for the one before.
+            {formatCount(story.scenes.length, 'scene')}. Each begins with the account as it is now. At the end, the
+            account is set back to this state. Keys: N or → for the next scene, B or ← for the one before.
           </span>
         </div>
       </section>

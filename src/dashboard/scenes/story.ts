@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { SCENE_SNAPSHOT } from '../account/snapshots.ts'
 import { call } from '../client.ts'
 import { storyIsTold } from '../controls/modal.tsx'
 import { showNote } from '../controls/notices.tsx'
@@ -9,7 +10,6 @@ import type { Scene, Story } from '../responses.ts'
 import { chosenAccount, OFFERED_TABS } from '../selection.ts'
 import { show } from '../view.ts'
 import { sendCall } from './calls-of-scenes.ts'
-import { leftovers, SCENE_SNAPSHOT } from './leftovers.ts'
 import { type Telling, telling } from './telling.ts'
 
 /** Whether a scene is being begun or ended. */
@@ -95,7 +95,6 @@ async function playScene(): Promise<void> {
     if (present === undefined) return
     telling.value = { ...present, outcomes: [...present.outcomes, outcome] }
   }
-  void leftovers.refresh().catch(() => undefined)
   const refreshed = refreshShown()
   if (look === undefined || calls.length === 0) return
   await refreshed

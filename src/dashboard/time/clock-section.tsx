@@ -2,8 +2,10 @@ import { useComputed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { quotas } from '../account/quotas.tsx'
+import { summary } from '../account/summary.ts'
 import { Button } from '../controls/button.tsx'
 import { Form, textOf } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { formatInstant } from '../formatting.ts'
 import { overview } from '../overview/overview.ts'
 import type { Quota } from '../responses.ts'
@@ -15,8 +17,12 @@ const DAY = 24 * HOUR
 
 /** The clock, large, and everything that moves it. */
 export function ClockSection() {
+  return <Loaded of={summary}>{() => <Clock />}</Loaded>
+}
+
+function Clock() {
   const now = shownTime.value
-  if (now === undefined) return <p class="empty">The clock is being read…</p>
+  if (now === undefined) return null
   const instant = new Date(now).toISOString()
   const frozen = isFrozen.value === true
   return (

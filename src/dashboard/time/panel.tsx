@@ -11,8 +11,9 @@ export function TimePanel() {
   return (
     <>
       {isPlayed && <PlaySection />}
-      <ClockSection />
-      {!isPlayed && <PlaySection />}
+      {/* What was written for one account means nothing in another. */}
+      <ClockSection key={`clock of ${chosenAccount}`} />
+      {!isPlayed && <PlaySection key={`play of ${chosenAccount}`} />}
       <TimelineSection />
     </>
   )

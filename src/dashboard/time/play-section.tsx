@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
 import { summary } from '../account/summary.ts'
 import { HistoryChart } from '../charts/history-chart.tsx'
-import { formatDay } from '../charts/wording.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Form, textOf } from '../controls/form.tsx'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatDay, formatNumber } from '../formatting.ts'
 import { overview } from '../overview/overview.ts'
 import { chosenAccount } from '../selection.ts'
 import { shownTime } from './clock.ts'
@@ -114,7 +113,7 @@ function PassedDays() {
   return (
     <div class="stack">
       <h3>What has happened until {formatDay(today)}</h3>
-      {days.length === 0 && <p class="empty">Nothing out of the ordinary yet.</p>}
+      {days.length === 0 && <p class="empty">Nothing special has happened yet.</p>}
       <ol class="passed list">
         {days.slice(0, TOLD_DAYS).map(([day, sentences]) => (
           <li key={day} class={day === today ? 'today' : ''}>
@@ -123,14 +122,14 @@ function PassedDays() {
               <p key={sentence}>{sentence}</p>
             ))}
             {sentences.length > TOLD_SENTENCES && (
-              <p class="soft">{`And ${(sentences.length - TOLD_SENTENCES).toLocaleString('en')} more.`}</p>
+              <p class="soft">{`And ${formatNumber(sentences.length - TOLD_SENTENCES)} more.`}</p>
             )}
           </li>
         ))}
       </ol>
       {known.count > known.shown && (
         <p class="soft">
-          These are the events of the first {formatCount(known.shown, 'domain')} of {known.count.toLocaleString('en')}.
+          These are the events of the first {formatCount(known.shown, 'domain')} of {formatNumber(known.count)}.
         </p>
       )}
     </div>

@@ -1,41 +1,36 @@
+import { snapshots } from '../account/snapshots.ts'
 import { call } from '../client.ts'
 import { Button } from '../controls/button.tsx'
 import { confirmed } from '../controls/dialog.tsx'
 import { Form, textOf } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
 import { Badge } from '../controls/marks.tsx'
 import { showNote } from '../controls/notices.tsx'
 import { formatCount, formatInstant } from '../formatting.ts'
-import { readAll } from '../paging.ts'
+import { targetOf } from '../request-lines.ts'
+import { StatusBadge } from '../requests/marks.tsx'
+import { rewind } from '../requests/rewind.tsx'
 import { createResource, refreshShown } from '../resource.ts'
 import type { JournalEntry, Snapshot } from '../responses.ts'
 import { layTimeline, type Moment } from './timeline.ts'
 
 /** How many requests the timeline has at most. */
 const REQUESTS = 300
+/** They come with their bodies, of which there may be many. */
+const MILLISECONDS_OF_REST = 3_000
 /** How many characters of a body are shown. */
 const BODY = 120
 const BROUGHT_BACK = 'State, keys, clock, quotas and fault rules go back to those of then. The journal stays.'
 
-const snapshots = createResource({
-  tabs: ['time'],
-  polled: true,
-  load: (account) =>
-    readAll(
-      (query) => call('listSnapshots', { parameters: { account }, query }),
-      (page) => page.snapshots,
-    ),
-})
-
 const requests = createResource({
   tabs: ['time'],
   afterRequests: 500,
+  restOf: () => MILLISECONDS_OF_REST,
   load: (account) => call('listRequests', { parameters: { account }, query: { limit: REQUESTS } }),
 })
 
 /** Snapshots and requests on one line: everything that the account can be set back to. */
 export function TimelineSection() {
-  const taken = snapshots.data.value
-  const journal = requests.data.value
   return (
     <section class="card stack" aria-labelledby="timeline-title">
       <h2 id="timeline-title">Timeline</h2>
@@ -44,9 +39,15 @@ export function TimelineSection() {
         fault rules. The journal, the coverage and the snapshots stay.
       </p>
       <SnapshotForm />
-      {taken !== undefined && journal !== undefined && (
-        <Moments moments={layTimeline(journal.requests, taken)} shown={journal.requests.length} count={journal.count} />
-      )}
+      <Loaded of={snapshots}>
+        {(taken) => (
+          <Loaded of={requests}>
+            {({ requests: shown, count }) => (
+              <Moments moments={layTimeline(shown, taken)} shown={shown.length} count={count} />
+            )}
+          </Loaded>
+        )}
+      </Loaded>
     </section>
   )
 }
@@ -170,26 +171,26 @@ function SnapshotLine({ snapshot: { name, taken_at, domains, groups } }: { snaps
   )
 }
 
-function ChangeLine({ request: { request_id, at, method, path, query, status, request } }: { request: JournalEntry }) {
-  const line = `${method} ${path}${query}`
-  async function rewind(): Promise<void> {
-    if (!(await confirmed(`Rewind to just before ${line}?`, BROUGHT_BACK, 'Rewind'))) return
-    await call('rewindAccount', { body: { request_id } })
-    showNote(`The account is as it was just before ${line}.`)
-    await refreshShown()
-  }
+function ChangeLine({ request: exchange }: { request: JournalEntry }) {
+  const { account, at, method, status, request } = exchange
+  const line = `${method} ${targetOf(exchange)}`
   const body = request.body ?? ''
   return (
     <>
       <Instant at={at} />
       <span class="grow">
-        <Badge tone={status === null ? 'warn' : 'good'}>{status ?? 'no answer'}</Badge>{' '}
-        <strong class="mono">{line}</strong>{' '}
+        <StatusBadge status={status} /> <strong class="mono">{line}</strong>{' '}
         <code class="soft">{body.length > BODY ? `${body.slice(0, BODY)}…` : body}</code>
       </span>
-      <Button small work={rewind} aria-label={`Rewind to just before ${line} at ${formatInstant(at)}`}>
-        Rewind to just before
-      </Button>
+      {account !== null && (
+        <Button
+          small
+          work={() => rewind(account, exchange)}
+          aria-label={`Rewind to here…, just before ${line} at ${formatInstant(at)}`}
+        >
+          Rewind to here…
+        </Button>
+      )}
     </>
   )
 }

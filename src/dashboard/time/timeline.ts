@@ -1,3 +1,4 @@
+import { mayHaveChanged } from '../request-lines.ts'
 import type { JournalEntry, Snapshot } from '../responses.ts'
 
 /** Something on the timeline of an account. */
@@ -42,12 +43,6 @@ export function layTimeline(requests: readonly JournalEntry[], snapshots: readon
   }
   endRest()
   return [...moments, ...waiting.map((snapshot) => ({ kind: 'snapshot', snapshot }) as const)]
-}
-
-/** Whether a request is a write that succeeded, or of which nobody can tell because its response was lost. */
-function mayHaveChanged({ method, status }: JournalEntry): boolean {
-  if (method === 'GET' || method === 'HEAD') return false
-  return status === null || (status >= 200 && status < 300)
 }
 
 /** Instants have different numbers of digits, so their texts cannot be compared. */

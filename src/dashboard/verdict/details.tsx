@@ -4,7 +4,7 @@ import { confirmed } from '../controls/dialog.tsx'
 import { Badge, Pairs } from '../controls/marks.tsx'
 import { ErrorText, showNote } from '../controls/notices.tsx'
 import { isOffered, PLAYS_SERVICE } from '../facts.ts'
-import { formatCount } from '../formatting.ts'
+import { formatCount, formatNumber } from '../formatting.ts'
 import type { Verdict } from '../responses.ts'
 import { show } from '../view.ts'
 import { clearVerdict, SCOPE, shownVerdict, verdict } from './verdict.ts'
@@ -69,18 +69,18 @@ interface PartProps {
 }
 
 function Counts({ report: { requests, judged, injected, violations, service } }: Pick<PartProps, 'report'>) {
-  const codes = Object.entries(violations.by_code).map(([code, count]) => `${code} ${count.toLocaleString('en')}`)
+  const codes = Object.entries(violations.by_code).map(([code, count]) => `${code} ${formatNumber(count)}`)
   return (
     <Pairs
       entries={[
-        ['Requests', requests.toLocaleString('en')],
-        ['Held to the contract', judged.toLocaleString('en')],
-        ['Answered by a fault', injected > 0 && injected.toLocaleString('en')],
-        ['Violations', violations.count.toLocaleString('en')],
+        ['Requests', formatNumber(requests)],
+        ['Held to the contract', formatNumber(judged)],
+        ['Answered by a fault', injected > 0 && formatNumber(injected)],
+        ['Violations', formatNumber(violations.count)],
         ['Violations by code', codes.length > 0 && codes.join(', ')],
-        ['Passed on to the service', service?.exchanges.toLocaleString('en')],
-        ['Not judged', service?.not_judged.toLocaleString('en')],
-        ['Findings against the service', service?.findings.toLocaleString('en')],
+        ['Passed on to the service', service && formatNumber(service.exchanges)],
+        ['Not judged', service && formatNumber(service.not_judged)],
+        ['Findings against the service', service && formatNumber(service.findings)],
       ]}
     />
   )

@@ -9,7 +9,7 @@ import type { Verdict } from '../responses.ts'
 
 const MILLISECONDS_AFTER_REQUEST = 400
 /** The stream has the requests of one account, and the verdict is that of all. */
-const MILLISECONDS_BETWEEN_LOADS = 1_000
+const MILLISECONDS_BETWEEN_LOADS = 2_000
 /** After this time without an answer, what was known is old. */
 const MILLISECONDS_UNTIL_OLD = 4_000
 

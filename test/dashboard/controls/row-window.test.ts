@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { rowAfterKey, scrollToShow, type View, windowOf } from '../../../src/dashboard/domains/window.ts'
+import { rowAfterKey, scrollToShow, type View, windowOf } from '../../../src/dashboard/controls/row-window.ts'
 
 const VIEW: View = { top: 0, height: 400, row: 40, count: 10_000 }
 const views = fc.record({
