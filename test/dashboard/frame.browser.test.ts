@@ -318,7 +318,7 @@ describe('the frame of the page', () => {
       '#default/coverage',
     ])
     const box = await page.locator('#tab-coverage').boundingBox()
-    expect(box && box.x >= 0 && box.x + box.width <= 360).toBe(true)
+    expect(box && box.x >= 0 && box.x + box.width < 361).toBe(true)
     await page.keyboard.press('ArrowRight')
     expect(await page.evaluate('document.activeElement.id')).toBe('tab-overview')
     expect(await page.locator('[role=tabpanel]').count()).toBe(1)

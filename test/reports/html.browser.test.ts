@@ -88,7 +88,7 @@ describe('the HTML report in a browser', () => {
     expect(await page.evaluate(OVERFLOW)).toBe(0)
     expect(await findAccessibilityProblems(page)).toEqual([])
     const ground = await page.evaluate<string>(`getComputedStyle(document.body).backgroundColor`)
-    expect(ground).toBe(scheme === 'light' ? 'rgb(245, 246, 248)' : 'rgb(16, 19, 24)')
+    expect(ground).toBe(scheme === 'light' ? 'rgb(244, 245, 248)' : 'rgb(15, 18, 23)')
   })
 
   it('is whole on paper: nothing scrolls, and what is folded is open', async () => {
