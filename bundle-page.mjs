@@ -14,9 +14,27 @@ async function readStyle(links) {
 }
 
 async function bundleScript(path) {
-  const bundle = await rolldown({ input: fileURLToPath(new URL(path, SOURCES)), platform: 'browser' })
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL(path, SOURCES)),
+    platform: 'browser',
+    tsconfig: fileURLToPath(new URL('tsconfig.json', SOURCES)),
+  })
   const { output } = await bundle.generate({ comments: false, codeSplitting: false })
-  return output[0].code
+  return { code: output[0].code, modules: output[0].moduleIds }
+}
+
+/** The licences of the packages that these modules are of, which ask that everybody who gets the code gets them, too. */
+async function readLicences(modules) {
+  const names = modules.flatMap((id) => /node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)[\\/][^:]*$/.exec(id)?.[1] ?? [])
+  const texts = new Map()
+  for (const name of [...new Set(names)].sort()) {
+    const text = (await readFile(new URL(`node_modules/${name}/LICENSE`, import.meta.url), 'utf8')).trim()
+    texts.set(text, [...(texts.get(text) ?? []), name])
+  }
+  const parts = [...texts].map(([text, packages]) => `${packages.join(', ')}\n\n${text}\n`)
+  const comment = `This page contains these packages:\n\n${parts.join('\n')}`
+  if (comment.includes('--')) throw new Error('The text of a licence would end the comment.')
+  return `<!--\n${comment}-->\n`
 }
 
 /** An element with a text. The browser reads the text up to the first closing tag. */
@@ -29,9 +47,11 @@ const page = await readFile(new URL('page.html', SOURCES), 'utf8')
 const [links] = STYLE_SHEETS.exec(page)
 const [reference, path] = SCRIPT.exec(page)
 const style = enclose('<style>', await readStyle(links), '</style>')
-const script = enclose('<script type="module">', await bundleScript(path), '</script>')
+const { code, modules } = await bundleScript(path)
+const script = enclose('<script type="module">', code, '</script>')
+const licences = await readLicences(modules)
 await mkdir(new URL('.', PAGE), { recursive: true })
 await writeFile(
   PAGE,
-  page.replace(links, () => `${style}\n`).replace(reference, () => script),
+  page.replace(links, () => `${licences}${style}\n`).replace(reference, () => script),
 )

@@ -27,6 +27,10 @@ const LONGEST = [
   'trials/explore/clients',
   'coverage/gap-requests',
   'contract/assumptions',
+  'dashboard/views.browser',
+  'dashboard/requests.browser',
+  'dashboard/domains.browser',
+  'dashboard/time.browser',
 ]
 
 /**

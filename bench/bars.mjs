@@ -111,6 +111,19 @@ const BARS = [
     atLeast: 3,
     certain: 0.1,
   },
+  {
+    work: 'the page of the dashboard, gzipped, kB',
+    measured: ({ dashboard }) => dashboard?.gzippedBytes && dashboard.gzippedBytes / 1000,
+    atMost: 150,
+    certain: 150,
+  },
+  {
+    work: 'first paint of the dashboard, ms',
+    measured: ({ dashboard }) => dashboard?.firstPaint,
+    atMost: 200,
+    certain: 5000,
+  },
+  { work: '10,000 domains in the dashboard, ms', measured: ({ dashboard }) => dashboard?.table },
 ]
 
 /** Each bar with the figure and whether it is met; those that nothing was measured for are not there. */

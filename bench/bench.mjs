@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { judge } from './bars.mjs'
 import { writeChart } from './chart.mjs'
+import { measureDashboard } from './dashboard.mjs'
 import { measureData } from './data.mjs'
 import { measureFirstReads } from './first-read.mjs'
 import { measureGrowth, measureStorm } from './growth.mjs'
@@ -29,6 +30,7 @@ const PLANS = {
     reads: 15,
     requests: 1_000_000,
     accounts: 10_000,
+    pageLoads: 11,
   },
   quick: {
     rounds: 2,
@@ -40,6 +42,7 @@ const PLANS = {
     reads: 3,
     requests: 60_000,
     accounts: 500,
+    pageLoads: 2,
   },
 }
 
@@ -54,6 +57,7 @@ const PARTS = {
   storm: measureStorm,
   data: measureData,
   replicas: measureReplicas,
+  dashboard: measureDashboard,
 }
 
 const { values: options } = parseArgs({

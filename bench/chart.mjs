@@ -113,7 +113,7 @@ function tableOf({ rows }) {
   return [heads, heads.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`)
 }
 
-function statements({ throughput, firstReads, starts, library, memory, growth, storm, data }) {
+function statements({ throughput, firstReads, starts, library, memory, growth, storm, data, dashboard }) {
   const [request] = requestsOf(throughput.rows)
   const rate = (name) => rowOf(throughput.rows, request, name).perCpuSecond
   const start = (name) => starts.find(({ candidate }) => candidate === name)
@@ -130,6 +130,15 @@ function statements({ throughput, firstReads, starts, library, memory, growth, s
     `With ${many.size}, a write costs ${figure(many.toFirst)} times what it costs with one. With 10,000 domains instead of 100: ${large.map(({ write, toFirst }) => `to ${write} ${figure(toFirst)} times`).join(', ')}.`,
     `The p99 of reads while another account is written to is ${figure(storm.ratio)} times that while it is read.`,
     `With \`--data\`, ${figure(data[0].perSecond)} writes per second, each answered when it is on disk; lowdb with the same records in one file and \`await db.write()\`: ${figure(data[1].perSecond)}, and ${figure(data[2].perSecond)} where it keeps no more of a domain than its name.`,
+    ...describeDashboard(dashboard),
+  ]
+}
+
+/** Nothing where there was no browser. */
+function describeDashboard({ firstPaint, overview, gzippedBytes, table, longestFrame, keystroke } = {}) {
+  if (firstPaint === undefined) return []
+  return [
+    `The dashboard (${figure(gzippedBytes / 1000)} kB, gzipped) is painted ${figure(firstPaint)} ms after it was asked for, and shows the overview after ${figure(overview)} ms. A table of 10,000 domains is there after ${figure(table)} ms, its longest frame while it scrolls takes ${figure(longestFrame)} ms, and a key in its search is answered in ${figure(keystroke)} ms.`,
   ]
 }
 

@@ -64,6 +64,18 @@ const ROWS = {
       'p99 ms': figure(p99),
       'CPU µs of Redis': candidate.endsWith('--store') ? figure(redisMicroseconds) : '',
     })),
+  dashboard: ({ notMeasured, ...figures }) =>
+    notMeasured === undefined
+      ? [
+          { dashboard: 'page, gzipped, kB', '': figure(figures.gzippedBytes / 1000) },
+          { dashboard: 'first paint, ms', '': figure(figures.firstPaint) },
+          { dashboard: 'overview shown, ms', '': figure(figures.overview) },
+          { dashboard: '10,000 domains shown, ms', '': figure(figures.table) },
+          { dashboard: 'longest frame while they scroll, ms', '': figure(figures.longestFrame) },
+          { dashboard: 'frames over 50 ms', '': percent(figures.longFrames) },
+          { dashboard: 'from a key in the search to the rows, ms', '': figure(figures.keystroke) },
+        ]
+      : [{ dashboard: 'not measured', '': notMeasured }],
 }
 
 export function printResult(part, result) {

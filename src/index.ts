@@ -11,8 +11,10 @@ export type {
   GroupReport,
   KeyReport,
   MonitoredDomainReport,
+  OverviewReport,
   QuotaReport,
   SnapshotReport,
+  StoryReport,
   VerdictReport,
   VerificationReport,
 } from './admin/reports.ts'
@@ -23,7 +25,7 @@ export type { Bucket, Open, Plan } from './contract/names.ts'
 export type { CoverageReport } from './coverage/report.ts'
 export type { DmarcRecord, PolicyTags, RecordPin } from './domain/dmarc.ts'
 export type { ErrorCode } from './domain/errors.ts'
-export type { Fixture } from './domain/fixture.ts'
+export type { Fixture, Scene, SceneCall } from './domain/fixture.ts'
 export type { ProfileName } from './domain/profile.ts'
 export type { ExplanationReport } from './explain/explanation.ts'
 export type { AccountEvent, ConnectionFault, Corruption, KnownFaultRule as FaultRule } from './faults/kinds.ts'
@@ -34,7 +36,7 @@ export type { Account, AccountOptions, AccountWithKey, ResetOptions } from './li
 export type { GroupChange, NewGroup } from './library/account-groups.ts'
 export { ControlError, type ControlErrorCode, type ControlProblem } from './library/control-error.ts'
 export type { Span } from './library/duration.ts'
-export type { RequestFilter } from './library/lists.ts'
+export type { AllRequestsFilter, RequestFilter } from './library/lists.ts'
 export type { RequestEvents } from './library/request-feed.ts'
 export { ViolationError, type ViolationReport, type ViolationWatch, type WatchOptions } from './library/violations.ts'
 export { OptionError } from './start/option-error.ts'

@@ -60,11 +60,12 @@ const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['node:path', 'node:tls', 'node:util', 'node:worker_threads', 'node:zlib'],
   ],
+  dashboard: ['preact', '@preact/signals'],
   start: ['node:events', 'node:fs', 'node:http'],
   service: ['node:http', 'node:net'],
   admin: ['node:crypto', 'node:fs/promises', 'node:http', 'node:url', 'prom-client'],
   faults: ['node:http', 'node:net'],
-  explain: ['node:url', 'node:zlib'],
+  explain: ['node:buffer', 'node:url', 'node:zlib'],
   replicas: ['node:crypto'],
   accounts: ['node:fs', 'node:fs/promises', 'node:path', '@faker-js/faker'],
   http: ['node:events', 'node:http', 'node:net', 'node:stream', 'express'],
@@ -103,7 +104,7 @@ const LAZY = [
 ]
 const CLOCK = 'ground/clock.ts'
 /** What shows the time between two answers of the server. */
-const PAGE_CLOCK = 'dashboard/clock.ts'
+const PAGE_CLOCK = 'dashboard/time/clock.ts'
 const AMBIENT: Readonly<Record<string, RegExp>> = {
   'Date.now': /\bDate\s*\.\s*now\b/,
   'new Date()': /\bnew\s+Date\b(?:\s*\(\s*\)|\s*(?![\s(]))/,
@@ -251,7 +252,7 @@ const cycles: Check = (sources) => {
 const folder = fileURLToPath(new URL('../src/', import.meta.url))
 const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.tsx?$/.test(path))
 const program: Sources = new Map(paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
 
 describe('the program', () => {

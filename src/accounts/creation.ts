@@ -7,12 +7,13 @@ import {
   type MonitoredDomain,
 } from '../domain/account.ts'
 import { clockAt } from '../domain/clock.ts'
-import { refreshDay } from '../domain/dmarc.ts'
+import { firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { faultId } from '../domain/faults.ts'
 import type { Fixture, FixtureNature } from '../domain/fixture.ts'
 import type { IdFormat } from '../domain/group-ids.ts'
 import { settingAgainstName } from '../domain/group-names.ts'
 import { createGroup, membersBeside } from '../domain/groups.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
 import { PersistentMap } from '../domain/persistent-map.ts'
 import { kebab, type Settings } from '../domain/settings.ts'
 import { usualBeginning } from '../figures/profiles.ts'
@@ -36,6 +37,8 @@ export interface AccountParameters {
   seed?: number | undefined
   /** RFC 3339. */
   now?: string | undefined
+  /** From when the durations of the fixture are counted back, in RFC 3339; by default from `now`. */
+  countedFrom?: string | undefined
   frozen?: boolean | undefined
   plan?: string | undefined
   /** The secret of the account's first key, or its id and hash; derived from the seed by default. */
@@ -59,6 +62,7 @@ export function* accountCreation(
   const seed = parameters.seed ?? fixture.seed ?? DEFAULT_SEED
   const start = parameters.now ?? fixture.clock?.now
   const now = start === undefined ? real : Date.parse(start)
+  const created = parameters.countedFrom === undefined ? now : Date.parse(parameters.countedFrom)
   const plan = parameters.plan ?? fixture.plan ?? settings.plans.lowest
   if (!settings.plans.order.includes(plan)) {
     throw errorIn(fixture, '/plan', `There is no plan ${plan}; there are ${settings.plans.order.join(', ')}.`)
@@ -72,11 +76,11 @@ export function* accountCreation(
   const key = typeof apiKey === 'string' ? identityOf(apiKey) : apiKey
   const domains = yield* mapInTurns(
     contents.domains,
-    (domain) => [domain.name, createDomain(domain, now, settings)] as const,
+    (domain) => [domain.name, createDomain(domain, { now, created }, settings)] as const,
   )
   const formerDomains = yield* mapInTurns(
     contents.formerDomains,
-    (each) => [each.name, createNature(each, now, settings)] as const,
+    (each) => [each.name, createNature(each, created, settings)] as const,
   )
   const ungrouped: AccountState = {
     id,
@@ -109,10 +113,13 @@ export async function recreateAccount(
   },
   contract: Contract,
 ): Promise<AccountState> {
-  const { fixture: first, key, ...rest } = origin
+  const { fixture: first, key, story: _, ...rest } = origin
   const { fixture = await reloadFixture(first), ...parameters } = chosen
   const given = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
-  return runInTurns(accountCreation(fixture, { ...rest, real: chosen.real, ...given, id, apiKey: key }, contract))
+  // The durations of another fixture have nothing to do with the account that this one is like.
+  const moments = chosen.fixture === undefined ? {} : { countedFrom: undefined }
+  const all = { ...rest, ...moments, real: chosen.real, ...given, id, apiKey: key }
+  return runInTurns(accountCreation(fixture, all, contract))
 }
 
 const reloaded = new WeakMap<Fixture, LoadedFixture>()
@@ -125,22 +132,54 @@ async function reloadFixture(origin: AccountOrigin['fixture']): Promise<LoadedFi
   return fixture
 }
 
+/**
+ * The parameters of an account that is like another one as that was created: of the same fixture, seed and plan, and with
+ * the moments of the fixture where they are in that account. It has none of the keys of the fixture, because a key
+ * belongs to one account.
+ */
+export async function likenTo<Chosen extends { plan?: string | undefined }>(model: AccountState, chosen: Chosen) {
+  const { seed, plan, origin, createdAt } = model
+  const countedFrom = origin.countedFrom ?? writeInstant(createdAt)
+  const fixture = await reloadFixture(typeof origin.fixture === 'string' ? origin.fixture : withoutKeys(origin.fixture))
+  return { ...chosen, fixture, seed, plan: chosen.plan ?? plan, countedFrom }
+}
+
+function withoutKeys(fixture: Fixture): Fixture {
+  const { keys, ...rest } = fixture
+  return keys === undefined ? fixture : rest
+}
+
 /** The choices that the account remembers for a reset. */
-function originOf({ seed, now, frozen, plan, faults }: AccountParameters): Omit<AccountOrigin, 'fixture' | 'key'> {
+function originOf({
+  seed,
+  now,
+  countedFrom,
+  frozen,
+  plan,
+  faults,
+}: AccountParameters): Omit<AccountOrigin, 'fixture' | 'key'> {
   return {
     ...(seed !== undefined && { seed }),
     ...(now !== undefined && { now }),
+    ...(countedFrom !== undefined && { countedFrom }),
     ...(frozen !== undefined && { frozen }),
     ...(plan !== undefined && { plan }),
     ...(faults !== undefined && faults.length > 0 && { faults }),
   }
 }
 
-function createDomain(domain: FixtureContents['domains'][number], now: number, settings: Settings): MonitoredDomain {
+/** `created` is from when durations are counted back, and `now` when the account begins; in milliseconds. */
+function createDomain(
+  domain: FixtureContents['domains'][number],
+  { now, created }: { now: number; created: number },
+  settings: Settings,
+): MonitoredDomain {
   const { name, features = [], added_at = DOMAIN_AGE, record } = domain
-  const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, now), features }
+  const monitored: MonitoredDomain = { name, addedAt: readMoment(added_at, created), features }
   if (settings.spelling === 'as-sent' && domain.spelling !== undefined) monitored.spelling = domain.spelling
-  Object.assign(monitored, createNature(domain, now, settings))
+  Object.assign(monitored, createNature(domain, created, settings))
+  const shownFrom = Math.min(refreshDay(created, settings.refresh), firstRefresh(monitored, settings))
+  if (shownFrom > refreshDay(now, settings.refresh)) monitored.shownFrom = shownFrom
   if (record !== undefined) monitored.pin = record
   return monitored
 }

@@ -6,6 +6,7 @@ import { show } from '../ground/show.ts'
 import { mapInTurns, PAUSE, type Work } from '../ground/work.ts'
 import { errorIn, type LoadedFixture } from './fixture.ts'
 import { withoutSecret } from './fixture-keys.ts'
+import { checkScenes } from './scenes.ts'
 import { because } from './validation.ts'
 
 /** What a fixture says about every account that is made of it. All domains are in canonical form, and none is twice. */
@@ -33,8 +34,10 @@ export function* readContents(fixture: LoadedFixture, rules: HostnameRules): Wor
   const known = prepared.get(fixture)
   if (known?.canonicalHostname === canonicalHostname) return known.contents
   const names = new Set<string>()
+  const domains = yield* readDomains(fixture, rules, names)
+  checkScenes(fixture, names, rules)
   const contents: FixtureContents = {
-    domains: yield* readDomains(fixture, rules, names),
+    domains,
     formerDomains: yield* readFormerDomains(fixture, rules, names),
     groups: yield* readGroups(fixture, rules),
     origin: originOf(fixture),

@@ -1,3 +1,4 @@
+import { likenTo } from '../accounts/creation.ts'
 import { FIXTURE_NAMES, type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, SANDBOX } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
@@ -31,8 +32,8 @@ export const listAccounts: Handler = async (call) => {
 }
 
 export const createAccount: Handler = async (call) => {
-  const { id, plan, fixture, seed, now, frozen, api_key } = call.body as {
-    [Name in 'id' | 'plan' | 'now' | 'api_key']?: string
+  const { id, plan, fixture, seed, now, frozen, api_key, like } = call.body as {
+    [Name in 'id' | 'plan' | 'now' | 'api_key' | 'like']?: string
   } & { fixture?: string | Fixture; seed?: number; frozen?: boolean }
   const loaded = await readFixture(fixture)
   if (isRefusal(loaded)) return loaded
@@ -40,8 +41,17 @@ export const createAccount: Handler = async (call) => {
   if (refusal) return refusal
   // A sandbox is the same whether its key opens it or its id creates it.
   const chosenKey = api_key ?? (id !== undefined && SANDBOX.test(id) ? id : undefined)
-  const created = await call.worlds.create({ id, plan, seed, now, frozen, apiKey: chosenKey, fixture: loaded })
+  const chosen = { id, plan, seed, now, frozen, apiKey: chosenKey, fixture: loaded }
+  const model = like === undefined ? undefined : await findModel(call, like)
+  if (model !== undefined && 'ok' in model) return model
+  const created = await call.worlds.create(model === undefined ? chosen : await likenTo(model, chosen))
   return done({ account: await reportAccount(call, created.account), api_key: created.apiKey })
+}
+
+/** The account that a new one shall be like. */
+async function findModel({ store }: ControlCall, like: string): Promise<AccountState | AdminRefusal> {
+  if (!(await store.has(like))) return invalid('/like', like, 'no-account')
+  return store.read(like)
 }
 
 export const getAccount: AccountHandler = async (call) => {

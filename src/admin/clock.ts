@@ -1,31 +1,49 @@
 import type { AccountState } from '../domain/account.ts'
-import { changeClock, timeOn } from '../domain/clock.ts'
+import { type ClockChange, changeClock, timeOn } from '../domain/clock.ts'
+import { type Ending, nextEnding } from '../domain/endings.ts'
 import { accept } from '../domain/errors.ts'
 import { parseDuration, writeInstant } from '../domain/iso-8601.ts'
-import type { AdminRefusal } from './codes.ts'
+import type { AdminCode, AdminRefusal } from './codes.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
+import { openWindowEnds } from './quotas.ts'
 import { invalid } from './refusals.ts'
 import type { ClockReport } from './reports.ts'
 
 export const getClock: AccountHandler = (call) => reportClock(call, call.account)
 
 export const updateClock: AccountHandler = async (call) => {
-  const { now, advance, frozen } = call.body as { now?: string; advance?: string; frozen?: boolean }
-  const change = {
+  const { now, advance, to, frozen } = call.body as { now?: string; advance?: string; to?: Ending; frozen?: boolean }
+  const change: ClockChange = {
     ...(now !== undefined && { now: Date.parse(now) }),
     ...(advance !== undefined && { advance: parseDuration(advance) ?? 0 }),
     ...(frozen !== undefined && { frozen }),
   }
   const refusal = refuseLateInstant(now)
   if (refusal) return refusal
-  const decision = await call.store.update(call.account.id, (state) => {
+  const windowEnds = to === 'window-end' ? await openWindowEnds(call) : []
+  const decision = await call.store.update<undefined, AdminCode>(call.account.id, (state) => {
     const real = call.clock()
+    if (to !== undefined) {
+      const pending = { now: timeOn(state.clock, real), windowEnds, keys: state.keys }
+      const instant = nextEnding(to, pending, call.contract.settings)
+      if (instant === undefined) return invalid('/to', to, NOTHING[to], { now: writeInstant(pending.now) })
+      change.now = instant
+    }
     const clock = changeClock(state.clock, change, real)
     if (clock === undefined) return invalid('/now', now, 'backwards', { now: writeInstant(timeOn(state.clock, real)) })
-    if (timeOn(clock, real) > LAST_INSTANT) return invalid('/advance', advance, 'range')
+    if (timeOn(clock, real) > LAST_INSTANT)
+      return to === undefined ? invalid('/advance', advance, 'range') : invalid('/to', to, 'range')
     return accept({ ...state, clock }, undefined)
   })
   return decision.ok ? reportClock(call, decision.state) : decision
+}
+
+/** Why there is no such instant to come, by reason of the catalogue. */
+const NOTHING: Readonly<Record<Ending, string>> = {
+  'window-end': 'no-window',
+  // There is always another refresh.
+  refresh: 'range',
+  'grace-end': 'no-grace',
 }
 
 function reportClock({ worlds }: AccountCall, account: AccountState): ControlOutcome {
@@ -34,7 +52,7 @@ function reportClock({ worlds }: AccountCall, account: AccountState): ControlOut
 }
 
 /** In milliseconds. It is a day before the last instant that RFC 3339 can write, because a clock runs on. */
-const LAST_INSTANT = Date.parse('9999-12-31T00:00:00Z')
+export const LAST_INSTANT = Date.parse('9999-12-31T00:00:00Z')
 
 /** Refuses an instant that a clock could not show: RFC 3339 has years of four digits. */
 export function refuseLateInstant(now: string | undefined): AdminRefusal | undefined {

@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
-import type { AccountState, MonitoredDomain } from '../domain/account.ts'
-import { type DmarcRecord, refreshDay, refreshOf } from '../domain/dmarc.ts'
+import type { MonitoredDomain } from '../domain/account.ts'
+import { type DmarcRecord, firstRefresh, refreshDay } from '../domain/dmarc.ts'
 import { readDay, writeDay as writeDate } from '../domain/iso-8601.ts'
 import { recordsFrom } from '../figures/figures.ts'
 import { Turns } from '../ground/turns.ts'
@@ -23,14 +23,18 @@ export const listDailyRecords: AccountHandler = async (call) => {
   const { account, contract, now } = call
   const period = readPeriod(call)
   if ('ok' in period) return period
+  const wanted = readDomains(call)
+  if ('ok' in wanted) return wanted
+  const excess = checkSize(wanted.length, period, call.limits.recordsLimit)
+  if (excess !== undefined) return excess
   const { from, to } = period
   const days = Array.from({ length: to - from + 1 }, (_, index): DailyRecords => {
     return { date: writeDate(from + index), records: [] }
   })
   const today = refreshDay(now, contract.settings.refresh)
   const turns = new Turns()
-  for (const domain of [...account.domains.values()]) {
-    const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract)))
+  for (const domain of wanted) {
+    const earliest = Math.max(from, Math.min(today, firstRefresh(domain, contract.settings)))
     for (const [index, record] of recordsFrom(account, domain, earliest, to, contract).entries()) {
       if (record !== undefined) days[earliest - from + index]?.records.push(record)
     }
@@ -39,14 +43,7 @@ export const listDailyRecords: AccountHandler = async (call) => {
   return listed('days', days, {}, (day) => writeDay(day as DailyRecords, contract))
 }
 
-/** The first refresh at which a domain was monitored. */
-function firstRefresh({ addedAt }: MonitoredDomain, { settings: { refresh } }: Contract): number {
-  const day = refreshDay(addedAt, refresh)
-  return refreshOf(day, refresh) === addedAt ? day : day + 1
-}
-
-/** The period of the query, if it is not too long for the domains that there are. */
-function readPeriod({ account, query, limits: { recordsLimit } }: AccountCall): Period | AdminRefusal {
+function readPeriod({ query }: AccountCall): Period | AdminRefusal {
   const [from, to] = [readDay(query['from'] ?? ''), readDay(query['to'] ?? '')]
   if (from === undefined) return invalid('from', query['from'], 'no-day')
   if (to === undefined) return invalid('to', query['to'], 'no-day')
@@ -54,14 +51,32 @@ function readPeriod({ account, query, limits: { recordsLimit } }: AccountCall): 
   const count = to - from + 1
   if (count > PERIOD)
     return invalid('to', query['to'], 'period', { limit: PERIOD, count, latest: writeDate(from + PERIOD - 1) })
-  return checkSize(account, { from, to }, recordsLimit)
+  return { from, to }
 }
 
-function checkSize({ domains }: AccountState, period: Period, limit: number): Period | AdminRefusal {
-  const count = (period.to - period.from + 1) * domains.size
-  if (count <= limit) return period
-  const days = Math.floor(limit / domains.size)
-  return invalid('to', writeDate(period.to), 'records', { limit, count, domains: domains.size, days })
+/**
+ * The domains that the query names, in its order, or all. Like a domain that was removed, one that is not monitored has no
+ * records; a client that has just seen it need not know that another has removed it.
+ */
+function readDomains({ account, contract, query, limits }: AccountCall): readonly MonitoredDomain[] | AdminRefusal {
+  if (query['domain'] === undefined) return [...account.domains.values()]
+  const given = query['domain'].split(',')
+  const { namedDomains: limit } = limits
+  if (given.length > limit) return invalid('domain', query['domain'], 'names', { limit, count: given.length })
+  const domains = new Set<MonitoredDomain>()
+  for (const text of given) {
+    const name = contract.canonicalHostname(text)
+    if (name === undefined) return invalid('domain', text, 'hostname')
+    const domain = account.domains.get(name)
+    if (domain !== undefined) domains.add(domain)
+  }
+  return [...domains]
+}
+
+function checkSize(domains: number, { from, to }: Period, limit: number): AdminRefusal | undefined {
+  const count = (to - from + 1) * domains
+  if (count <= limit) return undefined
+  return invalid('to', writeDate(to), 'records', { limit, count, domains, days: Math.floor(limit / domains) })
 }
 
 /** A day in parts, with the records as GET /dmarc writes them. */

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { FIXTURE_NAMES } from '../accounts/fixture.ts'
 import type { Api } from '../contract/api.ts'
-import type { Contract } from '../contract/contract.ts'
 import { valueAt } from '../ground/json.ts'
+import type { Control } from './control.ts'
 import { readLimits } from './document.ts'
+import { describeFaults, type FaultFacts } from './fault-facts.ts'
 
 /** The build makes it from src/dashboard. The path is right from the sources and from the built program. */
 const PAGE = new URL('../../dist/dashboard.html', import.meta.url)
@@ -22,25 +23,35 @@ export interface PageFacts {
   basePath: string
   plans: readonly string[]
   fixtures: readonly string[]
-  operations: readonly { id: string; method: string; path: string; codes: readonly string[] }[]
+  operations: readonly {
+    id: string
+    method: string
+    path: string
+    codes: readonly string[]
+    /** How many domains its body may name; null if there is no limit. */
+    mostDomains: number | null
+  }[]
+  /** The time of day in UTC of the daily refresh, as `HH:MM`. */
+  refresh: string
   profiles: readonly string[]
   policies: readonly string[]
-  connections: readonly string[]
-  corruptions: readonly string[]
+  faults: FaultFacts
   pageLimit: number
+  /** The operations of the control plane that are offered here; null if all are. */
+  offers: readonly string[] | null
 }
 
 /**
- * The dashboard: one page that is a client of the control plane, `api`. It knows the service by its contract.
+ * The dashboard: one page that is a client of the control plane. It knows the service by its contract.
  *
  * The policy lets the browser run and load only what the page itself contains. So the text of a request to the service
  * can do nothing in the page, even if the page treated it as markup. The file is read each time: that costs little, and
  * a page that was built again is shown without a restart.
  */
-export async function readDashboard(contract: Contract, api: Api): Promise<Dashboard> {
+export async function readDashboard({ api, deps }: Pick<Control, 'api' | 'deps'>): Promise<Dashboard> {
   const page = await readFile(PAGE, 'utf8')
   // `<` could end the element early; in JSON it occurs only inside strings.
-  const facts = JSON.stringify(describeContract(contract, api)).replaceAll('<', '\\u003c')
+  const facts = JSON.stringify(describeFacts(deps, api)).replaceAll('<', '\\u003c')
   const policy = [
     "default-src 'none'",
     `script-src ${hashesOf(page, /<script type="module">([\s\S]*?)<\/script>/g)}`,
@@ -59,20 +70,24 @@ export async function readDashboard(contract: Contract, api: Api): Promise<Dashb
   }
 }
 
-function describeContract({ basePath, operations, settings }: Contract, api: Api): PageFacts {
+function describeFacts({ contract, observed }: Control['deps'], api: Api): PageFacts {
+  const { basePath, operations, settings } = contract
   const choices = (pointer: string) => valueAt(api.document.resolved, `/components/schemas${pointer}/enum`) as string[]
   return {
     basePath,
     plans: settings.plans.order,
     fixtures: FIXTURE_NAMES,
-    operations: operations.map(({ id, method, path, responses }) => {
-      return { id, method, path, codes: [...new Set([...responses.values()].flatMap(({ codes }) => [...codes]))] }
+    operations: operations.map(({ id, method, path, responses, bodySchema }) => {
+      const codes = [...new Set([...responses.values()].flatMap(({ codes }) => [...codes]))]
+      const limit = bodySchema && valueAt(bodySchema, '/properties/domains/maxItems')
+      return { id, method, path, codes, mostDomains: typeof limit === 'number' ? limit : null }
     }),
+    refresh: settings.refresh,
     profiles: choices('/Pin/properties/profile'),
     policies: choices('/Pin/properties/p'),
-    connections: choices('/FaultRule/properties/connection'),
-    corruptions: choices('/FaultRule/properties/corrupt'),
+    faults: describeFaults(api),
     pageLimit: readLimits(api).pageLimit,
+    offers: observed === undefined ? null : [...observed.offers],
   }
 }
 

@@ -45,6 +45,8 @@ const LIMITS: readonly (keyof ControlLimits)[] = [
   'snapshotsPerAccount',
   'keysPerAccount',
   'recordsLimit',
+  'overviewRecords',
+  'namedDomains',
   'answerLimit',
   'pageDefault',
   'pageLimit',

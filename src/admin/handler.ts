@@ -27,6 +27,8 @@ export interface ControlDeps {
   /** Known as soon as the server listens. */
   urls(): ServerUrls
   readiness: Readiness
+  /** Whether the service refuses requests beyond a quota; otherwise it only counts them. */
+  enforceQuotas: boolean
   /** What is counted about the store, where it is another process. */
   traffic: StoreTraffic | undefined
   /** Where the requests are those that a proxy passes on. */
@@ -50,6 +52,10 @@ export interface ControlLimits {
   keysPerAccount: number
   /** How many records of GET /dmarc one response may have. */
   recordsLimit: number
+  /** How many records of GET /dmarc the figures of one overview may be made of. */
+  overviewRecords: number
+  /** How many domains a list of records can be limited to. */
+  namedDomains: number
   answerLimit: number
   /** How many items a page of a list has without a limit of its own. */
   pageDefault: number

@@ -7,6 +7,7 @@ import * as faults from './faults.ts'
 import * as groups from './groups.ts'
 import type { AccountHandler, Handler } from './handler.ts'
 import * as keys from './keys.ts'
+import * as overview from './overview.ts'
 import * as quotas from './quotas.ts'
 import * as requests from './requests.ts'
 import * as snapshots from './snapshots.ts'
@@ -33,6 +34,7 @@ export const ACCOUNT_HANDLERS: Readonly<Record<string, AccountHandler>> = {
   resetAccount: accounts.resetAccount,
   exportState: state.exportState,
   importState: state.importState,
+  listScenes: state.listScenes,
   rewindAccount: state.rewindAccount,
   listSnapshots: snapshots.listSnapshots,
   takeSnapshot: snapshots.takeSnapshot,
@@ -50,6 +52,7 @@ export const ACCOUNT_HANDLERS: Readonly<Record<string, AccountHandler>> = {
   updateGroup: groups.updateGroup,
   deleteGroup: groups.deleteGroup,
   listDailyRecords: records.listDailyRecords,
+  getOverview: overview.getOverview,
   setFeatures: domains.setFeatures,
   pinDmarc: domains.pinDmarc,
   unpinDmarc: domains.unpinDmarc,

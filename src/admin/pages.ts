@@ -40,8 +40,8 @@ export const PAGES: Readonly<Record<string, (control: Control) => Page | Promise
     const { writeMetrics } = await import('./metrics.ts')
     return writeMetrics(deps)
   },
-  async getDashboard({ api, deps }) {
+  async getDashboard(control) {
     const { readDashboard } = await import('./dashboard.ts')
-    return { type: 'text/html; charset=utf-8', ...(await readDashboard(deps.contract, api)) }
+    return { type: 'text/html; charset=utf-8', ...(await readDashboard(control)) }
   },
 }

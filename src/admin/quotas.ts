@@ -3,7 +3,7 @@ import { type ApiKey, isInGrace } from '../domain/keys.ts'
 import { bucketOf, currentHits, limitOf, type Quota, whatIsLeft } from '../domain/quotas.ts'
 import { type AccountCall, type AccountHandler, type ControlOutcome, done } from './handler.ts'
 import { invalid, notFound, unknownName } from './refusals.ts'
-import type { QuotaReport } from './reports.ts'
+import type { QuotaReport, QuotasReport } from './reports.ts'
 
 export const getQuotas: AccountHandler = (call) => reportQuotas(call)
 
@@ -67,6 +67,15 @@ function windowOf({ contract }: AccountCall, { window }: Quota) {
   return { window, start: contract.settings.quotaWindow }
 }
 
+/** When the windows end in which requests were charged to the account, in milliseconds. */
+export async function openWindowEnds(call: AccountCall): Promise<number[]> {
+  const { quotas } = await call.store.counters(call.account.id)
+  return quotasOf(call).flatMap(({ quota, limit, counter }) => {
+    const hits = quotas.get(counter)
+    return hits === undefined || hits.used === 0 ? [] : [whatIsLeft(hits, limit, quota.window).resetAt * 1000]
+  })
+}
+
 async function reportQuotas(call: AccountCall): Promise<ControlOutcome> {
   const { quotas } = await call.store.counters(call.account.id)
   const shared = call.contract.settings.quotaScope === 'account'
@@ -75,5 +84,5 @@ async function reportQuotas(call: AccountCall): Promise<ControlOutcome> {
     const { remaining, resetAt } = whatIsLeft(hits, limit, quota.window)
     return { key: shared ? null : key.id, bucket: name, limit, remaining, resets_at: writeInstant(resetAt * 1000) }
   })
-  return done({ quotas: reports })
+  return done({ enforced: call.enforceQuotas, quotas: reports } satisfies QuotasReport)
 }

@@ -17,6 +17,7 @@ export function notFound(what: string, value: string, names: readonly string[] =
 
 /** For a value that is none of the `names` that there are. */
 export function unknownName(field: string, value: unknown, names: readonly string[]): AdminRefusal {
+  if (names.length === 0) return invalid(field, value, 'no-choice')
   const nearest = typeof value === 'string' ? nearestName(value, names) : undefined
   const allowed = names.join(', ')
   return nearest === undefined

@@ -1,9 +1,11 @@
 import type { OperationId } from '../behaviour/operations/operations.ts'
 import type { Bucket, Open, Plan } from '../contract/names.ts'
-import type { DmarcRecord, PolicyTags, RecordPin } from '../domain/dmarc.ts'
+import type { DmarcRecord, Policy, PolicyTags, RecordPin } from '../domain/dmarc.ts'
 import type { ErrorCode } from '../domain/errors.ts'
+import type { Scene } from '../domain/fixture.ts'
 import type { ProfileName } from '../domain/profile.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
+import type { Severity } from '../figures/attention.ts'
 import type { CauseKind } from '../figures/causes.ts'
 
 /** What the control plane tells about an account. Instants are RFC 3339. */
@@ -45,6 +47,12 @@ export interface QuotaReport {
   limit: number
   remaining: number
   resets_at: string
+}
+
+/** The quotas of an account. With `enforced` false, requests beyond a quota are counted and not refused. */
+export interface QuotasReport {
+  enforced: boolean
+  quotas: QuotaReport[]
 }
 
 /** A named copy of an account. */
@@ -98,11 +106,55 @@ export interface DomainEvent {
   description: string
 }
 
+/** The guided story of an account. Without a fixture that has one, there are no scenes. */
+export interface StoryReport {
+  title: string | null
+  description: string | null
+  scenes: readonly Scene[]
+}
+
 /** The records of GET /dmarc at the refresh of one day. */
 export interface DailyRecords {
   /** A day of the calendar, such as 2026-01-15. */
   date: string
   records: DmarcRecord[]
+}
+
+/** The figures of all domains of an account, and which of them need attention. Instants are RFC 3339. */
+export interface OverviewReport {
+  now: string
+  /** The newest refresh. */
+  refreshed_at: string
+  /** Null if it is after the year 9999. */
+  next_refresh_at: string | null
+  /** How many days the messages of a refresh are counted in. */
+  period_days: number
+  messages: number
+  /** How many of the messages pass DMARC. */
+  passing: number
+  /** The same in per cent; null where there are no messages. */
+  share: number | null
+  domains: number
+  /** How many domains have each policy; to a `missing` one, no record applies. */
+  policies: Record<Policy | 'missing', number>
+  /** How many domains only test their policy. */
+  testing: number
+  /** The worst first, at most 20. */
+  attention: {
+    domain: string
+    severity: Severity
+    /** Why, in a sentence for a person. */
+    reason: string
+    /** The day on which it began; null if it was always so. */
+    since: string | null
+    /** Its messages that fail DMARC. */
+    messages: number
+  }[]
+  attention_count: number
+  /** The refreshes, the oldest first; the days are such as 2026-01-15. */
+  days: { date: string; messages: number; passing: number; share: number | null }[]
+  /** How many of the days asked for are missing, because there are many domains. */
+  days_omitted: number
 }
 
 /** A fault rule of an account, and what it has done. */

@@ -14,6 +14,8 @@ interface Known {
   entries(): Iterable<Entry>
   /** The ids of the account's keys; `undefined` where the requests of several accounts are compared. */
   keys?: readonly string[]
+  /** The ids of the account's fault rules; `undefined` where the requests of several accounts are compared. */
+  faults?: readonly string[]
   /** The statuses with which the account's fault rules answer. */
   injected: readonly number[]
   /** How a field is named in the refusal. */
@@ -33,6 +35,7 @@ export async function checkRequestMatch(match: RequestMatch, known: Known): Prom
     method: [...new Set([...operations.map(({ method }) => method), 'HEAD'])],
     path: [...routes.keys()],
     key: known.keys,
+    fault: known.faults,
     code: catalogue.codes,
     status: statusesIn(known).map(String),
   }

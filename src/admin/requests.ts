@@ -1,25 +1,33 @@
+import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { AccountState } from '../domain/account.ts'
 import { explainEntry } from '../explain/explanation.ts'
+import { UNKNOWN_ELSEWHERE } from '../explain/foreign-service.ts'
 import { show } from '../ground/show.ts'
 import { Turns } from '../ground/turns.ts'
 import { describeEntry } from '../journal/description.ts'
 import type { Entry } from '../journal/entry.ts'
-import type { Journal } from '../journal/journal.ts'
+import type { Journal, Scope } from '../journal/journal.ts'
 import { countConditions, type Difference, differencesOf, matcherOf, type RequestMatch } from '../journal/match.ts'
 import { redactWithin } from '../journal/redaction.ts'
 import { type AccountHandler, type ControlCall, type ControlOutcome, done, type Handler, listed } from './handler.ts'
 import { readLimit, reports } from './paging.ts'
+import { recallPast } from './past.ts'
 import { notFound } from './refusals.ts'
 import type { VerificationReport } from './reports.ts'
 import { checkRequestMatch } from './request-match-check.ts'
 
 /** How many requests that nearly matched are listed. */
 const NEAR_MISSES = 3
+/** The value of `account` that stands for the requests of no account. */
+const NO_ACCOUNT = 'none'
 
-export const listAllRequests: Handler = (call) => listEntries(call)
+export const listAllRequests: Handler = (call) => {
+  const { account, ...query } = call.query
+  return listEntries({ ...call, query }, account === NO_ACCOUNT ? null : undefined, { injected: [] })
+}
 
-export const listRequests: AccountHandler = (call) => listEntries(call, call.account)
+export const listRequests: AccountHandler = (call) => listEntries(call, call.account.id, knownOf(call.account))
 
 export const clearRequests: AccountHandler = async ({ account, exchanges }) => {
   await exchanges.clearRequests(account.id)
@@ -97,9 +105,12 @@ export const explainRequest: Handler = async (call) => {
   if (!(await store.has(accountId))) return explainExample(call, id)
   const account = await store.read(accountId)
   const redact = exchanges.journal.redactorFor(entry)
-  const explained = explainEntry(entry, account, contract, call.urls(), redact, worlds.findPublicKey(account))
-  // Nobody knows what another service would accept.
-  return done(call.observed === undefined ? explained : { ...explained, correction: null })
+  const explained = explainEntry(entry, {
+    ...{ account, contract, redact, urls: call.urls(), publicKey: worlds.findPublicKey(account) },
+    past: await recallPast(entry, call),
+    ...stateWriterOf(contract, entry.at),
+  })
+  return done(call.observed === undefined ? explained : { ...explained, ...UNKNOWN_ELSEWHERE })
 }
 
 /** A violation that the verdict keeps although the journal has lost it. */
@@ -111,34 +122,39 @@ async function explainExample({ exchanges }: ControlCall, id: string): Promise<C
   return kept === undefined ? notFound('request', id) : done(kept)
 }
 
-/** The keys of an account, and the statuses with which its fault rules answer. */
-function knownOf({ keys, faults }: AccountState): { keys: string[]; injected: number[] } {
+/** The keys and the fault rules of an account, and the statuses with which the rules answer. */
+function knownOf({ keys, faults }: AccountState): { keys: string[]; faults: string[]; injected: number[] } {
   return {
     keys: keys.map(({ id }) => id),
+    faults: faults.map(({ id }) => id),
     injected: faults.flatMap(({ rule }) => rule.respond?.status ?? []),
   }
 }
 
-/** Answers with a page of the requests of one account, or of all and of none. */
-async function listEntries(call: ControlCall, account?: AccountState): Promise<ControlOutcome> {
+/** Answers with a page of the requests in a scope, and with what is known of those who sent them. */
+async function listEntries(
+  call: ControlCall,
+  scope: Scope,
+  known: { keys?: string[]; injected: number[] },
+): Promise<ControlOutcome> {
   const { contract, exchanges } = call
   const { journal } = exchanges
-  const { limit: _, before, status, violation, injected, ...match } = call.query
+  const { limit: _, before, status, violation, refused, injected, ...match } = call.query
   const wanted: RequestMatch = {
     ...match,
     ...(status !== undefined && { status: Number(status) }),
     ...(violation !== undefined && { violation: violation === 'true' }),
+    ...(refused !== undefined && { refused: refused === 'true' }),
     ...(injected !== undefined && { injected: injected === 'true' }),
   }
   const limit = readLimit(call)
   if (typeof limit !== 'number') return limit
-  const known = account === undefined ? { injected: [] } : knownOf(account)
   await exchanges.caughtUp()
-  const entries = () => journal.newestFirst(account?.id)
+  const entries = () => journal.newestFirst(scope)
   const refusal = await checkRequestMatch(wanted, { contract, entries, ...known, fieldOf: (name) => name })
   if (refusal) return refusal
   const describe = (entry: Entry) => describeEntry(entry, contract.catalogue, journal.redactorFor(entry))
-  const { page, next, count } = await selectEntries(journal, account?.id, {
+  const { page, next, count } = await selectEntries(journal, scope, {
     before: before === undefined ? Number.POSITIVE_INFINITY : Number(before),
     matches: countConditions(wanted) === 0 ? undefined : matcherOf(wanted, contract.basePath),
     limit,
@@ -165,7 +181,7 @@ interface Selection {
  */
 async function selectEntries(
   journal: Journal,
-  account: string | undefined,
+  scope: Scope,
   { before, matches, limit, bytes, sizeOf }: Selection,
 ): Promise<{ page: Entry[]; next: number | null; count: number }> {
   const page: Entry[] = []
@@ -174,7 +190,7 @@ async function selectEntries(
   let count = 0
   let left = bytes
   // To count those that match, all have to be seen, also those after the page and before it.
-  for (const entry of journal.newestFirst(account, matches === undefined ? before : undefined)) {
+  for (const entry of journal.newestFirst(scope, matches === undefined ? before : undefined)) {
     if (turns.isOver()) await turns.next()
     if (matches?.(entry) === false) continue
     count++
@@ -182,10 +198,10 @@ async function selectEntries(
     const last = page.at(-1)
     if (page.length < limit) left -= sizeOf(entry)
     if (last === undefined || (page.length < limit && left >= 0)) page.push(entry)
-    else if (matches === undefined) return { page: page.reverse(), next: last.ordinal, count: journal.size(account) }
+    else if (matches === undefined) return { page: page.reverse(), next: last.ordinal, count: journal.size(scope) }
     else next = last.ordinal
   }
-  return { page: page.reverse(), next, count: matches === undefined ? journal.size(account) : count }
+  return { page: page.reverse(), next, count: matches === undefined ? journal.size(scope) : count }
 }
 
 /** What was expected and what came, in one or two sentences. `highest` may be infinite. */

@@ -2,6 +2,7 @@ import { type AccountParameters, accountCreation } from '../accounts/creation.ts
 import { fixtureExport } from '../accounts/export.ts'
 import { type LoadedFixture, loadFixture } from '../accounts/fixture.ts'
 import { secretsOf } from '../accounts/fixture-keys.ts'
+import { findStory, fitStory, storyOf } from '../accounts/scenes.ts'
 import type { AccountState } from '../domain/account.ts'
 import { timeOn } from '../domain/clock.ts'
 import { accept, type Decision, refuse } from '../domain/errors.ts'
@@ -17,13 +18,31 @@ import { notFound, taken, tooMany } from './refusals.ts'
 
 export const exportState: AccountHandler = async (call) => {
   const { query, account, now, contract } = call
-  const { refresh } = contract.settings
-  if (query['before'] === undefined) return done(await runInTurns(fixtureExport(account, now, refresh)))
+  if (query['before'] === undefined) return done(await writeFixture(account, now, contract))
   const found = await findEntry(call, query['before'])
   if (!found.ok) return found
   const past = await call.worlds.recall(found.entry)
   if (past === undefined) return notKept(query['before'])
-  return done(await runInTurns(fixtureExport(past.state, found.entry.at, refresh)))
+  return done(await writeFixture(past.state, found.entry.at, contract))
+}
+
+async function writeFixture(account: AccountState, now: number, contract: AccountCall['contract']): Promise<Fixture> {
+  const story = fitStory(await findStory(account.origin), account, contract)
+  return runInTurns(fixtureExport(account, now, contract.settings.refresh, story))
+}
+
+/** The guided story of the account. A domain that it looks at is named as the list of domains names it. */
+export const listScenes: AccountHandler = async ({ account, contract }) => {
+  const { title = null, description = null, scenes } = await findStory(account.origin)
+  const shown = scenes.map(({ look_at: look, ...scene }) => ({
+    ...scene,
+    ...(look && { look_at: { ...look, ...nameDomain(look.domain, contract) } }),
+  }))
+  return done({ title, description, scenes: shown })
+}
+
+function nameDomain(domain: string | undefined, { canonicalHostname }: AccountCall['contract']): { domain?: string } {
+  return domain === undefined ? {} : { domain: canonicalHostname(domain) ?? domain }
 }
 
 export const rewindAccount: AccountHandler = async (call) => {
@@ -94,7 +113,12 @@ function replaceState(
   const namesake = findNamesake(keys)
   if (namesake) return taken('a key', namesake.id)
   const { origin, createdAt, keysCreated, faults, faultsCreated } = account
-  const unchanged = { origin, createdAt, keysCreated, faults, faultsCreated }
+  const story = storyOf(fixture)
+  // A reset goes back to the beginning, and to the story of the beginning.
+  const unchanged = {
+    origin: story === undefined ? origin : { ...origin, story },
+    ...{ createdAt, keysCreated, faults, faultsCreated },
+  }
   const clock = fixture.clock === undefined ? account.clock : imported.clock
   return accept({ ...imported, ...unchanged, keys, clock, plan: fixture.plan ?? account.plan }, undefined)
 }

@@ -18,30 +18,31 @@ export function writeCurl(
   const { plane, method, path, key = 'valid', headers = {}, body, padTo, times = 1 } = request
   const words = ['curl', '-sS']
   if (method === 'HEAD') words.push('-I')
-  else if (method !== 'GET') words.push('-X', quote(method))
+  else if (method !== 'GET') words.push('-X', quoteWord(method))
   if (plane === 'service' && key === 'valid') {
     // Double quotes let the shell replace the variable.
     words.push(
       '-H',
-      publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quote(`Authorization: Bearer ${publicKey}`),
+      publicKey === undefined ? '"Authorization: Bearer $API_KEY"' : quoteWord(`Authorization: Bearer ${publicKey}`),
     )
   }
-  if (plane === 'service' && key === 'wrong') words.push('-H', quote('Authorization: Bearer no-such-key'))
+  if (plane === 'service' && key === 'wrong') words.push('-H', quoteWord('Authorization: Bearer no-such-key'))
   const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
-  if (body !== undefined && !typed) words.push('-H', quote('Content-Type: application/json'))
-  for (const [name, value] of Object.entries(headers)) words.push('-H', quote(`${name}: ${value}`))
-  words.push(quote((plane === 'service' ? baseUrl : adminUrl) + path))
+  if (body !== undefined && !typed) words.push('-H', quoteWord('Content-Type: application/json'))
+  for (const [name, value] of Object.entries(headers)) words.push('-H', quoteWord(`${name}: ${value}`))
+  words.push(quoteWord((plane === 'service' ? baseUrl : adminUrl) + path))
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
   // `--data-raw`, because `-d` would take a leading @ for a file.
-  if (text !== undefined && padTo === undefined) words.push('--data-raw', quote(text))
+  if (text !== undefined && padTo === undefined) words.push('--data-raw', quoteWord(text))
   if (text !== undefined && padTo !== undefined) {
-    words.unshift('printf', quote(`%-${padTo}s`), quote(text), '|')
+    words.unshift('printf', quoteWord(`%-${padTo}s`), quoteWord(text), '|')
     words.push('--data-binary', '@-')
   }
   const command = words.join(' ')
   return times === 1 ? command : `for i in $(seq ${times}); do ${command}; done`
 }
 
-function quote(word: string): string {
+/** A word of a command for a POSIX shell. */
+export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

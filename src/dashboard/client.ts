@@ -1,8 +1,8 @@
 import { CALLS, type CallId, type RequestOf } from './calls.ts'
 import { isObject, readRefusal, Unreachable } from './refusals.ts'
 import type { ResponseData } from './responses.ts'
-import { selection } from './selection.ts'
-import { askForToken, readToken } from './token.ts'
+import { chosenAccount } from './selection.ts'
+import { askForToken, readToken } from './token.tsx'
 
 const ROOT = location.pathname.replace(/\/+$/, '')
 
@@ -38,7 +38,7 @@ export async function call(id: CallId, request?: Request): Promise<unknown> {
 export async function send(id: CallId, request: Request = {}): Promise<Response> {
   const { body, query, headers, signal } = request
   const [method, template] = CALLS[id]
-  const parameters: Readonly<Record<string, string>> = { account: selection.account, ...request.parameters }
+  const parameters: Readonly<Record<string, string>> = { account: chosenAccount.peek(), ...request.parameters }
   const path = template.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
   const search = new URLSearchParams(Object.entries(query ?? {}).map(([name, value]) => [name, String(value)]))
   const url = ROOT + path + (search.size > 0 ? `?${search}` : '')

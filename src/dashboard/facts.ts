@@ -1,6 +1,14 @@
-import { findById } from './elements.ts'
+import type { CallId } from './calls.ts'
 import type { Facts } from './responses.ts'
 
 // The server writes the facts into the page.
-export const FACTS: Facts = JSON.parse(findById('facts', HTMLScriptElement).text)
+export const FACTS: Facts = JSON.parse(document.getElementById('facts')?.textContent ?? '{}')
 export const BASE_URL = location.origin + FACTS.basePath
+
+/** Whether the server offers an operation. A proxy offers few, because it knows nothing but requests. */
+export function isOffered(id: CallId): boolean {
+  return FACTS.offers?.includes(id) ?? true
+}
+
+/** Whether the server plays the service, so that there are accounts to change; a proxy only looks at a service. */
+export const PLAYS_SERVICE = FACTS.offers === null

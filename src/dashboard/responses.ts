@@ -6,27 +6,55 @@ export interface Facts {
   basePath: string
   plans: readonly string[]
   fixtures: readonly string[]
-  operations: readonly { id: string; method: string; path: string; codes: readonly string[] }[]
+  operations: readonly {
+    id: string
+    method: string
+    path: string
+    codes: readonly string[]
+    /** How many domains its body may name; null if there is no limit. */
+    mostDomains: number | null
+  }[]
+  /** The time of day in UTC of the daily refresh, as `HH:MM`. */
+  refresh: string
   profiles: readonly string[]
   policies: readonly string[]
-  connections: readonly string[]
-  corruptions: readonly string[]
+  faults: {
+    /** Each thing that can go wrong on purpose, and what the control plane's document says about it. */
+    kinds: readonly FaultKind[]
+    /** A field of a rule → what it means. */
+    fields: Readonly<Record<string, string>>
+    phases: Readonly<Record<'before' | 'after', string>>
+  }
   /** How many items a page of a list can have. */
   pageLimit: number
+  /** The operations of the control plane that this server offers; null if it offers all. */
+  offers: readonly string[] | null
 }
 
-interface Account {
+/** `field` is the field of a rule that asks for it; `connection`, `corrupt` and `event` hold the name of the kind. */
+export interface FaultKind {
+  name: string
+  field: 'delay_ms' | 'respond' | 'connection' | 'corrupt' | 'event'
+  phase: 'before' | 'after' | 'either'
+  says: string
+}
+
+export interface Account {
   id: string
   plan: string
+  seed: number
+  fixture: string | null
+  created_at: string
   now: string
   frozen: boolean
   domains: number
+  groups: number
   keys: number
   faults: number
   snapshots: number
 }
 
-export interface Clock {
+interface Clock {
   now: string
   frozen: boolean
 }
@@ -48,6 +76,30 @@ export interface Quota {
   resets_at: string
 }
 
+/** A request of a scene to the service, or to the control plane about the account. */
+export interface SceneCall {
+  operation: string
+  parameters?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  body?: object
+  /** The code of the refusal that the scene is about. */
+  expect?: string
+}
+
+export interface Scene {
+  title: string
+  text: string
+  look_at?: { tab: string; domain?: string; group?: string; search?: string }
+  calls?: readonly SceneCall[]
+}
+
+/** The guided story of an account. */
+export interface Story {
+  title: string | null
+  description: string | null
+  scenes: readonly Scene[]
+}
+
 export interface Snapshot {
   name: string
   taken_at: string
@@ -55,15 +107,24 @@ export interface Snapshot {
   groups: number
 }
 
+/** Which requests a rule is for; what is absent matches all. */
+interface FaultMatch {
+  operation?: string
+  method?: string
+  path?: string
+  key?: string
+}
+
 export interface FaultRule {
   description?: string
-  match?: object
+  match?: FaultMatch
   skip?: number
   times?: number
   probability?: number
+  phase?: string
   delay_ms?: number
   jitter_ms?: number
-  respond?: { error: string; status?: number } | { status: number }
+  respond?: { error?: string; status?: number; headers?: Readonly<Record<string, string>>; body?: unknown }
   connection?: string
   corrupt?: string
   event?: string
@@ -89,30 +150,94 @@ export interface FaultSet {
 /** The pinned fields of a domain's record, with their values. */
 export type Pin = Readonly<Record<string, string | number>>
 
-/** A row of GET /dmarc. */
-export type DmarcRecord = object
-
-export interface FixtureDomain {
-  name: string
-  features?: readonly string[]
-  profile?: string
-  record?: Pin
-}
-
-export interface FixtureGroup {
-  id: string
-  name: string
-  domains: readonly string[]
-}
-
-export interface Fixture {
-  domains?: readonly FixtureDomain[]
-  groups?: readonly FixtureGroup[]
+/** A row of GET /dmarc. A contract can have an empty policy, null or no field for a domain without a record. */
+export interface DmarcRecord {
+  domain: string
+  p: string | null
+  sp?: string | null
+  np?: string | null
+  pct: number
+  testing: string
+  dmarc: number
+  dkim: number
+  spf: number
+  count: number
 }
 
 interface Domain {
+  domain: string
+  features: readonly string[]
   /** The row of the domain in GET /dmarc, if it has one now. */
   record: DmarcRecord | null
+}
+
+export type PolicyOrMissing = 'reject' | 'quarantine' | 'none' | 'missing'
+
+/** The figures of all domains at the newest refresh, and which of them need attention. */
+export interface Overview {
+  now: string
+  refreshed_at: string
+  /** Null if there is none any more. */
+  next_refresh_at: string | null
+  /** In how many days the messages of a refresh are counted. */
+  period_days: number
+  messages: number
+  passing: number
+  /** In per cent; null where there are no messages. */
+  share: number | null
+  domains: number
+  policies: Readonly<Record<PolicyOrMissing, number>>
+  testing: number
+  /** The worst first; not all of them. */
+  attention: readonly {
+    domain: string
+    severity: 'high' | 'medium' | 'low'
+    reason: string
+    since: string | null
+    /** Its messages that fail DMARC. */
+    messages: number
+  }[]
+  attention_count: number
+  /** The refreshes, the oldest first. */
+  days: readonly { date: string; messages: number; passing: number; share: number | null }[]
+  days_omitted: number
+}
+
+/** Why the figures of a domain change. The days are days of the calendar, such as 2026-01-15. */
+export interface DomainEvent {
+  kind: string
+  /** The first day of it; null if it was always so. */
+  from: string | null
+  /** The day on which it is over; null if no end is known. */
+  until: string | null
+  /** One sentence for a person. */
+  description: string
+}
+
+/** A monitored domain, and what its figures are made from. */
+export interface MonitoredDomain extends Domain {
+  added_at: string
+  profile: string
+  /** The tags of the record that it publishes today; null if it has none. */
+  policy: { p: string; sp?: string; np?: string; pct?: number; testing?: string } | null
+  /** The monitored domain whose record applies to it, because it has none. */
+  inherits_from: string | null
+  /** Messages in an ordinary month. */
+  volume: number
+  pinned: Pin
+  events: readonly DomainEvent[]
+}
+
+/** The records of GET /dmarc at the refresh of one day. */
+interface DailyRecords {
+  date: string
+  records: readonly DmarcRecord[]
+}
+
+export interface Group {
+  id: string
+  name: string
+  domains: readonly string[]
 }
 
 /** A request or a response; a long body is truncated. */
@@ -144,8 +269,11 @@ export interface JournalEntry {
   status: number | null
   code: string | null
   injected: boolean
-  fault: { effect: string | null } | null
+  fault: { id: string | null; effect: string | null } | null
   problems: readonly RequestProblem[]
+  /** Whether the verdict counts the request as a violation. */
+  violates_contract: boolean
+  /** Where the response violates the contract. */
   violations: readonly object[]
   duration_ms: number
   request: Message
@@ -167,7 +295,30 @@ export interface Explanation {
   fault: object | null
   failure: string | null
   correction: { changes: readonly string[]; before: readonly string[]; curl: string } | null
+  /** What the request has changed; null where the states before and after it are not kept any more. */
+  changes: readonly Change[] | null
+  /** How many changes there were, also those that are not listed. */
+  changes_count: number | null
+  changes_note: string | null
+  /** Code that sends the request again and expects the same outcome. */
+  reproduction: { curl: string; vitest: string; pytest: string } | null
+  reproduction_note: string | null
   exchange: JournalEntry
+}
+
+/** A domain or a group that a request has changed; `before` is null if it was added, `after` if it was removed. */
+export interface Change {
+  what: 'domain' | 'group'
+  name: string
+  before: object | null
+  after: object | null
+  /** Which domains a group has won and lost, at most ten of each, and how many. */
+  members: {
+    added: readonly string[]
+    added_count: number
+    removed: readonly string[]
+    removed_count: number
+  } | null
 }
 
 /** The commands that would cover a gap, or the reason why none is known. */
@@ -188,6 +339,46 @@ export interface Coverage {
   edges: readonly (Gap & { id: string; seen: boolean })[]
 }
 
+/** Whether the clients of all accounts kept the contract. */
+export interface Verdict {
+  /** False when a request violates the contract, and when no request was held to it. */
+  passed: boolean
+  message: string
+  requests: number
+  judged: number
+  injected: number
+  violations: {
+    count: number
+    by_code: Readonly<Record<string, number>>
+    first: readonly Violation[]
+  }
+  politeness: readonly { kind: string; message: string; request_ids: readonly string[] }[]
+  /** Only with a proxy: what the service did wrong. */
+  service?: { findings: number; exchanges: number; not_judged: number; first: readonly ServiceFinding[] }
+}
+
+/** A request that violates the contract. */
+interface Violation {
+  request_id: string
+  account: string | null
+  method: string
+  path: string
+  status: number | null
+  code: string | null
+  message: string
+}
+
+/** Something that a service did wrong, which a proxy saw. */
+interface ServiceFinding {
+  id: string
+  label: string
+  request_id: string | null
+  method: string
+  path: string
+  status: number | null
+  message: string
+}
+
 /** `next` is the `after` of the next page; null on the last page. */
 interface Page {
   next: string | null
@@ -195,27 +386,37 @@ interface Page {
 
 /** `next` is the `before` of the next page, which has older requests; null on the last page. */
 interface RequestsPage {
+  /** How many requests there are, on all pages together. */
+  count: number
   next: number | null
 }
 
 /** The data of each operation's success; the page reads nothing from the operations that are not listed. */
 export interface ResponseData {
-  listAccounts: Page & { accounts: readonly Account[] }
+  listAccounts: Page & { accounts: readonly Account[]; count: number }
   createAccount: { account: Account; api_key: string }
   getAccount: { account: Account; api_key: string | null }
-  exportState: Fixture
+  listScenes: Story
   listSnapshots: Page & { snapshots: readonly Snapshot[] }
   listKeys: Page & { keys: readonly Key[] }
   createKey: { key: Key; api_key: string }
+  listMonitoredDomains: Page & { domains: readonly MonitoredDomain[]; count: number }
+  addMonitoredDomains: { domains: readonly string[]; count: number }
+  removeMonitoredDomains: { domains: readonly string[]; count: number }
+  listGroups: Page & { groups: readonly Group[] }
+  listDailyRecords: { days: readonly DailyRecords[] }
   setFeatures: Domain
   pinDmarc: Domain
   unpinDmarc: Domain
+  getOverview: Overview
   updateClock: Clock
-  getQuotas: { quotas: readonly Quota[] }
+  getQuotas: { enforced: boolean; quotas: readonly Quota[] }
   listFaultSets: { sets: readonly FaultSet[] }
+  addFault: { fault: Fault }
   listFaults: Page & { faults: readonly Fault[] }
   listAllRequests: RequestsPage & { requests: readonly JournalEntry[] }
   listRequests: RequestsPage & { requests: readonly JournalEntry[] }
   explainRequest: Explanation
   getCoverage: Coverage
+  getVerdict: Verdict
 }

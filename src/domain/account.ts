@@ -1,7 +1,7 @@
 import type { ClockSetting } from './clock.ts'
 import type { PolicyTags, RecordPin } from './dmarc.ts'
 import type { Fault, FaultRule } from './faults.ts'
-import type { Fixture } from './fixture.ts'
+import type { Fixture, Story } from './fixture.ts'
 import type { ApiKey } from './keys.ts'
 import type { PersistentMap } from './persistent-map.ts'
 import type { ProfileName } from './profile.ts'
@@ -32,6 +32,8 @@ export interface MonitoredDomain extends DomainNature {
   features: readonly string[]
   /** Fields of its DMARC record that somebody has fixed. */
   pin?: RecordPin
+  /** The first refresh day with a record, where the account began before the domain was added. */
+  shownFrom?: number
 }
 
 export interface DomainGroup {
@@ -50,11 +52,15 @@ export interface AccountOrigin {
   seed?: number
   /** RFC 3339. */
   now?: string
+  /** From when the durations of the fixture are counted back, in RFC 3339; by default the account's creation. */
+  countedFrom?: string
   frozen?: boolean
   plan?: string
   /** Its first key. */
   key: Pick<ApiKey, 'id' | 'hash'>
   faults?: readonly { set?: string; rule: FaultRule }[]
+  /** The story of a fixture that was imported since, in place of that of the fixture above. */
+  story?: Story
 }
 
 /** Everything that behaviour reads and changes. No account can see another. */

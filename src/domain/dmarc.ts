@@ -70,6 +70,12 @@ export function refreshOf(day: number, refresh: string): number {
   return day * DAY + timeOfDay(refresh)
 }
 
+/** The number of the first refresh at which a domain added at `addedAt` was monitored. */
+export function firstRefresh({ addedAt }: { addedAt: number }, { refresh }: { refresh: string }): number {
+  const day = refreshDay(addedAt, refresh)
+  return refreshOf(day, refresh) === addedAt ? day : day + 1
+}
+
 /** The number of the first refresh at which a domain added at `addedAt` has figures. `processing` in seconds. */
 export function firstReportingDay(addedAt: number, processing: number, refresh: string): number {
   return Math.ceil((addedAt + processing * 1000 - timeOfDay(refresh)) / DAY)

@@ -35,6 +35,64 @@ interface FixtureGroup {
   domains?: readonly string[]
 }
 
+/** What the dashboard opens and highlights in a scene: a tab, and there a domain or a group by its name, or a search. */
+interface SceneView {
+  tab: 'overview' | 'domains' | 'groups' | 'requests' | 'time' | 'scenes' | 'faults' | 'account' | 'coverage'
+  domain?: string
+  group?: string
+  search?: string
+}
+
+/** A request that is sent when a scene begins: to the service, or to the control plane about the account. */
+export interface SceneCall {
+  operation:
+    | 'listDmarc'
+    | 'listDomains'
+    | 'addDomains'
+    | 'deleteDomains'
+    | 'listDomainGroups'
+    | 'createDomainGroup'
+    | 'updateDomainGroup'
+    | 'deleteDomainGroup'
+    | 'updateAccount'
+    | 'addMonitoredDomains'
+    | 'removeMonitoredDomains'
+    | 'createGroup'
+    | 'updateGroup'
+    | 'deleteGroup'
+    | 'setFeatures'
+    | 'pinDmarc'
+    | 'unpinDmarc'
+    | 'updateClock'
+    | 'updateQuota'
+    | 'addFaultSet'
+    | 'addFault'
+    | 'clearFaults'
+    | 'deleteFault'
+  /** The parameters of the path, other than the account. */
+  parameters?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  body?: Readonly<Record<string, unknown>>
+  /** The code of the refusal that the scene is about; without it, the call is expected to succeed. */
+  expect?: string
+}
+
+/** A part of a guided story. It begins with the account as it was before the story. */
+export interface Scene {
+  title: string
+  /** What the presenter reads aloud. A line break begins another paragraph. */
+  text: string
+  look_at?: SceneView
+  calls?: readonly SceneCall[]
+}
+
+/** The scenes of a fixture, with its title and its description. */
+export interface Story {
+  title?: string
+  description?: string
+  scenes: readonly Scene[]
+}
+
 /**
  * An account as a person writes it; `fixtures/fixture.schema.json` describes every field. A moment is an RFC 3339
  * instant, or an ISO 8601 duration: how long it was before the creation of the account.
@@ -52,4 +110,6 @@ export interface Fixture {
   groups?: readonly FixtureGroup[]
   /** How many groups were ever created, so that no id is given twice. */
   groups_created?: number
+  /** A guided story of the account. */
+  scenes?: readonly Scene[]
 }

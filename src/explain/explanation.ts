@@ -7,8 +7,9 @@ import type { Open } from '../contract/names.ts'
 import { isRefusedBy } from '../contract/rules.ts'
 import { type ServerUrls, writeCurl } from '../coverage/curl.ts'
 import { Evidence } from '../coverage/evidence.ts'
-import { type AccountState, detachAccount } from '../domain/account.ts'
+import { type AccountState, detachAccount, type MonitoredDomain } from '../domain/account.ts'
 import type { ErrorCode } from '../domain/errors.ts'
+import type { Fixture, FixtureDomain } from '../domain/fixture.ts'
 import type { Settings } from '../domain/settings.ts'
 import { pointTo, readJson, valueAt } from '../ground/json.ts'
 import { bytesOf, textOf } from '../http/content.ts'
@@ -24,8 +25,10 @@ import {
 import type { Entry } from '../journal/entry.ts'
 import { type Redact, redactWithin, withoutBrackets } from '../journal/redaction.ts'
 import { StoreError } from '../store/store-error.ts'
+import { type ChangesReport, describeChanges, type FoundChanges } from './changes.ts'
 import { correctRequest, type ReceivedRequest } from './correction.ts'
 import { describeCredentials } from './credentials.ts'
+import { type ReproductionReport, reproduce } from './reproduction.ts'
 
 /** Everything behind one response. The control plane's document describes every field. */
 export interface ExplanationReport {
@@ -44,18 +47,40 @@ export interface ExplanationReport {
   fault: RequestReport['fault']
   failure: string | null
   correction: { changes: string[]; before: string[]; curl: string; requests: object[] } | null
+  changes: ChangesReport['changes']
+  changes_count: ChangesReport['changes_count']
+  changes_note: ChangesReport['changes_note']
+  reproduction: ReproductionReport['reproduction']
+  reproduction_note: ReproductionReport['reproduction_note']
   exchange: RequestReport
 }
 
-/** `account` is as it is now, and `publicKey` is a key of it that is no secret, if it has one. */
-export function explainEntry(
-  entry: Entry,
-  account: AccountState,
-  contract: ServiceContract,
-  urls: ServerUrls,
-  redact: Redact,
-  publicKey: string | undefined,
-): ExplanationReport {
+/** What a request has found in its account, and what it has made of it. */
+export interface KnownPast {
+  /** The account just before the request, in maps that nobody else has; absent where it is not kept or not needed. */
+  state: AccountState | undefined
+  changes: FoundChanges
+}
+
+/** Writes accounts and their parts as a fixture has them. */
+interface StateWriter {
+  writeState(state: AccountState): Fixture
+  writeDomain(domain: MonitoredDomain): FixtureDomain
+}
+
+export interface ExplanationSource extends StateWriter {
+  /** The account as it is now. */
+  account: AccountState
+  contract: ServiceContract
+  urls: ServerUrls
+  redact: Redact
+  /** A key of the account that is no secret, if it has one. */
+  publicKey: string | undefined
+  past: KnownPast
+}
+
+export function explainEntry(entry: Entry, source: ExplanationSource): ExplanationReport {
+  const { account, contract, urls, redact, publicKey, past, writeState, writeDomain } = source
   const problems = entry.problems.map((problem) => describeProblem(problem, contract.catalogue, redact))
   const assumptions = assumptionsBehind(entry, contract)
   const refused = entry.code !== undefined && entry.code !== 'internal_error' && !entry.injected
@@ -78,6 +103,8 @@ export function explainEntry(
     fault: described.fault,
     failure: entry.failure === undefined ? null : redact(String((entry.failure as Error)?.stack ?? entry.failure)),
     correction: correctable ? correct(entry, account, contract, urls, redact, publicKey) : null,
+    ...describeChanges(past.changes, writeDomain, redact),
+    ...reproduce(entry, { state: past.state, present: account, contract, redact, writeState }, urls, publicKey),
     exchange: described,
   }
 }

@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/contract.ts'
 import { changeClock } from '../domain/clock.ts'
-import { refreshDay, refreshOf } from '../domain/dmarc.ts'
+import { type Ending, nextEnding } from '../domain/endings.ts'
 import { accept } from '../domain/errors.ts'
 import { writeInstant } from '../domain/iso-8601.ts'
 import { type Allowance, bucketOf, whatIsLeft } from '../domain/quotas.ts'
@@ -14,28 +14,20 @@ export interface AccountEventDeps {
   clock: Clock
 }
 
-/** An instant at which something ends on the account's clock, in milliseconds; `undefined` where there is none to come. */
-export type Ending = (target: InjectionTarget, contract: Contract) => number | undefined
-
-/** The end of the quota window in which the request came. */
-export const endOfWindow: Ending = ({ allowance }) => (allowance === undefined ? undefined : allowance.resetAt * 1000)
-
-/** The next daily refresh. */
-export const nextRefresh: Ending = ({ principal: { now } }, { settings: { refresh } }) =>
-  refreshOf(refreshDay(now, refresh) + 1, refresh)
-
-/** The end of the grace period of the key. */
-export const endOfGrace: Ending = ({ principal: { key } }, { settings }) => key.createdAt + settings.gracePeriod * 1000
-
-/** Moves the account's clock on to the ending; says what happened. A clock that is past it already stays as it is. */
+/**
+ * Moves the account's clock on to the ending that the request meets next: the end of its own quota window, the daily
+ * refresh, or the end of the grace period of its key. Says what happened. A clock that is past it stays as it is.
+ */
 export async function passEnding(
   ending: Ending,
   target: InjectionTarget,
   { contract, store, clock }: AccountEventDeps,
 ): Promise<string> {
-  const instant = ending(target, contract)
+  const { principal, allowance } = target
+  const windowEnds = allowance === undefined ? [] : [allowance.resetAt * 1000]
+  const instant = nextEnding(ending, { now: principal.now, windowEnds, keys: [principal.key] }, contract.settings)
   if (instant === undefined) return 'There was no such instant to come, so the clock of the account stayed as it was.'
-  const moved = await store.update(target.principal.account.id, (state) => {
+  const moved = await store.update(principal.account.id, (state) => {
     const next = changeClock(state.clock, { now: instant }, clock())
     return next === undefined ? accept(state, false) : accept({ ...state, clock: next }, true)
   })

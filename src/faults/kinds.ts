@@ -1,7 +1,7 @@
 import type { OperationId } from '../behaviour/operations/operations.ts'
+import type { Ending } from '../domain/endings.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { FaultMatch, FaultPhase, FaultRule, InjectedResponse } from '../domain/faults.ts'
-import { type Ending, endOfGrace, endOfWindow, nextRefresh } from './account-event.ts'
 import type { CorruptionKind } from './corruption/corruption-kind.ts'
 import { type Cut, closeConnection, leaveOpen, resetConnection, type Send, sendHalf, sendSlowly } from './delivery.ts'
 
@@ -93,9 +93,9 @@ export const FAULT_KINDS = {
   'bad-envelope': corruption(async () => (await import('./corruption/bad-envelope.ts')).badEnvelope),
   compatible: corruption(async () => (await import('./corruption/compatible.ts')).compatible),
   'quota-used-up': { field: 'event', phase: 'before', needsBody: false, action: { type: 'use-up' } },
-  'window-end': passing(endOfWindow),
-  refresh: passing(nextRefresh),
-  'grace-end': passing(endOfGrace),
+  'window-end': passing('window-end'),
+  refresh: passing('refresh'),
+  'grace-end': passing('grace-end'),
 } as const satisfies Readonly<Record<string, FaultKind>>
 
 function corruption(load: () => Promise<CorruptionKind>) {

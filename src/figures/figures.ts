@@ -116,7 +116,8 @@ function computeRecord(
   count = countMessages,
 ): DmarcRecord | undefined {
   const { settings, percentageStep } = rules
-  const { name, pin } = domain
+  const { name, pin, shownFrom } = domain
+  if (shownFrom !== undefined && day < shownFrom) return undefined
   const isReported = day >= firstReport(domain, settings)
   if (!isReported && pin === undefined && settings.unprocessedDomains === 'absent') return undefined
   const isKnown = isReported || settings.policyBeforeRefresh === 'published'
@@ -175,7 +176,8 @@ function hasRecord({ tags, given }: Character, { pin }: MonitoredDomain): boolea
   return tags !== undefined || given !== undefined || (pin !== undefined && pinTags(undefined, pin) !== undefined)
 }
 
-function characterIn(seed: number, domain: MonitoredDomain): Character {
+/** The character of a domain, from what is kept of it. */
+export function characterIn(seed: number, domain: MonitoredDomain): Character {
   const last = kept.get(domain)
   return last?.seed === seed ? last.character : characterOf(seed, domain)
 }
@@ -188,6 +190,7 @@ export function firstReport(
   return firstReportingDay(addedAt, processingTime, refresh)
 }
 
-function mailSince({ addedAt }: MonitoredDomain, { processingTime, refresh }: FigureRules['settings']): number {
+/** The day since which the mail of a domain is counted, with a fraction. */
+export function mailSince({ addedAt }: MonitoredDomain, { processingTime, refresh }: FigureRules['settings']): number {
   return countedSince(addedAt, processingTime, refresh)
 }

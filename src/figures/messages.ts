@@ -32,7 +32,7 @@ export function countMessages(character: Character, first: number, last: number,
     }
     const counted = since > day ? day + 1 - since : 1
     // Each word gives two random numbers of 16 bits: for the volume and the quality of the day, and for rounding.
-    const chance = scramble(fourth + Math.imul(day, 0x9e3779b1))
+    const chance = chanceOn(fourth, day)
     const second = scramble(chance ^ 1)
     const third = scramble(chance ^ 2)
     // The seasons are a triangle wave: up to a fifth more mail in the high season than half a year later.
@@ -41,8 +41,7 @@ export function countMessages(character: Character, first: number, last: number,
     weekday = weekday === 6 ? 0 : weekday + 1
     phase = phase === YEAR - 1 ? 0 : phase + 1
     if (traffic.forged > 0) {
-      const forged = Math.min(traffic.forged, Math.max(0, limit - monthly * traffic.volume))
-      sum.neither += roundByChance((forged / 30) * counted * (0.8 + 0.4 * lower(scramble(chance ^ 3))), lower(chance))
+      sum.neither += forgedOn(traffic, monthly, limit, counted, chance)
     }
     const own = roundByChance(ordinary * counted * (0.8 + 0.4 * upper(chance)), upper(second))
     if (own === 0) continue
@@ -57,6 +56,34 @@ export function countMessages(character: Character, first: number, last: number,
     sum.both += own - neither - dkimOnly - spfOnly
   }
   return sum
+}
+
+/** How many of these messages are forged. */
+export function countForged(character: Character, first: number, last: number, since: number): number {
+  const { words, monthly, limit, usual } = character
+  const begin = Math.max(first, Math.floor(since))
+  const episodes = episodesOf(character, begin, last)
+  if (!episodes.some(({ kind }) => kind === 'attack')) return 0
+  const traffic = { ...usual }
+  let sum = 0
+  for (let day = begin; day < last; day++) {
+    resetTraffic(traffic, usual)
+    for (const episode of episodes) applyEpisode(episode, traffic, day)
+    if (traffic.forged > 0)
+      sum += forgedOn(traffic, monthly, limit, since > day ? day + 1 - since : 1, chanceOn(words[3], day))
+  }
+  return sum
+}
+
+/** The forged messages of a day. */
+function forgedOn(traffic: Traffic, monthly: number, limit: number, counted: number, chance: number): number {
+  const forged = Math.min(traffic.forged, Math.max(0, limit - monthly * traffic.volume))
+  return roundByChance((forged / 30) * counted * (0.8 + 0.4 * lower(scramble(chance ^ 3))), lower(chance))
+}
+
+/** The random word of a day. */
+function chanceOn(word: number, day: number): number {
+  return scramble(word + Math.imul(day, 0x9e3779b1))
 }
 
 /**

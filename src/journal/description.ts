@@ -47,6 +47,7 @@ export interface RequestReport {
   injected: boolean
   fault: { source: 'rule' | 'prefer' | 'simulator'; id: string | null; effect: string | null; rule: FaultRule } | null
   problems: ProblemReport[]
+  violates_contract: boolean
   violations: object[]
   quota: { limit: number; remaining: number; resets_at: string } | null
   duration_ms: number
@@ -71,6 +72,7 @@ export function describeEntry(entry: Entry, catalogue: Catalogue, redact: Redact
     injected: entry.injected,
     fault: describeInjection(entry.injection, redact),
     problems: entry.problems.map((problem) => describeProblem(problem, catalogue, redact)),
+    violates_contract: entry.violatesContract,
     violations: entry.violations.length === 0 ? [] : redactWithin([...entry.violations], redact),
     quota: describeQuota(entry.allowance),
     duration_ms: entry.duration,

@@ -27,6 +27,9 @@ const KEPT = 0.75
 /** How many characters are kept of a value from a body that is too long to be kept. */
 const VALUE = 500
 
+/** Whose entries are meant: an account's, those of no account (`null`), or all of them (`undefined`). */
+export type Scope = string | null | undefined
+
 /** An exchange before it is recorded. */
 export type NewEntry = Omit<Entry, 'ordinal' | 'weight'>
 
@@ -155,18 +158,18 @@ export class Journal {
     return redactorFor(entry, this.secrets)
   }
 
-  /** How many entries there are of one account, or of all accounts and of none. */
-  size(account?: string): number {
+  /** How many entries there are of one account, of none, or of all accounts and of none. */
+  size(account?: Scope): number {
     let size = 0
     for (const ring of this.#ringsOf(account)) size += ring.size
     return size
   }
 
   /**
-   * The entries of one account, or of all accounts and of none, from the newest to the oldest. They are looked up when
-   * they are taken: the journal may change meanwhile. `before` is an ordinal; those before it are walked through.
+   * The entries of one account, of none, or of all accounts and of none, from the newest to the oldest. They are looked
+   * up when they are taken: the journal may change meanwhile. `before` is an ordinal; those before it are walked through.
    */
-  newestFirst(account?: string, before = Number.POSITIVE_INFINITY): Generator<Entry, void, undefined> {
+  newestFirst(account?: Scope, before = Number.POSITIVE_INFINITY): Generator<Entry, void, undefined> {
     return walk(this.#ringsOf(account), before, -1)
   }
 
@@ -218,9 +221,9 @@ export class Journal {
     return () => this.#listeners.delete(listener)
   }
 
-  #ringsOf(account: string | undefined): readonly Ring[] {
+  #ringsOf(account: Scope): readonly Ring[] {
     if (account === undefined) return [...this.#rings.values()]
-    const ring = this.#rings.get(account)
+    const ring = this.#rings.get(account ?? undefined)
     return ring === undefined ? [] : [ring]
   }
 

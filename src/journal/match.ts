@@ -17,8 +17,12 @@ export interface RequestMatch {
   status?: number
   code?: ErrorCode
   injected?: boolean
+  /** Id of the fault rule that acted on it. */
+  fault?: string
   /** Whether the contract forbids the request in every state, or its response violates the contract. */
   violation?: boolean
+  /** Whether the status of the response is 400 or more. */
+  refused?: boolean
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
   /** What the JSON body must contain. */
@@ -51,7 +55,9 @@ const ATTRIBUTES: Readonly<Record<Attribute, (entry: Entry, basePath: string) =>
   status: ({ status }) => status,
   code: ({ code }) => code,
   injected: ({ injected }) => injected,
+  fault: ({ injection }) => injection?.id,
   violation: violates,
+  refused: ({ status }) => status !== undefined && status >= 400,
 }
 const ATTRIBUTE_NAMES = Object.keys(ATTRIBUTES) as Attribute[]
 

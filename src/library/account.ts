@@ -6,11 +6,15 @@ import type {
   DailyRecords,
   FaultReport,
   KeyReport,
+  OverviewReport,
   QuotaReport,
+  QuotasReport,
   SnapshotReport,
+  StoryReport,
 } from '../admin/reports.ts'
 import type { Bucket, Open, Plan } from '../contract/names.ts'
 import type { CoverageReport } from '../coverage/report.ts'
+import type { Ending } from '../domain/endings.ts'
 import type { Fixture } from '../domain/fixture.ts'
 import type { ExplanationReport } from '../explain/explanation.ts'
 import type { KnownFaultRule } from '../faults/kinds.ts'
@@ -19,7 +23,7 @@ import { type AccountDomains, openDomains } from './account-domains.ts'
 import { type AccountGroups, openGroups } from './account-groups.ts'
 import { type AccountRequests, openRequests } from './account-requests.ts'
 import type { AccountScope } from './account-scope.ts'
-import { readFields, readParameters } from './arguments.ts'
+import { joinNames, readFields, readParameters } from './arguments.ts'
 import { ControlError } from './control-error.ts'
 import { type Span, writeDuration } from './duration.ts'
 import type { RequestEvents } from './request-feed.ts'
@@ -36,6 +40,11 @@ export interface AccountOptions {
   now?: string
   frozen?: boolean
   apiKey?: string
+  /**
+   * The id of an account whose fixture, seed and plan it gets, in place of `fixture` and `seed`. Its clock may be before
+   * the creation of that account: at each instant, the figures are those that it was created with.
+   */
+  like?: string
 }
 
 /** What a reset may change. Anything else is as at the account's creation. */
@@ -99,6 +108,11 @@ export class Account {
     },
     /** Sets it to a later instant, in RFC 3339. */
     set: (now: string): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { now } }),
+    /**
+     * Moves it on to just after the next end of a quota window in which a request was charged, the next daily refresh, or
+     * the next end of the grace period of a key.
+     */
+    advanceTo: (to: Ending): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { to } }),
     /** Stops it. It can still be moved. */
     freeze: (): Promise<ClockReport> => this.#scope.ask('updateClock', { body: { frozen: true } }),
     /** Starts it again from the time that it shows. */
@@ -142,11 +156,13 @@ export class Account {
 
   readonly quotas = {
     /** What is left of each quota of each key in the current window. */
-    list: async (): Promise<QuotaReport[]> => (await this.#scope.ask<{ quotas: QuotaReport[] }>('getQuotas')).quotas,
+    list: async (): Promise<QuotaReport[]> => (await this.#scope.ask<QuotasReport>('getQuotas')).quotas,
+    /** Whether the service refuses requests beyond a quota; with `enforceQuotas: false`, it only counts them. */
+    areEnforced: async (): Promise<boolean> => (await this.#scope.ask<QuotasReport>('getQuotas')).enforced,
     /** Sets what is left in the current window, for one key or for all keys. */
     set: async (bucket: Bucket, remaining: number, key?: string): Promise<QuotaReport[]> => {
       const body = { bucket, remaining, ...(key !== undefined && { key }) }
-      return (await this.#scope.ask<{ quotas: QuotaReport[] }>('updateQuota', { body })).quotas
+      return (await this.#scope.ask<QuotasReport>('updateQuota', { body })).quotas
     },
   }
 
@@ -204,12 +220,32 @@ export class Account {
     return this.#askAccount('importState', { body: await readFixture(fixture) })
   }
 
+  /** The guided story of the fixture that it was made of, or that was imported since. */
+  scenes(): Promise<StoryReport> {
+    return this.#scope.ask('listScenes')
+  }
+
   /**
    * The records of GET /dmarc at each daily refresh from the day `from` to the day `to`, both included, as they were or
-   * will be unless the domains change. Days are such as `2026-01-15`; there can be 366 of them.
+   * will be unless the domains change. Days are such as `2026-01-15`; there can be 366 of them. `domain` is one domain or
+   * a list of up to 100; by default, all domains are listed.
    */
-  async listDailyRecords(period: { from: string; to: string }): Promise<DailyRecords[]> {
-    return (await this.#scope.ask<{ days: DailyRecords[] }>('listDailyRecords', { query: readParameters(period) })).days
+  async listDailyRecords(wanted: {
+    from: string
+    to: string
+    domain?: string | readonly string[]
+  }): Promise<DailyRecords[]> {
+    const { domain, ...period } = readFields(wanted)
+    const query = readParameters({ ...period, domain: joinNames('domain', domain) })
+    return (await this.#scope.ask<{ days: DailyRecords[] }>('listDailyRecords', { query })).days
+  }
+
+  /**
+   * The figures of all domains together at the newest refresh and at those before it, and which domains need attention.
+   * By default, the last 90 refreshes; there can be 366.
+   */
+  async overview(options: { days?: number } = {}): Promise<OverviewReport> {
+    return this.#scope.ask('getOverview', { query: readParameters(options) })
   }
 
   /**

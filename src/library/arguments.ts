@@ -43,6 +43,16 @@ export function readParameters(value: unknown): Record<string, string> {
   return Object.fromEntries(given.map(([name, each]) => [name, String(each)]))
 }
 
+/** A list of names as one parameter; anything else stays as it is. @throws ControlError for a list with something else. */
+export function joinNames(parameter: string, value: unknown): unknown {
+  if (!Array.isArray(value)) return value
+  for (const name of value) {
+    if (typeof name === 'string') continue
+    throw refusal(parameter, `\`${parameter}\` must have only texts, which ${show(name)} is not.`)
+  }
+  return value.join(',')
+}
+
 /** Refuses an id or a name that is no text. @throws ControlError */
 export function refuseOtherThanTexts(parameters: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(parameters)) {

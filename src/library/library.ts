@@ -11,7 +11,7 @@ import { Account, type AccountOptions, type AccountWithKey, withFixture } from '
 import { AccountScope } from './account-scope.ts'
 import { ControlClient } from './control-client.ts'
 import { ControlError } from './control-error.ts'
-import { type RequestFilter, readList, readRequests } from './lists.ts'
+import { type AllRequestsFilter, readList, readRequests } from './lists.ts'
 import { type RequestEvents, RequestFeed } from './request-feed.ts'
 import { type ViolationWatch, ViolationWatches, type WatchOptions } from './violations.ts'
 
@@ -26,7 +26,7 @@ export interface Library {
   /** The `default` account. */
   readonly account: Account
   /** The requests of all accounts, and those of no account, such as a request with a wrong key. */
-  readonly requests: { list(filter?: RequestFilter): Promise<RequestReport[]> }
+  readonly requests: { list(filter?: AllRequestsFilter): Promise<RequestReport[]> }
   /** The same from now on, as they are answered. See `Account.events`. */
   events(options?: { signal?: AbortSignal }): RequestEvents
   /** Creates an account that shares nothing with others. Rejects with a `FixtureError` if a file cannot be used. */

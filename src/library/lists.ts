@@ -16,12 +16,22 @@ export interface RequestFilter {
   code?: ErrorCode
   /** Whether the request or its response violates the contract. */
   violation?: boolean
+  /** Whether the status of the response is 400 or more. */
+  refused?: boolean
   /** Whether a fault or a simulation made the response. */
   injected?: boolean
+  /** Id of the fault rule that acted on it. */
+  fault?: string
   /** An ordinal; the list has only requests before it. */
   before?: number
   /** How many of the newest requests the list has; all of them without it. */
   limit?: number
+}
+
+/** Which requests a list of all accounts has. */
+export interface AllRequestsFilter extends RequestFilter {
+  /** `none` for those of no account, which have no valid key. */
+  account?: 'none'
 }
 
 /** The list of an operation: the field that has it, and what names an item in `after`. */

@@ -2,19 +2,19 @@
 export const STYLE = `
 :root {
   color-scheme: light dark;
-  --ground: light-dark(#f5f6f8, #101318);
-  --surface: light-dark(#ffffff, #181c23);
-  --raised: light-dark(#f0f2f5, #20252e);
-  --line: light-dark(#dde1e7, #2c333e);
-  --text: light-dark(#1b2029, #e6e9ee);
-  --soft: light-dark(#596273, #9aa5b5);
-  --accent: light-dark(#1a5fb4, #7fb5f5);
-  --good: light-dark(#1c6b3f, #74d39b);
-  --good-ground: light-dark(#e3f4ea, #16301f);
-  --warn: light-dark(#8a4b00, #f0b56a);
-  --warn-ground: light-dark(#fdf0dc, #36270f);
-  --bad: light-dark(#a81e2d, #ff9a9a);
-  --bad-ground: light-dark(#fde8e9, #3c1a1d);
+  --ground: light-dark(#f4f5f8, #0f1217);
+  --surface: light-dark(#ffffff, #171b22);
+  --raised: light-dark(#eff1f5, #1f242d);
+  --line: light-dark(#dfe3e9, #2b323d);
+  --text: light-dark(#1a1f28, #e7eaef);
+  --soft: light-dark(#565f6f, #a0aab9);
+  --accent: light-dark(#1a5fb4, #85b8f5);
+  --good: light-dark(#1a6339, #7cd7a2);
+  --good-ground: light-dark(#e1f3e8, #15301f);
+  --warn: light-dark(#7f4500, #f0b970);
+  --warn-ground: light-dark(#fcefda, #35270f);
+  --bad: light-dark(#a01b2a, #ff9f9f);
+  --bad-ground: light-dark(#fde7e8, #3b1a1d);
   --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
   font: 15px / 1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
 }

@@ -89,7 +89,7 @@ ${details.map((block) => describeBlock(block, rule.name))}
 
 /** A piece of code may scroll, so the keyboard can reach it. */
 function describeCode(text: Content, label: string): Markup {
-  return html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>`
+  return html`<pre tabindex="0" role="group" aria-label="${label}"><code>${text}</code></pre>`
 }
 
 function describeBlock(block: Block, label: string): Markup {
@@ -120,7 +120,7 @@ function markMiddle([before, middle, after]: Parts): Content {
 }
 
 function describeTable(columns: readonly string[], rows: readonly (readonly string[])[], label: string): Markup {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}"><table>
 <thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody>
 </table></div>`
@@ -149,7 +149,7 @@ function describeChecks(checks: readonly Check[]): Markup | undefined {
   })
   return html`<h2>Checks</h2>
 <div class="card"><details${checks.length <= 20 ? new Markup(' open') : undefined}><summary>${counts.join(', ')}</summary>
-<div class="scroll" tabindex="0" role="region" aria-label="Checks"><table>
+<div class="scroll" tabindex="0" role="group" aria-label="Checks"><table>
 <thead><tr><th scope="col">Outcome</th><th scope="col">Check</th><th scope="col">Group</th><th scope="col">Why</th></tr></thead>
 <tbody>${rows.map(describeCheck)}</tbody>
 </table></div></details></div>

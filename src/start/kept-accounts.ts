@@ -31,7 +31,8 @@ export function createKeptCheck(
     if (problem !== undefined) return problem
     const { faults, origin } = record
     const needsRules = faults.length > 0 || origin.faults !== undefined
-    return needsRules || typeof origin.fixture !== 'string' ? checkSchemas(record) : undefined
+    const needsFixtures = typeof origin.fixture !== 'string' || origin.story !== undefined
+    return needsRules || needsFixtures ? checkSchemas(record) : undefined
   }
 
   /** Those of other documents, which are loaded only where an account needs them. */
@@ -39,7 +40,8 @@ export function createKeptCheck(
     return (
       (await findRuleProblem(faults, '/account/faults')) ??
       (await findRuleProblem(origin.faults ?? [], '/account/origin/faults')) ??
-      (await findFixtureProblem(origin.fixture, '/account/origin/fixture'))
+      (await findFixtureProblem(origin.fixture, '/account/origin/fixture')) ??
+      (await findFixtureProblem(origin.story ?? {}, '/account/origin/story'))
     )
   }
 
@@ -55,8 +57,11 @@ export function createKeptCheck(
   }
 }
 
-function validateOrigin({ fixture, now }: AccountOrigin): string | undefined {
-  if (now !== undefined && !isInstant(now)) return `/account/origin/now ${show(now)} is no instant`
+function validateOrigin({ fixture, ...instants }: AccountOrigin): string | undefined {
+  for (const name of ['now', 'countedFrom'] as const) {
+    const instant = instants[name]
+    if (instant !== undefined && !isInstant(instant)) return `/account/origin/${name} ${show(instant)} is no instant`
+  }
   if (typeof fixture !== 'string' || FIXTURE_NAMES.some((name) => name === fixture)) return undefined
   return `/account/origin/fixture ${show(fixture)} must be one of ${FIXTURE_NAMES.join(', ')}, or a fixture`
 }

@@ -206,6 +206,7 @@ async function composeServer(
       urls: () => urls,
       readiness,
       traffic,
+      enforceQuotas: options.enforceQuotas,
     })
     inside.open?.({ contract, store, journal, worlds, exchanges })
     const namesUs = createHostCheck(host, allowedOrigins(options, contract))

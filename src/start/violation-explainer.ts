@@ -1,3 +1,4 @@
+import { stateWriterOf } from '../accounts/export.ts'
 import { DEFAULT_ACCOUNT } from '../accounts/worlds.ts'
 import type { ServiceContract } from '../behaviour/operation.ts'
 import type { ServerUrls } from '../coverage/curl.ts'
@@ -28,10 +29,16 @@ export function createExplainer({
   return async (entry: Entry, account: AccountState | undefined): Promise<ExplanationReport | undefined> => {
     try {
       const { explainEntry } = await import('../explain/explanation.ts')
+      const { NO_CHANGES } = await import('../explain/changes.ts')
       await new Promise((resolve) => setImmediate(resolve))
       const corrected = account ?? (await store.read(DEFAULT_ACCOUNT))
       const redact = journal.redactorFor(entry)
-      return explainEntry(entry, corrected, contract, urls, redact, publicKeyOf(corrected))
+      return explainEntry(entry, {
+        ...{ account: corrected, contract, urls, redact, publicKey: publicKeyOf(corrected) },
+        // It was refused whatever the account holds, so it has changed nothing.
+        past: { state: undefined, changes: NO_CHANGES },
+        ...stateWriterOf(contract, entry.at),
+      })
     } catch (err) {
       const shown = redactDeeply(err, journal.redactorFor(entry))
       log.error({ request_id: entry.requestId, err: shown }, 'The violation could not be explained.')

@@ -1,6 +1,6 @@
 import type { AccountState, DomainGroup, DomainNature, MonitoredDomain } from '../domain/account.ts'
 import type { Fault, FaultRule } from '../domain/faults.ts'
-import type { Fixture } from '../domain/fixture.ts'
+import type { Fixture, Scene } from '../domain/fixture.ts'
 import type { PersistentMap } from '../domain/persistent-map.ts'
 import { memoizeWeakly } from '../ground/memo.ts'
 
@@ -30,7 +30,7 @@ export const OF_MAPS = 0.25
 
 /** The approximate bytes of an account. */
 export function weighAccount({ domains, formerDomains, groups, keys, faults, origin }: AccountState): number {
-  let weight = ACCOUNT + keys.length * KEY + weighFaults(faults) + weighOrigin(origin.fixture)
+  let weight = ACCOUNT + keys.length * KEY + weighFaults(faults) + weighOrigin(origin)
   for (const domain of domains.values()) weight += weighDomain(domain)
   for (const group of groups.values()) weight += weighGroup(group)
   return weight + (formerDomains?.size ?? 0) * FORMER_DOMAIN
@@ -61,7 +61,7 @@ export function weighChange(before: AccountState, after: AccountState): WeightCh
     change.outdated += PLACE * before.faults.length + Math.max(0, -added)
   }
   if (before.origin !== after.origin) {
-    change.growth += weighOrigin(after.origin.fixture) - weighOrigin(before.origin.fixture)
+    change.growth += weighOrigin(after.origin) - weighOrigin(before.origin)
   }
   return change
 }
@@ -124,13 +124,20 @@ function weighFaults(faults: readonly Fault[]): number {
   return sum(faults, ({ rule }) => weighRule(rule))
 }
 
-const weighFixture = memoizeWeakly(({ domains = [], former_domains = [], groups = [], keys = [] }: Fixture) => {
-  const parts = domains.length + former_domains.length + groups.length + keys.length
-  return ORIGINAL * parts + ORIGINAL_MEMBER * sum(groups, (group) => group.domains?.length ?? 0)
-})
+const weighFixture = memoizeWeakly(
+  ({ domains = [], former_domains = [], groups = [], keys = [], scenes = [] }: Fixture) => {
+    const parts = domains.length + former_domains.length + groups.length + keys.length
+    return ORIGINAL * parts + ORIGINAL_MEMBER * sum(groups, (group) => group.domains?.length ?? 0) + weighScenes(scenes)
+  },
+)
 
-function weighOrigin(fixture: AccountState['origin']['fixture']): number {
-  return typeof fixture === 'string' ? 0 : weighFixture(fixture)
+/** The approximate bytes of scenes. Their text is about as long as what is in memory. */
+const weighScenes = memoizeWeakly((scenes: readonly Scene[]) => 2 * JSON.stringify(scenes).length)
+
+function weighOrigin({ fixture, story }: AccountState['origin']): number {
+  return (
+    (typeof fixture === 'string' ? 0 : weighFixture(fixture)) + (story === undefined ? 0 : weighScenes(story.scenes))
+  )
 }
 
 function sum<Part>(parts: Iterable<Part>, weigh: (part: Part) => number): number {

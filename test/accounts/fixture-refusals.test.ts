@@ -10,7 +10,8 @@ import { accountOf, birth, fileWith } from './fixture-files.ts'
 
 const MOMENT = "an instant such as 2026-01-15T09:00:00Z, or a duration before the account's creation such as P21D"
 
-const FIELDS = '$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created'
+const FIELDS =
+  '$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created, scenes'
 
 const FIELDS_OF_A_DOMAIN = 'name, features, added_at, profile, since, volume, policy, record'
 

@@ -91,12 +91,7 @@ describe('a new account', () => {
     [{ fixture: [] }, 400, 'invalid_field_type', /`fixture`/],
     [{ fixture: { domains: ['no host'] } }, 400, 'invalid_fixture', /^fixture#\/domains\/0: "no host" is not a valid/],
     [{ fixture: { plan: 'gold' } }, 400, 'invalid_fixture', /There is no plan gold/],
-    [
-      { fixture: { color: 'red' } },
-      400,
-      'invalid_fixture',
-      /^fixture#\/color: .*allowed fields are .*groups_created\.$/,
-    ],
+    [{ fixture: { color: 'red' } }, 400, 'invalid_fixture', /^fixture#\/color: .*allowed fields are .*scenes\.$/],
     [{ colour: 'red' }, 400, 'unknown_field', /The field `colour` is unknown/],
   ])('%j is refused', async (body, status, code, message) => {
     const { create, post, get } = await startControlPlane()

@@ -280,11 +280,20 @@ describe('a quota', () => {
   const quotasOf = (rows: { key: string | null; bucket: string; remaining: number }[]) =>
     rows.map(({ key, bucket, remaining }) => [key === null ? null : 'key', bucket, remaining])
 
+  it('is said not to be enforced where requests beyond it are not refused', async () => {
+    const { get, patch, ask, key } = await startWithDomain({ enforceQuotas: false })
+    const { data } = await patch(`${PATH}/quotas`, { bucket: 'dmarc', remaining: 0 })
+    expect(data.enforced).toBe(false)
+    expect((await ask(key, 'GET', '/dmarc')).status).toBe(200)
+    expect((await get(`${PATH}/quotas`)).data.enforced).toBe(false)
+  })
+
   it('is shown for each key and bucket, and runs out where it is set to', async () => {
     const { get, patch, ask, key } = await startWithDomain()
     await ask(key, 'GET', '/dmarc')
     const { data } = await get(`${PATH}/quotas`)
     const [first] = data.quotas
+    expect(data.enforced).toBe(true)
     expect(data.quotas).toHaveLength(3)
     for (const { resets_at } of data.quotas) expect(resets_at).toBe('2026-01-15T10:00:00Z')
     expect(first.key).toBe((await get(`${PATH}/keys`)).data.keys[0].id)

@@ -98,6 +98,43 @@ describe('the records of some days', () => {
     expect((await askDays(service, '2026-01-15', '2026-01-16', 'nobody')).status).toBe(404)
   })
 
+  it('are, where domains are named, those of these domains in their order, whatever their spelling', async () => {
+    const service = await startService({
+      now: NOW,
+      fixture: { domains: ['a.example', 'b.example', 'münchen.example'] },
+    })
+    const list = async (domain: string) => {
+      const query = new URLSearchParams({ from: '2026-01-15', to: '2026-01-16', domain })
+      return (await askControl(service, 'GET', `/accounts/default/dmarc?${query}`)).data.days
+    }
+    const all = (await askDays(service, '2026-01-15', '2026-01-16')).data.days
+    const pick = (...places: number[]) =>
+      all.map(({ date, records }: { date: string; records: unknown[] }) => {
+        return { date, records: places.map((place) => records[place]) }
+      })
+    expect(await list('b.example')).toEqual(pick(1))
+    expect(await list('B.Example.,a.example,b.example')).toEqual(pick(1, 0))
+    expect(await list('xn--mnchen-3ya.example')).toEqual(pick(2))
+    // Another client may have removed a domain that this one has just seen.
+    expect(await list('gone.example,a.example')).toEqual(pick(0))
+    expect(await list('gone.example')).toEqual(pick())
+  })
+
+  it('are limited in number only by the domains that are named', async () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `d${index}.example`)
+    const service = await startService({ now: NOW, fixture: { domains: names } })
+    const list = (count: number, to: string) =>
+      askControl(
+        service,
+        'GET',
+        `/accounts/default/dmarc?from=2026-01-01&to=${to}&domain=${names.slice(0, count).join(',')}`,
+      )
+    expect((await list(2, '2027-01-01')).data.days).toHaveLength(366)
+    expect((await list(100, '2026-01-02')).data.days[1].records).toHaveLength(100)
+    const { status, error } = await list(101, '2026-01-02')
+    expect([status, error.message]).toEqual([400, '`domain` must name at most 100 domains, not 101.'])
+  })
+
   it.each([
     ['from=2026-01-15', 'missing_field', '`to` is required'],
     ['to=2026-01-15', 'missing_field', '`from` is required'],
@@ -118,6 +155,15 @@ describe('the records of some days', () => {
       'invalid_value',
       'The period must have at most 366 days, not 367; with this from, to can be 2027-01-15 at most.',
     ],
+    [
+      'from=2026-01-15&to=2026-01-15&domain=a.example,no%20name',
+      'invalid_value',
+      '`domain` must have hostnames with commas between them, and "no name" is none.',
+    ],
+    ['from=2026-01-15&to=2026-01-15&domain=a.example,', 'invalid_value', 'and "" is none.'],
+    ['from=2026-01-15&to=2026-01-15&domain=', 'invalid_value', '`domain` must have at least 1 characters.'],
+    [`from=2026-01-15&to=2026-01-15&domain=${'a'.repeat(254)}.example`, 'invalid_value', 'is none.'],
+    ['from=2026-01-15&to=2026-01-15&domain=a.example&domain=b.example', 'invalid_value', 'is given more than once'],
     ['from=2026-01-15&to=2026-01-15&days=1', 'unknown_field', 'The query parameter `days` is unknown.'],
   ])('of ?%s are refused: %s', async (query, code, message) => {
     const service = await startService({ now: NOW })

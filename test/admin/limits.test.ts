@@ -26,6 +26,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'listAllRequests?code': HEADER,
   'explainRequest?request-id': HEADER,
   'exportState?before': HEADER,
+  'listDailyRecords?domain': 'the limit of names in a list, and those that are no hostnames are refused',
   'updateQuota/key': BODY,
   'updateQuota/bucket': BODY,
   addMonitoredDomains: OF_SERVICE,
@@ -64,6 +65,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'fixture/groups[]/id': 'the format of ids in the contract',
   'fixture/groups[]/domains': FIXTURE,
   'fixture/groups[]/domains[]': 'the domains of the fixture',
+  'fixture/scenes[]/calls[]/body': 'the bytes of all scenes, and the depth of a body',
 }
 /** The texts of these formats have at most about 40 characters. */
 const SHORT_FORMATS = new Set<unknown>(['date-time', 'duration'])

@@ -50,6 +50,13 @@ describe('a condition that no request can meet is refused', () => {
     expect(error.message).toBe('The query parameter `operation` is given more than once.')
   })
 
+  it('such as a fault rule that the account never had', async () => {
+    const service = await startObserved()
+    await addFault(service, { delay_ms: 1 })
+    const { error } = await service.ask('GET', '/accounts/default/requests?fault=fault_11')
+    expect(error.message).toMatch(/Did you mean fault_1\?$/)
+  })
+
   it('such as a key that the account never had', async () => {
     const service = await startObserved()
     const body = { match: { key: 'key_TestKey' }, count: 0 }

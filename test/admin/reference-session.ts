@@ -70,6 +70,29 @@ export const STEPS: readonly Step[] = [
     },
   },
   { operation: 'exportState' },
+  {
+    operation: 'listScenes',
+    before: [
+      {
+        plane: 'admin',
+        method: 'PUT',
+        path: '/accounts/default/state',
+        body: {
+          title: 'A shop',
+          domains: [{ name: 'shop.example', profile: 'enforced', record: FIGURES }, 'mail.example'],
+          groups: [{ name: 'Shop', domains: ['shop.example'] }],
+          scenes: [
+            {
+              title: 'A bad day',
+              text: 'The shop has lost its protection.',
+              look_at: { tab: 'domains', domain: 'shop.example' },
+              calls: [{ operation: 'pinDmarc', parameters: { domain: 'shop.example' }, body: { p: 'none' } }],
+            },
+          ],
+        },
+      },
+    ],
+  },
   { operation: 'listMonitoredDomains', query: 'limit=1' },
   { operation: 'addMonitoredDomains', body: { domains: ['Spring.example', 'autumn.example'] } },
   { operation: 'createGroup', body: { name: 'Seasons', domains: ['spring.example'] } },
@@ -78,6 +101,7 @@ export const STEPS: readonly Step[] = [
   { operation: 'deleteGroup', path: { group: GROUP_ID } },
   { operation: 'removeMonitoredDomains', body: { domains: ['spring.example', 'autumn.example'] } },
   { operation: 'listDailyRecords', query: 'from=2026-01-14&to=2026-01-15' },
+  { operation: 'getOverview', query: 'days=2' },
   {
     operation: 'rewindAccount',
     before: [{ ...service('DELETE', '/domains', { domains: ['mail.example'] }), keeps: 'REQUEST_ID' }],

@@ -34,6 +34,7 @@ describe('an exchange is listed', () => {
         injected: false,
         fault: null,
         problems: [],
+        violates_contract: false,
         violations: [],
         quota: { limit: 100, remaining: 99, resets_at: '2026-01-15T10:00:00Z' },
         duration_ms: expect.any(Number),
@@ -166,6 +167,29 @@ describe('an exchange is listed', () => {
     })
   })
 
+  it('that a fault rule acted on, by the id of the rule, also when only the clock went on or the rule is removed', async () => {
+    const service = await startObserved()
+    await withFault(service, { match: { operation: 'addDomains' }, delay_ms: 1 })
+    await withFault(service, { event: 'window-end', times: 1 })
+    await service.get('/domains')
+    await service.get('/domains')
+    await service.send('POST', '/domains', { domains: ['a.example'] })
+    const pathsOf = async (query: string) => {
+      const { body } = await service.ask('GET', `/accounts/default/requests?${query}`)
+      return body.data.requests.map(({ method, path }: { method: string; path: string }) => `${method} ${path}`)
+    }
+    expect(await pathsOf('fault=fault_1')).toEqual(['POST /api/v1/domains'])
+    expect(await pathsOf('fault=fault_2')).toEqual(['GET /api/v1/domains'])
+    await service.ask('DELETE', '/accounts/default/faults')
+    expect(await pathsOf('fault=fault_2')).toEqual(['GET /api/v1/domains'])
+    expect(await pathsOf('fault=fault_1&method=POST')).toHaveLength(1)
+    const { status, body } = await service.ask('GET', '/accounts/default/requests?fault=fault_9')
+    expect(status).toBe(400)
+    expect(body.error.message).toBe(
+      '`fault` must be one of those that there are, and there are none, so "fault_9" is none of them.',
+    )
+  })
+
   it('as injected when a preference answered, and as genuine when it was only delayed', async () => {
     const service = await startObserved()
     await service.send('GET', '/domains', undefined, { prefer: 'code=rate_limited' })
@@ -203,6 +227,27 @@ describe('the journal', () => {
       null,
     ])
     expect(await service.requests()).toHaveLength(1)
+  })
+
+  it('lists and counts those of no account', async () => {
+    const service = await startObserved()
+    await service.get('/domains')
+    for (const key of ['no-such-key', 'another-one']) {
+      await service.send('GET', '/domains', undefined, withKey(key))
+    }
+    await service.sendRaw('\0\x01\x02\r\n\r\n')
+    const { data } = (await service.ask('GET', '/requests?account=none&limit=1')).body
+    expect(data).toMatchObject({ requests: [{ account: null, status: 400 }], count: 3, next: 4 })
+    const rest = await service.ask('GET', '/requests?account=none&before=4&status=401')
+    expect(rest.body.data).toMatchObject({ requests: [{ ordinal: 2 }, { ordinal: 3 }], count: 2, next: null })
+  })
+
+  it('refuses another account than none there, because each account has a list of its own', async () => {
+    const service = await startObserved()
+    for (const path of ['/requests?account=default', '/accounts/default/requests?account=none']) {
+      const { status, body } = await service.ask('GET', path)
+      expect([status, body.error.problems[0].field]).toEqual([400, 'account'])
+    }
   })
 
   it('forgets what it is told to, of this account alone', async () => {
@@ -258,6 +303,9 @@ describe('a filter', () => {
     ['?violation=true', ['POST 400', 'GET 404']],
     ['?violation=false&method=POST', ['POST 200', 'POST 429']],
     ['?injected=true', ['POST 429']],
+    ['?refused=true', ['POST 400', 'POST 429']],
+    ['?refused=false', ['GET 200', 'POST 200']],
+    ['?refused=true&injected=false', ['POST 400']],
     ['?injected=false&operation=addDomains', ['POST 200', 'POST 400']],
     ['?limit=2', ['POST 429', 'GET 404']],
   ])('%s', async (query, expected) => {
@@ -274,6 +322,25 @@ describe('a filter', () => {
       ({ method, status }: { method: string; status: number }) => `${method} ${status}`,
     )
     expect(seen).toEqual(expected)
+  })
+
+  it('lets through what is marked as a violation, which is what the verdict counts', async () => {
+    const service = await startObserved({ fixture: ACCOUNT })
+    await service.get('/domains')
+    await service.send('POST', '/domains', { domains: ['one.example'] })
+    await service.send('POST', '/domains', { domains: ['no host'] })
+    await service.send('POST', '/domains', { domains: ['no host'] }, { prefer: 'code=rate_limited' })
+    await service.get('/nothing')
+    await service.send('GET', '/domains', undefined, { authorization: null })
+    await service.sendRaw('\0\x01\x02\r\n\r\n')
+    const list = async (query: string): Promise<{ ordinal: number; violates_contract: boolean }[]> =>
+      (await service.ask('GET', `/requests${query}`)).body.data.requests
+    const ordinalsOf = (entries: { ordinal: number }[]) => entries.map(({ ordinal }) => ordinal)
+    const marked = (await list('')).filter((entry) => entry.violates_contract)
+    expect(ordinalsOf(marked)).toEqual(ordinalsOf(await list('?violation=true')))
+    const verdict = await service.ask('GET', '/verdict')
+    expect(verdict.body.data.violations.count).toBe(marked.length)
+    expect(marked.length).toBeGreaterThan(2)
   })
 
   it('tells what the state forbids from what the contract forbids', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { startControlPlane } from '../support/control-plane.ts'
+import type { ServerOptions } from '../../src/start/options.ts'
+import { askControl, startControlPlane } from '../support/control-plane.ts'
 import { sendRequest } from '../support/request.ts'
 import { startService } from '../support/service.ts'
 
@@ -28,6 +29,37 @@ describe('the root of the server', () => {
       })
     }
     expect((await understudy.verdict()).requests, 'it is no request to the service').toBe(0)
+  })
+
+  /** What a browser sends, with these in place of its method and Host. */
+  const fromBrowser = (method: string, host: string) =>
+    `${method} / HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html,*/*;q=0.8\r\nConnection: close\r\n\r\n`
+
+  it.each(['GET', 'HEAD'])(
+    'leads a browser there that sends %s, and counts no request to the service',
+    async (method) => {
+      const service = await startService()
+      const answer = await service.sendRaw(fromBrowser(method, '127.0.0.1'))
+      expect(answer).toMatch(/^HTTP\/1\.1 302 Found\r\n/)
+      expect(answer).toMatch(/\r\nLocation: \/__admin\/\r\n/)
+      expect(answer).toMatch(/\r\nContent-Length: 0\r\n[\s\S]*\r\n\r\n$/)
+      const asked = async (path: string) => (await askControl(service, 'GET', path)).data
+      expect((await asked('/verdict')).requests).toBe(0)
+      expect((await asked('/requests')).requests).toEqual([])
+      expect((await asked('/coverage')).summary.operations.seen).toBe(0)
+      const metrics = await sendRequest('GET', `${new URL(service.baseUrl).origin}/__admin/metrics`)
+      expect(metrics.text).toMatch(/^dmarc_understudy_exchanges_total 0$/m)
+    },
+  )
+
+  it.each<[what: string, status: number, host: string, options: ServerOptions]>([
+    ['under the name of another site', 401, 'rebound.example', {}],
+    ['without a control plane', 404, '127.0.0.1', { admin: false }],
+  ])('leads no browser there %s', async (_, status, host, options) => {
+    const service = await startService(options)
+    const answer = await service.sendRaw(fromBrowser('GET', host))
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer).not.toMatch(/Location|__admin/i)
   })
 
   it.each([

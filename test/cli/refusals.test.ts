@@ -118,7 +118,7 @@ describe('serve refuses', () => {
     [
       'with an unknown field',
       '{"colour": 1}',
-      /^\S+file\.json#\/colour: The value is not allowed here; allowed fields are \$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created\.$/,
+      /^\S+file\.json#\/colour: The value is not allowed here; allowed fields are \$schema, title, description, plan, seed, clock, keys, domains, former_domains, groups, groups_created, scenes\.$/,
     ],
     [
       'with a bad domain',

@@ -1,28 +1,25 @@
 import { describe, expectTypeOf, it } from 'vitest'
 import type { PageFacts } from '../../src/admin/dashboard.ts'
+import type { QuotasReport } from '../../src/admin/reports.ts'
 import type { Facts, ResponseData } from '../../src/dashboard/responses.ts'
 import type {
   AccountReport,
   ClockReport,
   CoverageReport,
+  DailyRecords,
   DomainReport,
   ExplanationReport,
   FaultReport,
   FaultSetReport,
-  Fixture,
+  GroupReport,
   KeyReport,
-  QuotaReport,
+  MonitoredDomainReport,
+  OverviewReport,
   RequestReport,
   SnapshotReport,
+  StoryReport,
+  VerdictReport,
 } from '../../src/index.ts'
-
-type ElementOf<List> = List extends readonly (infer Element)[] ? Element : never
-
-/** An export writes each domain as an object, and each group with all its fields. A fixture may be shorter. */
-interface Export {
-  domains: Exclude<ElementOf<Fixture['domains']>, string>[]
-  groups: Required<ElementOf<Fixture['groups']>>[]
-}
 
 /** What a page of a list has beside its items. */
 interface Page<Cursor> {
@@ -35,21 +32,29 @@ interface Reports {
   listAccounts: Page<string> & { accounts: AccountReport[] }
   createAccount: { account: AccountReport; api_key: string }
   getAccount: { account: AccountReport; api_key: string | null }
-  exportState: Export
+  listScenes: StoryReport
   listSnapshots: Page<string> & { snapshots: SnapshotReport[] }
   listKeys: Page<string> & { keys: KeyReport[] }
   createKey: { key: KeyReport; api_key: string }
+  listMonitoredDomains: Page<string> & { domains: MonitoredDomainReport[] }
+  addMonitoredDomains: { domains: string[]; count: number }
+  removeMonitoredDomains: { domains: string[]; count: number }
+  listGroups: Page<string> & { groups: GroupReport[] }
+  listDailyRecords: { days: DailyRecords[] }
   setFeatures: DomainReport
   pinDmarc: DomainReport
   unpinDmarc: DomainReport
+  getOverview: OverviewReport
   updateClock: ClockReport
-  getQuotas: { quotas: QuotaReport[] }
+  getQuotas: QuotasReport
   listFaultSets: { sets: FaultSetReport[] }
+  addFault: { fault: FaultReport }
   listFaults: Page<string> & { faults: FaultReport[] }
   listAllRequests: Page<number> & { requests: RequestReport[] }
   listRequests: Page<number> & { requests: RequestReport[] }
   explainRequest: ExplanationReport
   getCoverage: CoverageReport
+  getVerdict: VerdictReport
 }
 
 describe('the types of the dashboard', () => {

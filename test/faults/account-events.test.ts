@@ -72,7 +72,7 @@ describe('The event', () => {
     await addFault(service, { event: 'grace-end' })
     await service.get('/domains')
     const { data } = await askControl(service, 'GET', '/accounts/default/requests')
-    expect(data.requests[0].fault.effect).toContain('was past')
+    expect(data.requests[0].fault.effect).toContain('no such instant to come')
   })
 
   it.each([

@@ -117,6 +117,11 @@ describe('an account', () => {
 })
 
 describe('its clock', () => {
+  it('moves on to the next refresh, the end of a quota window, or the end of a grace period', async () => {
+    expect(await account.clock.advanceTo('refresh')).toEqual({ now: '2026-01-16T00:00:00Z', frozen: true })
+    await expect(account.clock.advanceTo('grace-end')).rejects.toMatchObject({ code: 'invalid_value' })
+  })
+
   it.each<[span: Parameters<Account['clock']['advance']>[0], now: string]>([
     [{ hours: 1 }, '2026-01-15T10:30:00Z'],
     [{ weeks: 1, days: 1, hours: 1, minutes: 1, seconds: 1 }, '2026-01-23T10:31:01Z'],
@@ -317,6 +322,11 @@ describe('its keys', () => {
 })
 
 describe('its quotas', () => {
+  it.each([true, false])('say whether they are enforced: %s', async (enforceQuotas) => {
+    const { account } = await start({ enforceQuotas })
+    expect(await account.quotas.areEnforced()).toBe(enforceQuotas)
+  })
+
   it('are read and set, for one key or for all', async () => {
     await account.keys.create({ key: 'second', created_at: '2025-01-01T00:00:00Z' })
     const left = async () =>
@@ -381,6 +391,28 @@ describe('its figures', () => {
     const domains = await account.domains.list()
     expect(domains.map(({ domain }) => domain)).toEqual((await ask('GET', '/domains')).body.data.domains)
     for (const each of domains) expect(each).toMatchObject({ profile: expect.any(String), events: expect.any(Array) })
+  })
+
+  it('are summed up for all domains together', async () => {
+    const { days, ...overview } = await account.overview({ days: 7 })
+    const records: { count: number }[] = (await ask('GET', '/dmarc')).body.data
+    expect(overview.messages).toBe(records.reduce((sum, { count }) => sum + count, 0))
+    expect(days).toHaveLength(7)
+    expect((await account.overview()).days).toHaveLength(90)
+    await expect(account.overview({ days: 0 })).rejects.toMatchObject({ name: 'ControlError', code: 'invalid_value' })
+  })
+
+  it('are listed for some domains only, where these are named', async () => {
+    const today = (await account.clock.now()).slice(0, 10)
+    const [day] = await account.listDailyRecords({ from: today, to: today })
+    const [first, second] = (day?.records ?? []).map(({ domain }) => domain)
+    const namesFor = async (domain: string | string[]) => {
+      const [some] = await account.listDailyRecords({ from: today, to: today, domain })
+      return some?.records.map(({ domain }) => domain)
+    }
+    expect(await namesFor([`${second}`, `${first}`])).toEqual([second, first])
+    expect(await namesFor(`${first}`)).toEqual([first])
+    await expect(namesFor(['no hostname'])).rejects.toMatchObject({ code: 'invalid_value' })
   })
 
   it('are refused for days that there are not', async () => {

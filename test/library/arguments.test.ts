@@ -38,6 +38,7 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
     (wrong) => account.clock.advance(wrong),
     (wrong) => account.clock.advance({ hours: wrong }),
   ],
+  'account.clock.advanceTo': [(wrong) => account.clock.advanceTo(wrong)],
   'account.clock.set': [(wrong) => account.clock.set(wrong)],
   'account.faults.add': [
     (wrong) => account.faults.add(wrong),
@@ -75,7 +76,9 @@ const VERBS: Readonly<Record<string, readonly ((wrong: unknown) => Promise<unkno
   'account.listDailyRecords': [
     (wrong) => account.listDailyRecords(wrong),
     (wrong) => account.listDailyRecords({ from: wrong, to: wrong }),
+    (wrong) => account.listDailyRecords({ from: '2026-01-15', to: '2026-01-15', domain: [wrong] }),
   ],
+  'account.overview': [(wrong) => account.overview(wrong), (wrong) => account.overview({ days: wrong })],
   watchViolations: [
     (wrong) => library.watchViolations(wrong).end(),
     ...['account', 'name', 'seesOthers', 'permits'].map(
@@ -117,9 +120,17 @@ const PLAIN = [
   ...['clock.now', 'clock.freeze', 'clock.unfreeze', 'faults.list', 'faults.clear', 'requests.clear', 'keys.list'].map(
     (name) => `account.${name}`,
   ),
-  ...['quotas.list', 'snapshots.list', 'read', 'domains.list', 'groups.list', 'coverage', 'delete'].map(
-    (name) => `account.${name}`,
-  ),
+  ...[
+    'quotas.list',
+    'quotas.areEnforced',
+    'snapshots.list',
+    'read',
+    'domains.list',
+    'groups.list',
+    'coverage',
+    'scenes',
+    'delete',
+  ].map((name) => `account.${name}`),
 ]
 
 function circular(): object {

@@ -316,9 +316,15 @@ describe('a call that cannot be', () => {
     ],
     [
       'an unknown filter of all',
-      (u) => u.requests.list({ account: 'default' }),
+      (u) => u.requests.list({ colour: 'red' }),
       'unknown_field',
-      'The query parameter `account` is unknown.',
+      'The query parameter `colour` is unknown.',
+    ],
+    [
+      'an account as a filter of all',
+      (u) => u.requests.list({ account: 'default' }),
+      'invalid_value',
+      '`account` must be one of none',
     ],
     [
       'a filter that cannot be',

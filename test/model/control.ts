@@ -211,7 +211,7 @@ function quotasOf(account: Account, model: Model): AdminExpected {
       return { key: id, bucket: path.slice(1), limit, remaining, resets_at: instant(resetAt * 1000) }
     }),
   )
-  return done({ quotas })
+  return done({ enforced: true, quotas })
 }
 
 /** "Of one key, or of all. `remaining` may not be more than the limit." */

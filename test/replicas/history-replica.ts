@@ -106,7 +106,7 @@ export async function startReplica(
   })
   const admin = createAdmin({
     control: createControlLoader({
-      ...{ ...shared, readiness, traffic: undefined, instance: 'test', faultSets: [] },
+      ...{ ...shared, readiness, traffic: undefined, enforceQuotas: true, instance: 'test', faultSets: [] },
       urls: () => urls,
     }),
     ...{ readiness, token: undefined, host: '127.0.0.1', instance: 'test', log: SILENT, stopping: stopping.signal },

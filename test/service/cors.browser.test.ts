@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ServerOptions } from '../../src/start/options.ts'
-import { adminUrl } from '../dashboard/browser-page.ts'
+import { adminUrl } from '../dashboard/dashboard-page.ts'
+import { newPage, shareBrowser } from '../support/browser.ts'
 import { API_KEY, startService, type TestService } from '../support/service.ts'
-import { newPage, shareBrowser } from '../support/shared-browser.ts'
 
 /** Serves an empty page, and returns its origin. */
 async function serveApp(): Promise<string> {
@@ -20,15 +20,16 @@ async function serveApp(): Promise<string> {
 
 /** What a page of that origin sees of the service: of a change, of a refusal, and of the control plane. */
 async function seenFrom(origin: string, service: TestService): Promise<unknown> {
-  const page = await newPage()
-  await page.open(`${origin}/`)
+  // What the browser blocks, it also complains about.
+  const { page } = await newPage()
+  await page.goto(`${origin}/`)
   const key = `Authorization: 'Bearer ${API_KEY}'`
   return page.evaluate(`(async () => {
     const see = (url, init) =>
       fetch(url, init).then(
         async (response) => [
           response.status,
-          (await response.json()).error?.code,
+          (await response.json()).error?.code ?? null,
           response.headers.get('X-RateLimit-Remaining'),
           response.headers.get('X-Request-Id') !== null,
         ],

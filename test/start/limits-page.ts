@@ -1,11 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { maxHeaderSize } from 'node:http'
 import { KEYS_PER_ACCOUNT } from '../../src/accounts/fixture.ts'
+import { BYTES_OF_SCENES, DEPTH_OF_BODY } from '../../src/accounts/scenes.ts'
 import { LARGE, LARGE_AT_ONCE } from '../../src/admin/admin.ts'
 import { PERIOD } from '../../src/admin/daily-records.ts'
 import { loadControlApi, readLimits } from '../../src/admin/document.ts'
 import { BACKLOG, TOTAL } from '../../src/admin/event-feed.ts'
 import { HEARTBEAT, PATIENCE as MISSED } from '../../src/admin/event-stream.ts'
 import { PATIENCE } from '../../src/admin/list-writer.ts'
+import { KEPT_OVERVIEWS } from '../../src/admin/overview.ts'
 import { STORIES, USUAL_BUDGET } from '../../src/cli/explore.ts'
 import { LARGEST_PLAN } from '../../src/cli/plan-file.ts'
 import { JUDGING_PATIENCE, OPTIONS as PROXY_OPTIONS, SHOWN_LIVE } from '../../src/cli/proxy.ts'
@@ -34,7 +37,10 @@ import { MOST_SET_UPS } from '../../src/evidence/verify/foresight.ts'
 import { LARGEST_KEPT, LARGEST_LEDGER } from '../../src/evidence/verify/ledger.ts'
 import { REMOVED_AT_ONCE } from '../../src/evidence/verify/restoration.ts'
 import { FRUITLESS_WINDOWS, SLACK } from '../../src/evidence/verify/verification.ts'
+import { LISTED_CHANGES, LISTED_MEMBERS } from '../../src/explain/changes.ts'
+import { PART, WHOLE } from '../../src/explain/set-up.ts'
 import { KEPT_DOMAINS } from '../../src/figures/figures.ts'
+import { NAMED } from '../../src/figures/overview.ts'
 import { valueAt } from '../../src/ground/json.ts'
 import { CONNECTION_LIMITS, LINGER, TURN } from '../../src/http/engine/connection.ts'
 import { STOP_PATIENCE, TIMEOUTS } from '../../src/http/engine/http-server.ts'
@@ -102,6 +108,8 @@ const limits = readLimits(control)
 const scripts = readScript('store/redis/scripts/step.lua').text
 /** A number that the scripts of the store on Redis have by this name. */
 const inScript = (name: string) => Number(new RegExp(`^local ${name} = (\\d+)$`, 'm').exec(scripts)?.[1])
+const fixtures = JSON.parse(readFileSync('fixtures/fixture.schema.json', 'utf8'))
+const scenes = fixtures.properties.scenes
 const schema = (pointer: string) => Number(valueAt(control.document.source, `/components/schemas/${pointer}`))
 
 /** The page that lists every limit with its value in the code. */
@@ -211,6 +219,12 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
         'what its memory permits',
         'overlays `domain-cap`, `group-cap`, `member-cap`',
         'as the contract says',
+      ],
+      [
+        'scenes of an account',
+        `${number(scenes.maxItems)}, with ${number(scenes.items.properties.calls.maxItems)} calls each, and ${bytes(BYTES_OF_SCENES)} in all; bodies of ${number(DEPTH_OF_BODY)} levels`,
+        '',
+        'the fixture is refused: 400 `invalid_fixture`',
       ],
       ['natures of removed domains that an account remembers', number(REMEMBERED), '', 'the oldest is forgotten'],
       ['quota counters', 'one for each key and path', '', 'forgotten with the key, and when the window is over'],
@@ -330,6 +344,20 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ['body in the journal', bytes(JOURNAL_LIMITS.body), '', 'the rest is cut off; `truncated` says so'],
       ['problems of a request in the journal', number(JOURNAL_LIMITS.problems), '', 'the others are not listed'],
       ['violations that the verdict keeps whole', number(EXAMPLES), '', 'the others are counted'],
+      ['changes of a request that an explanation lists', number(LISTED_CHANGES), '', 'the others are counted'],
+      ['members of a group that came, or went, in such a change', number(LISTED_MEMBERS), '', 'the others are counted'],
+      [
+        'domains, and groups, of an account that the code to send a request again sets up as a whole',
+        number(WHOLE),
+        '',
+        'only what the request names is set up; a comment says so',
+      ],
+      [
+        'domains that it sets up of a larger account',
+        number(PART),
+        '',
+        'members of larger groups are left out, and only the status is expected',
+      ],
       ['streams of events', number(limits.eventStreams), '', '507 `insufficient_storage`'],
       [
         'events that wait for the readers of an account, or of all accounts',
@@ -386,6 +414,15 @@ const SECTIONS: readonly [title: string, rows: readonly Row[]][] = [
       ['time in which a reader of a page takes nothing', seconds(PATIENCE), '', 'it is cut off'],
       ['days of `GET …/dmarc`', number(PERIOD), '', '400 `invalid_value`'],
       ['records of `GET …/dmarc`', number(limits.recordsLimit), '', '400 `invalid_value`'],
+      [
+        'days × domains of `GET …/overview`',
+        number(limits.overviewRecords),
+        '',
+        'fewer days; `days_omitted` says how many are missing',
+      ],
+      ['domains that an overview names', number(NAMED), '', '`attention_count` says how many there are'],
+      ['overviews that are kept', number(KEPT_OVERVIEWS), '', 'they are computed again'],
+      ['domains that `domain` of `GET …/dmarc` names', number(limits.namedDomains), '', '400 `invalid_value`'],
       ['body that a fault rule answers', bytes(limits.answerLimit), '', '400 `invalid_value`'],
       ['delay of a fault rule', seconds(schema('FaultRule/properties/delay_ms/maximum')), '', '400 `invalid_value`'],
       [

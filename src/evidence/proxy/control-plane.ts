@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { LocalExchangeLog } from '../../accounts/exchange-log.ts'
+import { stateWriterOf } from '../../accounts/export.ts'
 import { loadFixture } from '../../accounts/fixture.ts'
 import { DEFAULT_ACCOUNT, Worlds } from '../../accounts/worlds.ts'
 import { createAdmin } from '../../admin/admin.ts'
@@ -24,6 +25,7 @@ import { createEntryMaker, type EntryMaker } from './entries.ts'
 const OFFERED: ReadonlySet<string> = new Set([
   ...['listAccounts', 'getAccount', 'listAllRequests', 'listRequests', 'clearRequests', 'verifyRequests'],
   ...['getOverallCoverage', 'getCoverage', 'getVerdict', 'clearVerdict', 'explainRequest', 'listFaultSets'],
+  ...['streamAllEvents', 'streamEvents'],
 ])
 
 export interface ControlPlaneOptions {
@@ -65,7 +67,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const readiness = ALWAYS_READY
   const admin = createAdmin({
     control: createControlLoader({
-      ...{ contract, instance, store, clock, worlds, exchanges, readiness, traffic: undefined },
+      ...{ contract, instance, store, clock, worlds, exchanges, readiness, traffic: undefined, enforceQuotas: false },
       faultSets: [],
       urls: () => urls,
       observed: { offers: OFFERED, report },
@@ -91,9 +93,14 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   async function explain(entry: Entry): Promise<ExplanationReport | undefined> {
     const { explainEntry } = await import('../../explain/explanation.ts')
     const account = await store.read(DEFAULT_ACCOUNT)
-    const explained = explainEntry(entry, account, contract, urls, journal.redactorFor(entry), undefined)
-    // Nobody knows what another service would accept.
-    return { ...explained, correction: null }
+    const { NO_CHANGES } = await import('../../explain/changes.ts')
+    const { UNKNOWN_ELSEWHERE } = await import('../../explain/foreign-service.ts')
+    const explained = explainEntry(entry, {
+      ...{ account, contract, urls, redact: journal.redactorFor(entry), publicKey: undefined },
+      past: { state: undefined, changes: NO_CHANGES },
+      ...stateWriterOf(contract, entry.at),
+    })
+    return { ...explained, ...UNKNOWN_ELSEWHERE }
   }
 }
 

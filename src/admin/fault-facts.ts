@@ -1,0 +1,58 @@
+import type { Api } from '../contract/api.ts'
+import { FAULT_KINDS, type FaultKind } from '../faults/kinds.ts'
+import { valueAt } from '../ground/json.ts'
+
+/** What the page says about fault rules, in the words of the document of the control plane. */
+export interface FaultFacts {
+  /** Each thing that can go wrong on purpose. `respond` is two: an error of the service, and any other response. */
+  kinds: readonly KindFacts[]
+  /** A field of a rule → what it means. */
+  fields: Readonly<Record<string, string>>
+  phases: Readonly<Record<'before' | 'after', string>>
+}
+
+interface KindFacts extends Pick<FaultKind, 'field' | 'phase'> {
+  name: string
+  /** One sentence. */
+  says: string
+}
+
+const RULE = '/components/schemas/FaultRule/properties'
+const FIELDS = ['skip', 'times', 'probability', 'delay_ms', 'jitter_ms']
+/** Where the document explains the two ways to respond. */
+const WAYS_TO_RESPOND = ['error', 'status'] as const
+
+export function describeFaults({ document }: Api): FaultFacts {
+  const says = (pointer: string) => `${valueAt(document.resolved, `${RULE}${pointer}/description`)}`.trim()
+  const kinds = Object.entries(FAULT_KINDS).flatMap(([name, { field, phase }]): KindFacts[] => {
+    if (field === 'respond') {
+      return WAYS_TO_RESPOND.map((way) => ({
+        name: way,
+        field,
+        phase,
+        says: first(says(`/respond/properties/${way}`)),
+      }))
+    }
+    const text = field === 'delay_ms' ? says('/delay_ms') : sentencesAbout(name, says(`/${field}`))
+    return [{ name, field, phase, says: first(text) }]
+  })
+  const phases = says('/phase')
+  return {
+    kinds,
+    fields: Object.fromEntries(FIELDS.map((name) => [name, says(`/${name}`)])),
+    phases: { before: sentencesAbout('before', phases), after: sentencesAbout('after', phases) },
+  }
+}
+
+function first(sentences: string): string {
+  return /^.*?\.(?= |$)/.exec(sentences)?.[0] ?? sentences
+}
+
+/** What a description says about one of several values, in the form "`value`: sentences." The text may break anywhere. */
+function sentencesAbout(value: string, description: string): string {
+  const text = description.replaceAll(/\s+/g, ' ')
+  const start = text.indexOf(`\`${value}\`: `)
+  if (start < 0) throw new Error(`The document of the control plane does not explain ${value}.`)
+  const [about = ''] = text.slice(start + value.length + 4).split(/ `[\w-]+`: /, 1)
+  return about.charAt(0).toUpperCase() + about.slice(1)
+}

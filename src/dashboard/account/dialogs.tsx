@@ -1,0 +1,124 @@
+import { call } from '../client.ts'
+import { confirmed, openDialog, showSecret } from '../controls/dialog.tsx'
+import { Options, textOf } from '../controls/form.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { restartStream } from '../exchanges.ts'
+import { FACTS } from '../facts.ts'
+import { refreshShown } from '../resource.ts'
+import { chosenAccount, DEFAULT_ACCOUNT } from '../selection.ts'
+import { accounts } from './accounts.ts'
+
+/** Asks for the fields of a new account, creates it, chooses it and shows its key. */
+export async function createAccount(): Promise<void> {
+  const usual = 'default of the server'
+  const content = (
+    <>
+      <p class="soft">
+        The account has its own state, key, clock, quotas and faults. It shares them with no other account.
+      </p>
+      <div class="fields">
+        <label>
+          Name
+          <input name="id" placeholder="generated" autocomplete="off" spellcheck={false} />
+        </label>
+        <FixtureChoice usual={usual} />
+        <label>
+          Seed
+          <input name="seed" inputMode="numeric" placeholder={usual} autocomplete="off" />
+        </label>
+        <label>
+          Time at the beginning
+          <input name="now" placeholder="such as 2026-01-15T09:00:00Z" autocomplete="off" spellcheck={false} />
+        </label>
+        <label>
+          Clock
+          <select name="frozen">
+            <option value="">{usual}</option>
+            <option value="false">running</option>
+            <option value="true">frozen</option>
+          </select>
+        </label>
+      </div>
+    </>
+  )
+  const created = await openDialog('A new account', content, {
+    submit: 'Create',
+    work: (fields) => call('createAccount', { body: readNewAccount(fields) }),
+  })
+  if (created === undefined) return
+  const { id } = created.account
+  chosenAccount.value = id
+  accounts.refresh().catch(() => undefined)
+  await showSecret(`The account ${id}`, created.api_key)
+}
+
+/** The fields that are given. A seed that is no number is sent as it is, because the control plane says what is wrong. */
+function readNewAccount(fields: FormData) {
+  const [id, fixture, seed, now, frozen] = ['id', 'fixture', 'seed', 'now', 'frozen'].map((name) =>
+    textOf(fields, name).trim(),
+  )
+  return {
+    ...(id && { id }),
+    ...(fixture && { fixture }),
+    ...(seed && { seed: readNumber(seed) }),
+    ...(now && { now }),
+    ...(frozen && { frozen: frozen === 'true' }),
+  }
+}
+
+function readNumber(text: string): number {
+  const number = Number(text)
+  // JSON has no NaN.
+  return Number.isNaN(number) ? (text as never) : number
+}
+
+/** Asks, and sets the chosen account back to its creation. */
+export async function resetAccount(): Promise<void> {
+  const account = chosenAccount.peek()
+  const content = (
+    <>
+      <p>
+        The account goes back to the moment of its creation. Later keys, faults, pins, requests and coverage are
+        removed. Snapshots stay.
+      </p>
+      <FixtureChoice usual="the one of its creation" />
+    </>
+  )
+  const done = await openDialog(`Reset ${account}?`, content, {
+    submit: 'Reset',
+    danger: true,
+    async work(fields) {
+      const fixture = textOf(fields, 'fixture')
+      await call('resetAccount', { parameters: { account }, body: fixture === '' ? {} : { fixture } })
+      return true
+    },
+  })
+  if (done === undefined) return
+  showNote(`The account ${account} was reset.`)
+  if (account !== chosenAccount.peek()) return
+  restartStream()
+  await refreshShown()
+}
+
+/** Asks, and deletes the account that was asked about, even when another one was chosen meanwhile. */
+export async function deleteAccount(): Promise<void> {
+  const account = chosenAccount.peek()
+  const text = 'Its state, keys, requests and snapshots are deleted. This cannot be undone.'
+  if (!(await confirmed(`Delete ${account}?`, text, 'Delete'))) return
+  await call('deleteAccount', { parameters: { account } })
+  if (account === chosenAccount.peek()) chosenAccount.value = DEFAULT_ACCOUNT
+  showNote(`The account ${account} was deleted.`)
+  await accounts.refresh()
+}
+
+function FixtureChoice({ usual }: { usual: string }) {
+  return (
+    <label>
+      Fixture
+      <select name="fixture">
+        <option value="">{usual}</option>
+        <Options values={FACTS.fixtures} />
+      </select>
+    </label>
+  )
+}

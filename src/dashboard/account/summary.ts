@@ -1,0 +1,10 @@
+import { call } from '../client.ts'
+import { createResource } from '../resource.ts'
+
+/** The chosen account: its plan, clock and sizes, and its key where that is no secret. */
+export const summary = createResource({
+  load: (account) => call('getAccount', { parameters: { account } }),
+  afterRequests: 400,
+  changesOnly: true,
+  polled: true,
+})

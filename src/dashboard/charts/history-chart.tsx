@@ -1,0 +1,255 @@
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { formatCompact, formatDay, formatNumber, formatShare } from '../formatting.ts'
+import { type History, type Plot, planPlot } from './plot.ts'
+import { nearestIndex } from './scale.ts'
+
+interface HistoryChartProps extends History {
+  /** Names the chart: `DMARC of shop.example`. */
+  label: string
+  /** What the messages are: `Messages of 30 days`. */
+  unit?: string
+  /** Days that mean something, in words. */
+  marks?: readonly { date: string; text: string }[]
+}
+
+/**
+ * The shares and the messages at the refreshes of some days, as lines above an area. The mouse and the arrow keys choose
+ * a day, of which the values are written above; without a choice, it is the newest. The same figures are in a table.
+ */
+export function HistoryChart({ label, unit = 'Messages of 30 days', marks = [], ...history }: HistoryChartProps) {
+  const { dates, messages, shares } = history
+  const [chosen, setChosen] = useState<number | undefined>(undefined)
+  const [place, width] = useWidth()
+  const newest = dates.length - 1
+  const index = Math.min(chosen ?? newest, newest)
+  const date = dates[index]
+  if (date === undefined) return <p class="empty">There was no refresh yet.</p>
+  const plot = planPlot(history, width)
+  const mark = marks.find((each) => each.date === date)
+  const words = [
+    formatDay(date),
+    ...shares.map(({ name, values }) => `${name} ${formatShare(values[index] ?? null)}`),
+    `${formatNumber(messages[index] ?? 0)} messages`,
+    ...(mark === undefined ? [] : [mark.text]),
+  ]
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const next = dayAfterKey(event.key, index, newest)
+    if (next === undefined) return
+    event.preventDefault()
+    setChosen(next)
+  }
+  function onPointer({ clientX, currentTarget }: PointerEvent & { currentTarget: Element }): void {
+    const { left, width: shown } = currentTarget.getBoundingClientRect()
+    // A page that is printed or zoomed shows the drawing in another size.
+    const x = ((clientX - left) / Math.max(shown, 1)) * plot.width
+    setChosen(nearestIndex(x, plot.left, plot.right, dates.length))
+  }
+
+  return (
+    <figure class="chart">
+      <figcaption>
+        <strong class="chart-day">{formatDay(date)}</strong>
+        {shares.map(({ name, values }, order) => (
+          <span key={name} class="chart-key">
+            <Swatch kind={`share-${order + 1}`} />
+            {name} <b>{formatShare(values[index] ?? null)}</b>
+          </span>
+        ))}
+        <span class="chart-key">
+          <Swatch kind="messages" />
+          {unit} <b>{formatNumber(messages[index] ?? 0)}</b>
+        </span>
+        {mark && <span class="chart-key">{mark.text}</span>}
+      </figcaption>
+      <div
+        class="chart-plot"
+        ref={place}
+        role="slider"
+        tabIndex={0}
+        aria-label={`${label}: the day whose values are read`}
+        aria-valuemin={0}
+        aria-valuemax={newest}
+        aria-valuenow={index}
+        aria-valuetext={words.join(', ')}
+        onKeyDown={onKeyDown}
+        onPointerMove={onPointer}
+        onPointerDown={onPointer}
+        onPointerLeave={() => setChosen(undefined)}
+        onBlur={() => setChosen(undefined)}
+      >
+        <Drawing plot={plot} dates={dates} marks={marks} index={index} />
+      </div>
+      <FiguresTable label={label} unit={unit} history={history} />
+    </figure>
+  )
+}
+
+/** The line or the area of a legend. */
+function Swatch({ kind }: { kind: string }) {
+  return (
+    <svg class="swatch" aria-hidden="true" viewBox="0 0 22 10">
+      {kind === 'messages' ? (
+        <path class="chart-area" d="M0,10L0,4L11,1L22,5L22,10Z" />
+      ) : (
+        <path class={`chart-line ${kind}`} d="M1,5L21,5" />
+      )}
+    </svg>
+  )
+}
+
+interface DrawingProps {
+  plot: Plot
+  dates: readonly string[]
+  marks: readonly { date: string; text: string }[]
+  /** The day whose values are written above the chart. */
+  index: number
+}
+
+function Drawing({ plot, dates, marks, index }: DrawingProps) {
+  const { width, height, left, right, shares, messages, days } = plot
+  const here = days[index] ?? left
+  return (
+    <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+      {[...shares.ticks, ...messages.ticks].map(({ place }) => (
+        <path class="chart-grid" d={`M${left},${place}H${right}`} />
+      ))}
+      {shares.ticks.map(({ place, value }) => (
+        <text class="chart-label end" x={left - 8} y={place + 4}>
+          {`${value} %`}
+        </text>
+      ))}
+      {messages.ticks.map(({ place, value }) => (
+        <text class="chart-label end" x={left - 8} y={place + 4}>
+          {formatCompact(value)}
+        </text>
+      ))}
+      <path class="chart-area" d={messages.area} />
+      <path class="chart-edge" d={messages.line} />
+      {/* One short stroke for each refresh. */}
+      <path class="chart-refresh" d={days.map((x) => `M${round(x)},${messages.bottom}v4`).join('')} />
+      {marks.map(({ date }) => {
+        const x = days[dates.indexOf(date)]
+        return x !== undefined && <path key={date} class="chart-mark" d={`M${x},${shares.top}V${messages.bottom}`} />
+      })}
+      <path class="chart-here" d={`M${here},${shares.top}V${messages.bottom}`} />
+      {shares.lines.map(({ name, path, points }, order) => (
+        <g key={name} class={`share-${order + 1}`}>
+          <path class={`chart-line share-${order + 1}`} d={path} />
+          {points.map(
+            (point, day) =>
+              point !== null &&
+              (day === index || (plot.dotted && order === 0)) && (
+                <circle class="chart-dot" cx={point[0]} cy={point[1]} r={day === index ? 4 : 2} />
+              ),
+          )}
+        </g>
+      ))}
+      {plot.labelled.map((day) => (
+        <text
+          key={day}
+          class={`chart-label ${day === days.length - 1 && days.length > 1 ? 'end' : 'middle'}`}
+          x={day === days.length - 1 && days.length > 1 ? right + 10 : days[day]}
+          y={height - 6}
+        >
+          {formatDay(dates[day] ?? '', 'short')}
+        </text>
+      ))}
+    </svg>
+  )
+}
+
+/** The figures in words. They are made when somebody asks for them, because there can be many. */
+function FiguresTable({ label, unit, history }: { label: string; unit: string; history: History }) {
+  const [open, setOpen] = useState(false)
+  const { dates, messages, shares } = history
+  return (
+    <details class="chart-table no-print" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>The figures as a table</summary>
+      {open && (
+        <table aria-label={label}>
+          <thead>
+            <tr>
+              <th scope="col">Refresh</th>
+              {shares.map(({ name }) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+              <th scope="col">{unit}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {dates.map((date, day) => (
+              <tr key={date}>
+                <th scope="row">{formatDay(date)}</th>
+                {shares.map(({ name, values }) => (
+                  <td key={name} class="number">
+                    {formatShare(values[day] ?? null)}
+                  </td>
+                ))}
+                <td class="number">{formatNumber(messages[day] ?? 0)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </details>
+  )
+}
+
+/** In pixels, the size of the letters for which the chart is planned. */
+const USUAL_LETTER = 14
+/** How wide the chart is on paper, in the same unit. The paper is not there yet when the chart is drawn. */
+const PAPER = 1000
+
+/** An element, and how wide it is: in pixels where a letter is as large as on a phone, so that letters grow with others. */
+function useWidth() {
+  const place = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(720)
+  useLayoutEffect(() => {
+    const node = place.current
+    if (node === null) return
+    const paper = matchMedia('print')
+    const measure = () => {
+      if (paper.matches) return setWidth(PAPER)
+      const letter = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_LETTER
+      setWidth(Math.max(240, Math.round(node.clientWidth / (letter || 1))))
+    }
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(node)
+    paper.addEventListener('change', measure)
+    return () => {
+      observer.disconnect()
+      paper.removeEventListener('change', measure)
+    }
+  }, [])
+  return [place, width] as const
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+/** The day that a key moves to. */
+function dayAfterKey(key: string, day: number, newest: number): number | undefined {
+  switch (key) {
+    case 'ArrowRight':
+    case 'ArrowUp':
+      return Math.min(newest, day + 1)
+    case 'ArrowLeft':
+    case 'ArrowDown':
+      return Math.max(0, day - 1)
+    case 'PageUp':
+      return Math.min(newest, day + 7)
+    case 'PageDown':
+      return Math.max(0, day - 7)
+    case 'Home':
+      return 0
+    case 'End':
+      return newest
+    default:
+      return undefined
+  }
+}

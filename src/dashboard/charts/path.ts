@@ -1,0 +1,35 @@
+/** A place in a drawing; null is a gap. */
+export type Point = readonly [x: number, y: number] | null
+
+/** The `d` of a line through the points. A point between two gaps is a line without length, which a round cap shows. */
+export function linePath(points: readonly Point[]): string {
+  return runsOf(points)
+    .map((run) => `M${run.map(write).join('L')}${run.length === 1 ? 'h0' : ''}`)
+    .join('')
+}
+
+/** The `d` of the area between the points and the height `ground`. */
+export function areaPath(points: readonly Point[], ground: number): string {
+  return runsOf(points)
+    .map((run) => {
+      const [first, last] = [run[0], run.at(-1)]
+      if (first === undefined || last === undefined) return ''
+      return `M${write([first[0], ground])}L${run.map(write).join('L')}L${write([last[0], ground])}Z`
+    })
+    .join('')
+}
+
+/** The points between the gaps. */
+function runsOf(points: readonly Point[]): (readonly [number, number])[][] {
+  const runs: (readonly [number, number])[][] = [[]]
+  for (const point of points) {
+    if (point === null) runs.push([])
+    else runs.at(-1)?.push(point)
+  }
+  return runs.filter((run) => run.length > 0)
+}
+
+/** A tenth of a pixel is as fine as a screen shows. */
+function write([x, y]: readonly [number, number]): string {
+  return `${Math.round(x * 10) / 10},${Math.round(y * 10) / 10}`
+}

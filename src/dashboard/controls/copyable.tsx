@@ -1,0 +1,45 @@
+import { useRef } from 'preact/hooks'
+import { Button } from './button.tsx'
+import { showNote } from './notices.tsx'
+
+/** A text with a button that copies it. `label` names the button. */
+export function Copyable({ text, label, id }: { text: string; label?: string; id?: string }) {
+  const place = useRef<HTMLPreElement>(null)
+  return (
+    <div class="copyline">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: A long text scrolls, which the keyboard must be able to do. */}
+      <pre class="grow" id={id} ref={place} tabIndex={0}>
+        {text}
+      </pre>
+      <CopyButton text={text} shown={() => place.current} label={label} />
+    </div>
+  )
+}
+
+interface CopyButtonProps {
+  text: string
+  /** The element that shows the text, which is selected where the browser does not let the page copy. */
+  shown(): Element | null
+  label?: string | undefined
+  words?: string
+}
+
+export function CopyButton({ text, shown, label, words = 'Copy' }: CopyButtonProps) {
+  return (
+    <Button small aria-label={label} work={() => copyText(text, shown())}>
+      {words}
+    </Button>
+  )
+}
+
+/** Copies a text. If the browser does not allow that, it selects the element that shows the text. */
+async function copyText(text: string, shown: Element | null): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    showNote('Copied.')
+  } catch {
+    // Browsers allow it only to pages from this machine and to pages over TLS.
+    if (shown !== null) getSelection()?.selectAllChildren(shown)
+    showNote('The browser does not let this page copy. The text is selected. Press Ctrl+C or ⌘C.')
+  }
+}

@@ -1,0 +1,103 @@
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { Copyable } from './copyable.tsx'
+import { Form } from './form.tsx'
+import { Modal } from './modal.tsx'
+
+interface Question<Result> {
+  /** The text of the button that submits the form. */
+  submit: string
+  /** Whether the dialog stays open until the form is submitted. */
+  lasting?: boolean
+  danger?: boolean
+  /** Does what the form is for. After an error, the dialog stays open and shows the error. */
+  work(fields: FormData): Result | Promise<Result>
+}
+
+interface OpenDialog {
+  title: string
+  content: ComponentChildren
+  question: Question<unknown> | undefined
+  close(result?: unknown): void
+}
+
+const dialogs = signal<readonly OpenDialog[]>([])
+
+/**
+ * Shows a dialog. A question makes it a form. Resolves to the result of the question's work, or to `undefined` when the
+ * dialog is closed without it.
+ */
+export function openDialog<Result = never>(
+  title: string,
+  content: ComponentChildren,
+  question?: Question<Result>,
+): Promise<Result | undefined> {
+  return new Promise((resolve) => {
+    const dialog: OpenDialog = {
+      ...{ title, content, question },
+      close(result) {
+        dialogs.value = dialogs.value.filter((each) => each !== dialog)
+        resolve(result as Result | undefined)
+      },
+    }
+    dialogs.value = [...dialogs.value, dialog]
+  })
+}
+
+/** Asks for a confirmation. */
+export async function confirmed(title: string, text: string, submit: string): Promise<boolean> {
+  return (await openDialog(title, <p>{text}</p>, { submit, danger: true, work: () => true })) ?? false
+}
+
+/** Shows an API key, which the control plane returns only once. */
+export async function showSecret(title: string, secret: string): Promise<void> {
+  await openDialog(
+    title,
+    <>
+      <p class="soft">The key is shown only once. The curl commands on this page read it from this variable:</p>
+      <Copyable text={`export API_KEY='${secret}'`} />
+    </>,
+  )
+}
+
+/** The open dialogs, one above the other. */
+export function Dialogs() {
+  return (
+    <>
+      {dialogs.value.map((dialog) => (
+        <ModalDialog key={dialog} {...dialog} />
+      ))}
+    </>
+  )
+}
+
+function ModalDialog({ title, content, question, close }: OpenDialog) {
+  const lasting = question?.lasting ?? false
+  const heading = <h2>{title}</h2>
+  const cancel = (words: string) => (
+    <button type="button" onClick={() => close()}>
+      {words}
+    </button>
+  )
+  return (
+    <Modal label={title} lasting={lasting} onClose={close}>
+      {question === undefined ? (
+        <div class="stack">
+          {heading}
+          {content}
+          <div class="row">{cancel('Close')}</div>
+        </div>
+      ) : (
+        <Form
+          submit={question.submit}
+          danger={question.danger ?? false}
+          work={async (fields) => close(await question.work(fields))}
+          beside={lasting ? undefined : cancel('Cancel')}
+        >
+          {heading}
+          {content}
+        </Form>
+      )}
+    </Modal>
+  )
+}

@@ -1,0 +1,87 @@
+import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { ErrorText } from './notices.tsx'
+
+interface FormProps {
+  id?: string
+  /** Other classes than `stack`. */
+  class?: string
+  /** The text of the button that submits. */
+  submit: string
+  danger?: boolean
+  /** Does what the form is for. After an error, the form shows the error in its own words. */
+  work(fields: FormData, form: HTMLFormElement): unknown
+  /** Stands beside the button that submits. */
+  beside?: ComponentChildren
+  children?: ComponentChildren
+}
+
+/** A form that ignores submissions while it works, and shows why its work failed. */
+export function Form({ id, class: kind = '', submit, danger = false, work, beside, children }: FormProps) {
+  const [busy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<unknown>(undefined)
+  const working = useRef(false)
+  const place = useRef<HTMLFormElement>(null)
+
+  async function onSubmit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault()
+    if (working.current) return
+    const form = event.currentTarget
+    working.current = true
+    setBusy(true)
+    setFailure(undefined)
+    try {
+      await work(new FormData(form), form)
+    } catch (error) {
+      setFailure(error)
+    } finally {
+      working.current = false
+      setBusy(false)
+    }
+  }
+
+  return (
+    <form id={id} class={`stack ${kind}`} noValidate onSubmit={onSubmit} ref={place}>
+      {children}
+      <div class="refusal bad" role="alert" hidden={failure === undefined}>
+        {failure !== undefined && <ErrorText error={failure} rename={(text) => nameFields(text, place.current)} />}
+      </div>
+      <div class="row">
+        <button type="submit" class={danger ? 'danger' : 'primary'} aria-disabled={busy}>
+          {submit}
+        </button>
+        {beside}
+      </div>
+    </form>
+  )
+}
+
+/** Puts the label of a field in place of its name, such as `delay_ms`, which only the control plane uses. */
+function nameFields(text: string, form: HTMLFormElement | null): string {
+  return text.replaceAll(/`([^`]+)`/g, (quoted, name: string) => {
+    const field = form?.elements.namedItem(name)
+    if (
+      !(field instanceof HTMLInputElement || field instanceof HTMLSelectElement || field instanceof HTMLTextAreaElement)
+    )
+      return quoted
+    const label = field.ariaLabel ?? field.labels?.[0]?.firstChild?.textContent?.trim()
+    return label ? `“${label}”` : quoted
+  })
+}
+
+/** The value of a field; empty if the form has no such field. */
+export function textOf(fields: FormData, name: string): string {
+  const value = fields.get(name)
+  return typeof value === 'string' ? value : ''
+}
+
+/** The choices of a list. */
+export function Options({ values }: { values: readonly string[] }) {
+  return (
+    <>
+      {values.map((value) => (
+        <option key={value}>{value}</option>
+      ))}
+    </>
+  )
+}

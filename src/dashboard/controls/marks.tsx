@@ -1,0 +1,35 @@
+import type { ComponentChildren } from 'preact'
+
+export type Tone = 'good' | 'warn' | 'bad' | 'odd' | ''
+
+export function Badge({
+  tone = '',
+  title,
+  children,
+}: {
+  tone?: Tone
+  title?: string | undefined
+  children: ComponentChildren
+}) {
+  return (
+    <span class={`badge ${tone}`} title={title}>
+      {children}
+    </span>
+  )
+}
+
+/** A horizontal bar. `share` is between 0 and 1, and little is less than `low`; assistive technology reads `text`. */
+export function Meter({ share, label, text, low = 0.2 }: { share: number; label: string; text: string; low?: number }) {
+  return <meter min={0} max={1} low={low} value={share} aria-label={label} aria-valuetext={text} title={text} />
+}
+
+/** A list of names and values, without the names that have no value. */
+export function Pairs({ entries }: { entries: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="pairs">
+      {entries
+        .filter(([, value]) => value !== null && value !== undefined && value !== false)
+        .map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} is`}>{value}</dd>])}
+    </dl>
+  )
+}

@@ -1,0 +1,73 @@
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Refused } from '../refusals.ts'
+
+const MILLISECONDS_OF_NOTE = 4_000
+const MILLISECONDS_OF_FAILURE = 12_000
+
+interface Toast {
+  kind: '' | 'bad'
+  content: ComponentChildren
+}
+
+const toasts = signal<readonly Toast[]>([])
+
+/** Shows a note for a few seconds. */
+export function showNote(text: string): void {
+  showToast({ kind: '', content: text }, MILLISECONDS_OF_NOTE)
+}
+
+/** Shows an error for several seconds. */
+export function showFailure(error: unknown): void {
+  showToast({ kind: 'bad', content: <ErrorText error={error} /> }, MILLISECONDS_OF_FAILURE)
+}
+
+function showToast(toast: Toast, milliseconds: number): void {
+  toasts.value = [...toasts.value, toast]
+  setTimeout(() => {
+    toasts.value = toasts.value.filter((each) => each !== toast)
+  }, milliseconds)
+}
+
+/**
+ * The code and the message of a refusal, and its problems if there are several; of another error, its message. `rename`
+ * puts the words of a form in place of the names of fields.
+ */
+export function ErrorText({ error, rename = (text) => text }: { error: unknown; rename?: (text: string) => string }) {
+  if (!(error instanceof Refused)) return <>{error instanceof Error ? error.message : String(error)}</>
+  // The first problem is usually the one that the message tells.
+  const others = error.problems.filter(({ message }) => message !== error.message)
+  return (
+    <>
+      <strong>{error.code}</strong> {rename(error.message)}
+      {error.problems.length > 1 && others.length > 0 && (
+        <ul>
+          {others.map(({ code, message }) => (
+            <li key={message}>{`${code}: ${rename(message)}`}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+/** The notes that are shown now, above everything else. */
+export function Toasts() {
+  const place = useRef<HTMLDivElement>(null)
+  const shown = toasts.value
+  useEffect(() => {
+    const node = place.current
+    if (node === null) return
+    // A popover lies above an open dialog only when it is shown after the dialog.
+    if (node.matches(':popover-open')) node.hidePopover()
+    if (shown.length > 0) node.showPopover()
+  }, [shown])
+  return (
+    <div id="toasts" role="status" popover="manual" ref={place}>
+      {shown.map(({ kind, content }) => (
+        <div class={`toast ${kind}`}>{content}</div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,23 @@
+import { summary } from '../account/summary.ts'
+import { avoidsService, wayOfCalls } from '../service-calls.ts'
+
+/** Says which way a change goes. Where there is a choice, the user makes it. */
+export function ServiceWay() {
+  return (
+    <div class="service-way">
+      <p class="soft">{wayOfCalls()}</p>
+      {summary.data.value?.api_key != null && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={avoidsService.value}
+            onChange={({ currentTarget }) => {
+              avoidsService.value = currentTarget.checked
+            }}
+          />
+          Send it through the control plane
+        </label>
+      )}
+    </div>
+  )
+}

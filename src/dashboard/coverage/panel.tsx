@@ -1,0 +1,94 @@
+import { useSignal } from '@preact/signals'
+import { Button } from '../controls/button.tsx'
+import { Copyable } from '../controls/copyable.tsx'
+import { Loaded } from '../controls/loaded.tsx'
+import { Badge, Meter } from '../controls/marks.tsx'
+import { formatShown } from '../formatting.ts'
+import type { Coverage } from '../responses.ts'
+import { coverage, gapsOf, type NamedGap } from './coverage.ts'
+
+/** The share of the documented responses that were seen, beside the title of the view. */
+export function coverageTally(): string | undefined {
+  const data = coverage.data.value
+  return data && `${data.summary.responses.percent} %`
+}
+
+/** The view Coverage: how much of the contract was covered, and requests that would cover the rest. */
+export function CoveragePanel() {
+  return <Loaded of={coverage}>{(data) => <Report coverage={data} />}</Loaded>
+}
+
+function Report({ coverage: data }: { coverage: Coverage }) {
+  return (
+    <>
+      <section class="card stack">
+        <div class="row">
+          <h2 class="grow">How much of the contract the requests of this account have covered</h2>
+          <Button work={() => coverage.refresh()}>Refresh</Button>
+        </div>
+        <div id="coverage-bars" class="stack">
+          {Object.entries(data.summary).map(([name, { seen, total, percent }]) => (
+            <div key={name} class="quota coverage">
+              <span>{name}</span>
+              <Meter share={percent / 100} low={0} label={`Coverage of ${name}`} text={`${seen} of ${total}`} />
+              <span class="count">{`${seen} / ${total}`}</span>
+              <span class="soft">{`${percent} %`}</span>
+            </div>
+          ))}
+        </div>
+      </section>
+      <Gaps coverage={data} />
+    </>
+  )
+}
+
+function Gaps({ coverage }: { coverage: Coverage }) {
+  const filter = useSignal('')
+  const wanted = filter.value.trim().toLowerCase()
+  const gaps = gapsOf(coverage)
+  const shown = gaps.filter(({ kind, name, says = '' }) => `${kind} ${name} ${says}`.toLowerCase().includes(wanted))
+  return (
+    <section class="stack" aria-labelledby="gaps-title">
+      <div class="row">
+        <h2 id="gaps-title">Not covered yet</h2>
+        <span class="grow soft">{formatShown(shown.length, gaps.length, 'gap')}</span>
+        <input
+          id="gap-filter"
+          type="search"
+          placeholder="Filter: rule createDomainGroup 409"
+          aria-label="Filter gaps"
+          class="no-print"
+          onInput={({ currentTarget }) => {
+            filter.value = currentTarget.value
+          }}
+        />
+      </div>
+      <ul id="gaps" class="card ruled">
+        {shown.map((gap) => (
+          <GapItem key={`${gap.kind} ${gap.name}`} {...gap} />
+        ))}
+        {shown.length === 0 && (
+          <li class="soft">{gaps.length === 0 ? 'Everything is covered.' : 'No gap matches the filter.'}</li>
+        )}
+      </ul>
+    </section>
+  )
+}
+
+function GapItem({ kind, name, says, gap: { curl, hint } }: NamedGap) {
+  return (
+    <li>
+      <details>
+        <summary>
+          <Badge>{kind}</Badge> <span class="mono">{name}</span>{' '}
+          {says !== undefined && <span class="soft">{says}</span>}
+        </summary>
+        <div class="stack">
+          {curl?.map((command) => <Copyable key={command} text={command} label={`Copy the command for ${name}`} />) ?? (
+            <p class="soft">{hint ?? 'No command that covers it is known.'}</p>
+          )}
+        </div>
+      </details>
+    </li>
+  )
+}

@@ -1,0 +1,105 @@
+import { type Signal, signal } from '@preact/signals'
+import { openDialog } from '../controls/dialog.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { ServiceWay } from '../controls/service-way.tsx'
+import { FACTS } from '../facts.ts'
+import { formatCount, formatDeed } from '../formatting.ts'
+import { addWords, Refused } from '../refusals.ts'
+import { chosenAccount } from '../selection.ts'
+import { callService } from '../service-calls.ts'
+import { refreshAfterChange } from './monitored.ts'
+import { divideNames, placeIn, readNames, type TypedName } from './name-list.ts'
+
+/** Asks for names, and adds them by the rules of the service. */
+export async function addDomains(): Promise<void> {
+  const account = chosenAccount.peek()
+  const text = signal('')
+  const limit = limitOf('addDomains')
+  const added = await openDialog('Add domains', <Fields text={text} limit={limit} />, {
+    submit: 'Add',
+    async work() {
+      const names = readNames(text.peek())
+      if (names.length === 0) throw new Error('Write at least one domain.')
+      let count = 0
+      for (const part of divideNames(names, limit, nameOf)) {
+        try {
+          await callService('addDomains', { body: { domains: part.map(nameOf) }, account })
+        } catch (error) {
+          if (count === 0) throw withLines(error, part)
+          // What was added must not be sent again: the service would refuse it.
+          const rest = names.slice(count).map(({ name }, index) => ({ name, line: index + 1 }))
+          text.value = rest.map(nameOf).join('\n')
+          await refreshAfterChange()
+          throw withLines(error, rest, ` ${formatDeed(count, 'domain', 'added')} Only the others are left above.`)
+        }
+        count += part.length
+      }
+      await refreshAfterChange()
+      return count
+    },
+  })
+  if (added !== undefined) showNote(formatDeed(added, 'domain', 'added'))
+}
+
+function Fields({ text, limit }: { text: Signal<string>; limit: number | null }) {
+  const names = readNames(text.value)
+  return (
+    <>
+      <label>
+        Domains, one in each line
+        <textarea
+          name="domains"
+          rows={8}
+          class="mono"
+          spellcheck={false}
+          autocapitalize="none"
+          value={text.value}
+          placeholder={'shop.example\nmail.shop.example'}
+          onInput={({ currentTarget }) => {
+            text.value = currentTarget.value
+          }}
+        />
+      </label>
+      <p class="soft" role="status">
+        {describeNames(names, divideNames(names, limit, nameOf).length, limit)}
+      </p>
+      <ServiceWay />
+    </>
+  )
+}
+
+/** Names the lines that a refusal is about. `words` are added to the message. */
+function withLines(error: unknown, names: readonly TypedName[], words = ''): unknown {
+  if (!(error instanceof Refused)) return addWords(error, words)
+  const { status, code, message, problems } = error
+  const located = problems.map((problem) => {
+    const typed = names[placeIn(problem.field) ?? -1]
+    return typed === undefined ? problem : { ...problem, message: nameLine(problem.message, typed.line) }
+  })
+  const [first] = located
+  const isLocated = first !== undefined && first.message !== problems[0]?.message
+  return addWords(new Refused(status, { code, message: isLocated ? first.message : message, problems: located }), words)
+}
+
+/** Puts the line in place of the item of the request, such as `domains[2]`, with which a message begins. */
+function nameLine(message: string, line: number): string {
+  const rest = message.replace(/^`domains\[\d+\]`/, '')
+  return rest === message ? `Line ${line}: ${message}` : `Line ${line}${rest}`
+}
+
+function describeNames(names: readonly TypedName[], requests: number, limit: number | null): string {
+  if (names.length === 0) return 'Commas, semicolons and spaces divide names, too.'
+  const start = `${formatCount(names.length, 'domain')}, sent as typed`
+  if (requests < 2) return `${start}.`
+  const reason = limit === null ? '' : `, because one takes at most ${limit}`
+  return `${start} in ${requests} requests${reason}.`
+}
+
+/** How many domains one request of an operation may name; null if there is no limit. */
+export function limitOf(operation: string): number | null {
+  return FACTS.operations.find(({ id }) => id === operation)?.mostDomains ?? null
+}
+
+function nameOf({ name }: TypedName): string {
+  return name
+}

@@ -1,0 +1,134 @@
+import { call } from '../client.ts'
+import { openDialog } from '../controls/dialog.tsx'
+import { Options, textOf } from '../controls/form.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { FACTS } from '../facts.ts'
+import type { MonitoredDomain } from '../responses.ts'
+import { chosenAccount } from '../selection.ts'
+import { monitored, reloadDomain } from './monitored.ts'
+import { type DomainChange, PIN_FIELDS, readChange, valueToday } from './pin.ts'
+
+const USUAL_FEATURES = ['mta-sts', 'tls-rpt', 'bimi']
+
+/** Shows a form with today's values of a domain, and changes what the user changes in it. */
+export async function changeDomain(domain: MonitoredDomain): Promise<void> {
+  const account = chosenAccount.peek()
+  const saved = await openDialog(`Change ${domain.domain}`, <Fields domain={domain} />, {
+    submit: 'Save',
+    async work(fields) {
+      const change = readChange(domain, (field) => textOf(fields, field))
+      if (change.pin === undefined && change.features === undefined) return false
+      try {
+        await applyChange(domain, change, account)
+      } finally {
+        await reloadDomain(domain.domain)
+      }
+      return true
+    },
+  })
+  if (saved === false) showNote('Nothing was changed.')
+}
+
+async function applyChange({ domain, profile }: MonitoredDomain, change: DomainChange, account: string): Promise<void> {
+  const parameters = { account, domain }
+  const { pin, features } = change
+  if (pin === 'none') {
+    await call('unpinDmarc', { parameters })
+    await reloadDomain(domain)
+    // With its pins, a domain loses the profile that was chosen for it. Here only the pins were to go.
+    const now = monitored.data.peek()?.find((each) => each.domain === domain)
+    if (now !== undefined && now.profile !== profile) await call('pinDmarc', { parameters, body: { profile } })
+  } else if (pin !== undefined) {
+    await call('pinDmarc', { parameters, body: pin })
+  }
+  if (features !== undefined) await call('setFeatures', { parameters, body: { features } })
+}
+
+/** Lets the record of a domain follow the generated figures again. */
+export async function removePins({ domain }: MonitoredDomain): Promise<void> {
+  await call('unpinDmarc', { parameters: { domain } })
+  await reloadDomain(domain)
+  showNote(`The record of ${domain} follows the generated figures again.`)
+}
+
+const LABELS: Readonly<Record<(typeof PIN_FIELDS)[number], string>> = {
+  p: 'Policy (p)',
+  sp: 'Subdomains (sp)',
+  np: 'Non-existent (np)',
+  testing: 'Test mode (testing)',
+  pct: 'Percentage (pct)',
+  dmarc: 'DMARC, %',
+  dkim: 'DKIM, %',
+  spf: 'SPF, %',
+  count: 'Messages in 30 days',
+}
+
+function Fields({ domain }: { domain: MonitoredDomain }) {
+  return (
+    <>
+      <p class="soft">
+        The fields have today's values. What you change keeps its value from now on. What you empty, and what you do not
+        touch, follows the generated figures.
+      </p>
+      <div class="fields">
+        <label>
+          Profile
+          <select name="profile">
+            <Choices values={FACTS.profiles} chosen={domain.profile} />
+          </select>
+        </label>
+        {PIN_FIELDS.map((field) => (
+          <Field key={field} domain={domain} field={field} />
+        ))}
+      </div>
+      <label>
+        In use by these features, separated by commas
+        <input name="features" defaultValue={domain.features.join(', ')} placeholder="mta-sts" list="feature-names" />
+      </label>
+      <datalist id="feature-names">
+        <Options values={USUAL_FEATURES} />
+      </datalist>
+      <p class="soft">A domain that a feature uses cannot be removed.</p>
+    </>
+  )
+}
+
+function Field({ domain, field }: { domain: MonitoredDomain; field: (typeof PIN_FIELDS)[number] }) {
+  const value = valueToday(domain, field)
+  const values = choicesOf(field)
+  const title = LABELS[field] + (domain.pinned[field] === undefined ? '' : ' · pinned')
+  return values === undefined ? (
+    <label>
+      {title}
+      <input name={field} inputMode="decimal" defaultValue={value} autocomplete="off" />
+    </label>
+  ) : (
+    <label>
+      {title}
+      <select name={field}>
+        <option value="" selected={value === ''}>
+          not pinned
+        </option>
+        <Choices values={values} chosen={value} />
+      </select>
+    </label>
+  )
+}
+
+function Choices({ values, chosen }: { values: readonly string[]; chosen: string }) {
+  const all = chosen === '' || values.includes(chosen) ? values : [chosen, ...values]
+  return (
+    <>
+      {all.map((value) => (
+        <option key={value} selected={value === chosen}>
+          {value}
+        </option>
+      ))}
+    </>
+  )
+}
+
+function choicesOf(field: string): readonly string[] | undefined {
+  if (field === 'testing') return ['n', 'y']
+  return ['p', 'sp', 'np'].includes(field) ? FACTS.policies : undefined
+}

@@ -1,0 +1,104 @@
+import type { Group, MonitoredDomain } from '../responses.ts'
+
+/** What the policy of a domain can be for the filter. `no record` is that of a domain which publishes none. */
+export const NO_RECORD = 'no record'
+/** How much protection each policy gives; any other text of a contract comes first. */
+const RANKS: Readonly<Record<string, number>> = { [NO_RECORD]: 1, none: 2, quarantine: 3, reject: 4 }
+
+export type Column = 'added' | 'domain' | 'policy' | 'dmarc' | 'dkim' | 'spf' | 'count' | 'features' | 'groups'
+
+export interface Order {
+  by: Column
+  descending: boolean
+}
+
+export interface Wanted {
+  /** A part of a name, in any case and script. */
+  search: string
+  /** A policy; empty for all. */
+  policy: string
+  /** A profile; empty for all. */
+  profile: string
+}
+
+export type GroupsByDomain = ReadonlyMap<string, readonly Group[]>
+
+/** The policy that GET /dmarc shows for a domain, or that there is no record to read one from. */
+export function policyOf({ record, policy, inherits_from: source, pinned }: MonitoredDomain): string {
+  const isPublished = policy !== null || source !== null || pinned['p'] !== undefined
+  return isPublished ? (record?.p ?? NO_RECORD) || NO_RECORD : NO_RECORD
+}
+
+/** The domains in an order. Those that are equal in it, and those without a value at the end, stay as they were added. */
+export function sortDomains(
+  domains: readonly MonitoredDomain[],
+  { by, descending }: Order,
+  groups: GroupsByDomain,
+): readonly MonitoredDomain[] {
+  if (by === 'added') return descending ? domains.toReversed() : domains
+  const sign = descending ? -1 : 1
+  const keyed = domains.map((domain) => ({ domain, key: keyOf(domain, by, groups) }))
+  keyed.sort(({ key: one }, { key: other }) => {
+    if (one === other) return 0
+    if (one === undefined) return 1
+    if (other === undefined) return -1
+    return one < other ? -sign : sign
+  })
+  return keyed.map(({ domain }) => domain)
+}
+
+function keyOf(domain: MonitoredDomain, by: Column, groups: GroupsByDomain): string | number | undefined {
+  switch (by) {
+    case 'domain':
+      return domain.domain
+    case 'policy':
+      return rankOf(domain)
+    case 'features':
+      return domain.features.length
+    case 'groups':
+      return groups.get(domain.domain)?.length ?? 0
+    case 'added':
+      return undefined
+    default:
+      return domain.record?.[by]
+  }
+}
+
+/** A policy is above the same policy in test mode, and the subdomains decide between equal ones. */
+function rankOf(domain: MonitoredDomain): number {
+  const rank = (policy: string | null | undefined) => RANKS[policy ?? ''] ?? 0
+  const policy = policyOf(domain)
+  if (policy === NO_RECORD) return rank(NO_RECORD)
+  const { testing, sp, np } = domain.record ?? {}
+  return rank(policy) * 1000 + (testing === 'y' ? 0 : 500) + rank(sp) * 10 + rank(np)
+}
+
+/** The domains that are wanted, in their order. */
+export function filterDomains(domains: readonly MonitoredDomain[], wanted: Wanted): readonly MonitoredDomain[] {
+  const { search, policy, profile } = wanted
+  const parts = spellingsOf(search)
+  if (parts.length === 0 && policy === '' && profile === '') return domains
+  return domains.filter(
+    (domain) =>
+      (parts.length === 0 || parts.some((part) => domain.domain.includes(part))) &&
+      (profile === '' || domain.profile === profile) &&
+      (policy === '' || policyOf(domain) === policy),
+  )
+}
+
+/** What is searched for: names are stored in lower case and in ASCII, so `Münch` stands for `xn--…`, too. */
+function spellingsOf(search: string): string[] {
+  const typed = search.trim().toLowerCase()
+  if (typed === '') return []
+  return [...new Set([typed, toAscii(typed)])]
+}
+
+function toAscii(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are all characters of ASCII.
+  if (/^[\x00-\x7f]*$/.test(text)) return text
+  try {
+    return new URL(`ftp://${text}`).hostname
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,256 @@
+import { useEffect, useState } from 'preact/hooks'
+import { groups, groupsByDomain } from '../account/groups.ts'
+import { summary } from '../account/summary.ts'
+import { HistoryChart } from '../charts/history-chart.tsx'
+import { send } from '../client.ts'
+import { Button } from '../controls/button.tsx'
+import { Copyable } from '../controls/copyable.tsx'
+import { Badge, Pairs } from '../controls/marks.tsx'
+import { ErrorText } from '../controls/notices.tsx'
+import { Sheet } from '../controls/sheet.tsx'
+import { formatCount, formatDay, formatInstant, formatShare } from '../formatting.ts'
+import type { DomainEvent, MonitoredDomain, ResponseData } from '../responses.ts'
+import { chosenAccount } from '../selection.ts'
+import { show } from '../view.ts'
+import { changeDomain, removePins } from './change.tsx'
+import { dayBefore, monitored, refreshDate } from './monitored.ts'
+import { lastRecordText, layOut } from './record-text.ts'
+import { removeDomains } from './remove.tsx'
+import { Policy } from './row.tsx'
+import { shareOf } from './trends.ts'
+
+const HISTORY_DAYS = 90
+
+interface SheetProps {
+  name: string
+  onClose(): void
+  /** Opens the sheet of another domain. */
+  onOpen(domain: string): void
+}
+
+/** Everything about one domain. */
+export function DomainSheet({ name, onClose, onOpen }: SheetProps) {
+  const domains = monitored.data.value
+  const domain = domains?.find((each) => each.domain === name)
+  return (
+    <Sheet title={name} id="domain-sheet" onClose={onClose}>
+      {domain === undefined ? (
+        <p class="empty">
+          {domains === undefined
+            ? 'The domains are being loaded…'
+            : 'This account does not monitor this domain any more.'}
+        </p>
+      ) : (
+        <Content domain={domain} onClose={onClose} onOpen={onOpen} />
+      )}
+    </Sheet>
+  )
+}
+
+function Content({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit<SheetProps, 'name'>) {
+  const { domain: name, record, events, pinned } = domain
+  const history = useHistory(domain)
+  async function remove(): Promise<void> {
+    if (await removeDomains([domain])) onClose()
+  }
+  const pins = Object.entries(pinned)
+  return (
+    <>
+      <div class="row no-print">
+        <Button kind="primary" work={() => changeDomain(domain)}>
+          Change…
+        </Button>
+        {pins.length > 0 && <Button work={() => removePins(domain)}>Remove the pins</Button>}
+        <Button kind="danger" work={remove}>
+          Remove…
+        </Button>
+      </div>
+      <div class="row">
+        <Policy domain={domain} />
+        {record !== null && record.count > 0 && (
+          <span class="soft">
+            DMARC {formatShare(record.dmarc)} · DKIM {formatShare(record.dkim)} · SPF {formatShare(record.spf)} ·{' '}
+            {formatCount(record.count, 'message')}
+          </span>
+        )}
+      </div>
+      <section class="stack">
+        <h3>{HISTORY_DAYS} days</h3>
+        {history.failure !== undefined && (
+          <p class="refusal bad">
+            <ErrorText error={history.failure} />
+          </p>
+        )}
+        {history.days === undefined ? (
+          history.failure === undefined && <p class="soft">The history is being loaded…</p>
+        ) : (
+          <Chart name={name} days={history.days} events={events} />
+        )}
+        {pins.length > 0 && (
+          <p class="soft">What is pinned is shown on each day, also on those before it was pinned.</p>
+        )}
+        <Events events={events} />
+      </section>
+      <section class="stack">
+        <h3>How it is monitored</h3>
+        <Facts domain={domain} onClose={onClose} onOpen={onOpen} />
+      </section>
+      <section class="stack">
+        <h3>The record as GET /dmarc writes it</h3>
+        {history.text === undefined ? (
+          <p class="soft">{history.days === undefined ? '…' : 'It has no record yet.'}</p>
+        ) : (
+          <Copyable id="domain-record" text={layOut(history.text)} label="Copy the record" />
+        )}
+      </section>
+    </>
+  )
+}
+
+function Facts({ domain, onClose, onOpen }: { domain: MonitoredDomain } & Omit<SheetProps, 'name'>) {
+  const { policy, inherits_from: source, profile, volume, added_at: addedAt, features, pinned } = domain
+  const pins = Object.entries(pinned)
+  return (
+    <Pairs
+      entries={[
+        ['Groups', <Memberships key="groups" name={domain.domain} onClose={onClose} />],
+        ['In use by', features.length > 0 ? <Names names={features} /> : 'no feature'],
+        ['Profile', profile],
+        ['Usual volume', `${formatCount(volume, 'message')} a month`],
+        ['Added', formatInstant(addedAt)],
+        [
+          'Publishes',
+          policy === null ? (
+            'no DMARC record'
+          ) : (
+            <code>{['v=DMARC1', ...Object.entries(policy).map(([tag, value]) => `${tag}=${value}`)].join('; ')}</code>
+          ),
+        ],
+        [
+          'Inherits from',
+          source !== null && (
+            <button type="button" class="link mono" onClick={() => onOpen(source)}>
+              {source}
+            </button>
+          ),
+        ],
+        ['Pinned', pins.length > 0 && <Names names={pins.map(([field, value]) => `${field} ${value}`)} tone="odd" />],
+      ]}
+    />
+  )
+}
+
+function Memberships({ name, onClose }: { name: string; onClose(): void }) {
+  const memberships = groupsByDomain.value.get(name) ?? []
+  if (groups.data.value === undefined) return <>…</>
+  if (memberships.length === 0) return <>none</>
+  return (
+    <ul class="row" id="domain-groups">
+      {memberships.map((group) => (
+        <li key={group.id} data-group={group.name}>
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              onClose()
+              show({ tab: 'groups', group: group.name })
+            }}
+          >
+            <bdi>{group.name}</bdi>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Names({ names, tone = 'warn' }: { names: readonly string[]; tone?: 'warn' | 'odd' }) {
+  return (
+    <span class="row">
+      {names.map((name) => (
+        <Badge key={name} tone={tone}>
+          <bdi>{name}</bdi>
+        </Badge>
+      ))}
+    </span>
+  )
+}
+
+type Days = ResponseData['listDailyRecords']['days']
+
+function Chart({ name, days, events }: { name: string; days: Days; events: readonly DomainEvent[] }) {
+  const records = days.map((day) => day.records[0])
+  const dates = days.map(({ date }) => date)
+  const line = (field: 'dmarc' | 'dkim' | 'spf') =>
+    records.map((record) => (record === undefined || shareOf(record) === null ? null : record[field]))
+  return (
+    <HistoryChart
+      label={`DMARC of ${name}`}
+      dates={dates}
+      messages={records.map((record) => record?.count ?? 0)}
+      shares={[
+        { name: 'DMARC', values: line('dmarc') },
+        { name: 'DKIM', values: line('dkim') },
+        { name: 'SPF', values: line('spf') },
+      ]}
+      marks={events.flatMap(({ from, description }) =>
+        from !== null && dates.includes(from) ? [{ date: from, text: description }] : [],
+      )}
+    />
+  )
+}
+
+/** Why the figures are as they are, in words and dates. */
+function Events({ events }: { events: readonly DomainEvent[] }) {
+  if (events.length === 0) return <p class="soft">Nothing changes its figures but weekdays and seasons.</p>
+  return (
+    <ul class="list stack" id="domain-events">
+      {events.map(({ from, until, description }) => (
+        <li key={`${from} ${description}`}>
+          <span class="soft">{describePeriod(from, until)}</span>
+          <div>{description}</div>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function describePeriod(from: string | null, until: string | null): string {
+  if (from !== null && until !== null) return `${formatDay(from)} to ${formatDay(until)}`
+  if (from !== null) return `Since ${formatDay(from)}`
+  return until === null ? 'Always' : `Until ${formatDay(until)}`
+}
+
+interface LoadedHistory {
+  days?: Days
+  /** Today's record as the service writes it. */
+  text?: string | undefined
+  failure?: unknown
+}
+
+/** The records of a domain, which are loaded again when its record changes. */
+function useHistory({ domain, record }: MonitoredDomain): LoadedHistory {
+  const [history, setHistory] = useState<LoadedHistory & { of?: string }>({})
+  const account = chosenAccount.value
+  const now = summary.data.value?.account.now
+  const to = now === undefined ? undefined : refreshDate(now)
+  const of = JSON.stringify([account, domain])
+  useEffect(() => {
+    if (to === undefined) return
+    const query = { from: dayBefore(to, HISTORY_DAYS - 1), to, domain }
+    let isWanted = true
+    send('listDailyRecords', { parameters: { account }, query })
+      .then((response) => response.text())
+      .then((text) => {
+        const { data } = JSON.parse(text) as { data: ResponseData['listDailyRecords'] }
+        if (isWanted) setHistory({ of, days: data.days, text: lastRecordText(text) })
+      })
+      .catch((failure) => {
+        if (isWanted) setHistory({ of, failure })
+      })
+    return () => {
+      isWanted = false
+    }
+  }, [of, to, JSON.stringify(record)])
+  return history.of === of ? history : {}
+}

@@ -1,0 +1,199 @@
+// biome-ignore-all lint/a11y/useFocusableInteractive: the buttons in the cells take the focus.
+// biome-ignore-all lint/a11y/useSemanticElements: a table with a few of its rows, each at a place of its own, is no layout of <table>.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { summary } from '../account/summary.ts'
+import { heightOfLine, useRowSizes } from '../controls/row-sizes.ts'
+import { rowAfterKey, scrollToShow, type View, windowOf } from '../controls/row-window.ts'
+import type { MonitoredDomain } from '../responses.ts'
+import { order, refreshDate } from './monitored.ts'
+import { Row, selected } from './row.tsx'
+import type { Column } from './selection.ts'
+import { showTrends, TREND_DAYS } from './trends.ts'
+
+/** The names of the columns that sort. `numeric` columns begin with the greatest value. */
+export const COLUMNS: readonly { by: Column; title: string; numeric?: boolean; class?: string }[] = [
+  { by: 'domain', title: 'Domain' },
+  { by: 'policy', title: 'Policy' },
+  { by: 'dmarc', title: 'DMARC', numeric: true, class: 'number' },
+  { by: 'dkim', title: 'DKIM', numeric: true, class: 'number rare' },
+  { by: 'spf', title: 'SPF', numeric: true, class: 'number rare' },
+  { by: 'count', title: 'Messages', numeric: true, class: 'number' },
+  { by: 'features', title: 'In use', numeric: true, class: 'late' },
+  { by: 'groups', title: 'Groups', numeric: true, class: 'late' },
+]
+/** Before which column the trend is. */
+const TREND_BEFORE: Column = 'features'
+const PHONE = '(max-width: 40rem)'
+
+interface TableProps {
+  domains: readonly MonitoredDomain[]
+  onOpen(domain: string): void
+}
+
+/** The domains as rows of one height, of which only those are drawn that are seen. */
+export function DomainTable({ domains, onOpen }: TableProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const { height, row } = useRowSizes(place, heightOfRow)
+  const [top, setTop] = useState(0)
+  const [active, setActive] = useActive(domains)
+  const view: View = { top, height, row, count: domains.length }
+  const focus = useFocus(place, active)
+  const { first, end } = windowOf(view)
+  const seen = domains.slice(first, end)
+  const now = summary.data.value?.account.now
+  const day = now === undefined ? undefined : refreshDate(now)
+  useEffect(() => {
+    if (day !== undefined) showTrends(seen, day)
+  }, [seen[0], seen.length, domains, day])
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const { key, target, altKey, ctrlKey, metaKey } = event
+    if (!(target instanceof HTMLElement) || target.closest('[data-domain]') === null) return
+    if (altKey || ctrlKey || metaKey) return
+    const next = rowAfterKey(key, active, view)
+    if (next === undefined) return
+    event.preventDefault()
+    setActive(next)
+    focus.move(target)
+    const wanted = scrollToShow(next, view)
+    if (place.current !== null) place.current.scrollTop = wanted
+    setTop(wanted)
+  }
+
+  // The row with the focus stays when it is scrolled away, because the focus would be lost with it.
+  const indexes = [...seen.keys()].map((index) => first + index)
+  if (active < first && active < domains.length) indexes.unshift(active)
+  if (active >= end && active < domains.length) indexes.push(active)
+  return (
+    <div
+      class="table domains"
+      role="table"
+      aria-label="Monitored domains"
+      aria-rowcount={domains.length + 1}
+      ref={place}
+      style={{ '--row': `${row}px` }}
+      onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
+      onKeyDown={onKeyDown}
+    >
+      <TableHead domains={domains} />
+      <div role="rowgroup" id="domain-rows" style={{ height: `${domains.length * row}px` }}>
+        {indexes.map((index) => {
+          const domain = domains[index]
+          return (
+            domain && (
+              <Row
+                key={domain.domain}
+                domain={domain}
+                index={index}
+                row={row}
+                isActive={index === active}
+                onFocus={() => setActive(index)}
+                onOpen={onOpen}
+              />
+            )
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+function TableHead({ domains }: { domains: readonly MonitoredDomain[] }) {
+  const chosen = selected.value
+  const count = chosen.size === 0 ? 0 : domains.filter(({ domain }) => chosen.has(domain)).length
+  return (
+    <div role="rowgroup" class="head">
+      <div role="row" aria-rowindex={1}>
+        <span role="columnheader" class="select">
+          <label class="check">
+            <span class="unseen">Select all that match</span>
+            <input
+              type="checkbox"
+              id="select-all"
+              checked={count > 0 && count === domains.length}
+              indeterminate={count > 0 && count < domains.length}
+              onChange={() => {
+                selected.value = new Set(count === domains.length ? [] : domains.map(({ domain }) => domain))
+              }}
+            />
+          </label>
+        </span>
+        {COLUMNS.map(({ by, title, class: kind = '', numeric = false }) => [
+          by === TREND_BEFORE && (
+            <span role="columnheader" key="trend" class="trend" title={`DMARC of the last ${TREND_DAYS} days`}>
+              Trend
+            </span>
+          ),
+          <SortingHeader key={by} by={by} kind={kind} numeric={numeric}>
+            {title}
+          </SortingHeader>,
+        ])}
+      </div>
+    </div>
+  )
+}
+
+function SortingHeader(props: { by: Column; kind: string; numeric: boolean; children: ComponentChildren }) {
+  const { by, kind, numeric, children } = props
+  const { by: current, descending } = order.value
+  const isCurrent = by === current
+  const state = isCurrent ? (descending ? 'descending' : 'ascending') : 'none'
+  return (
+    <span role="columnheader" class={`${kind} ${by}`} aria-sort={state}>
+      <button type="button" onClick={() => sortBy(by, numeric)}>
+        {children}
+        <span aria-hidden="true" class="arrow">
+          {isCurrent ? (descending ? '▼' : '▲') : ''}
+        </span>
+      </button>
+    </span>
+  )
+}
+
+/** Sorts by a column; once more, the other way round; a third time, in the order of addition. */
+function sortBy(by: Column, numeric: boolean): void {
+  const { by: current, descending } = order.value
+  if (by !== current) order.value = { by, descending: numeric }
+  else if (descending === numeric) order.value = { by, descending: !numeric }
+  else order.value = { by: 'added', descending: false }
+}
+
+/** Where there is little room, a row has two lines. */
+function heightOfRow(rem: number): number {
+  return matchMedia(PHONE).matches ? Math.max(68, Math.round(4.9 * rem)) : heightOfLine(rem)
+}
+
+/** The place of the row that the tab key reaches. It follows its domain when others come, go, or are sorted. */
+function useActive(domains: readonly MonitoredDomain[]): [active: number, setActive: (index: number) => void] {
+  const [active, setActive] = useState({ index: 0, name: domains[0]?.domain })
+  const index = useMemo(() => {
+    if (domains[active.index]?.domain === active.name) return active.index
+    const found = domains.findIndex(({ domain }) => domain === active.name)
+    return found >= 0 ? found : Math.max(0, Math.min(active.index, domains.length - 1))
+  }, [domains, active])
+  return [index, (next) => setActive({ index: next, name: domains[next]?.domain })]
+}
+
+/** Moves the focus to the active row, and keeps it in the table when the row that has it is drawn no more. */
+function useFocus(place: { readonly current: HTMLElement | null }, active: number) {
+  const kind = useRef('open')
+  const moving = useRef(false)
+  const had = place.current?.querySelector('#domain-rows')?.contains(document.activeElement) ?? false
+  useLayoutEffect(() => {
+    const rows = place.current?.querySelector('#domain-rows')
+    const isLost = had && !rows?.contains(document.activeElement)
+    if (!moving.current && !isLost) return
+    moving.current = false
+    rows
+      ?.querySelector<HTMLElement>(`[aria-rowindex="${active + 2}"] [data-kind="${kind.current}"]`)
+      ?.focus({ preventScroll: true })
+  })
+  return {
+    /** After the next drawing, the active row has the focus, at the same place as `from`. */
+    move(from: HTMLElement) {
+      kind.current = from.dataset['kind'] ?? 'open'
+      moving.current = true
+    },
+  }
+}

@@ -1,0 +1,165 @@
+import { signal } from '@preact/signals'
+import { FACTS } from '../facts.ts'
+import type { FaultKind, FaultRule } from '../responses.ts'
+import { openTab } from '../selection.ts'
+
+/** The kinds of faults that the form offers together. */
+export type Family = 'error' | 'status' | Exclude<FaultKind['field'], 'respond'>
+
+/** How often a rule acts: one of the usual answers, or as often as the field `times` says. */
+export const USUAL_TIMES = { once: '1', '3 times': '3', always: '' } as const
+export type Often = keyof typeof USUAL_TIMES | 'n times'
+
+/** The texts of the form. Each is named as the control plane names the field in its messages. */
+export interface Draft {
+  family: Family
+  often: Often
+  'match.operation': string
+  'match.key': string
+  'respond.error': string
+  'respond.status': string
+  'respond.headers.content-type': string
+  'respond.headers.retry-after': string
+  'respond.body': string
+  connection: string
+  corrupt: string
+  event: string
+  times: string
+  skip: string
+  probability: string
+  phase: string
+  delay_ms: string
+  jitter_ms: string
+  expires_after: string
+  description: string
+}
+
+const EMPTY: Draft = {
+  family: 'error',
+  often: 'once',
+  'match.operation': '',
+  'match.key': '',
+  'respond.error': 'rate_limited',
+  'respond.status': '503',
+  'respond.headers.content-type': '',
+  'respond.headers.retry-after': '',
+  'respond.body': '',
+  connection: 'reset',
+  corrupt: 'malformed-json',
+  event: 'quota-used-up',
+  times: '5',
+  skip: '',
+  probability: '',
+  phase: 'before',
+  delay_ms: '',
+  jitter_ms: '',
+  expires_after: '',
+  description: '',
+}
+
+/** What is in the form. */
+export const draft = signal<Draft>(EMPTY)
+
+/** Opens the form with a rule in it, which the user may still change. */
+export function proposeRule(rule: FaultRule): void {
+  draft.value = draftOf(rule)
+  openTab.value = 'faults'
+}
+
+/** The kind of fault that is in the form. */
+export function kindIn({ family, connection, corrupt, event }: Draft): FaultKind | undefined {
+  const names = { connection, corrupt, event, delay_ms: 'delay', error: 'error', status: 'status' }
+  return FACTS.faults.kinds.find(({ name }) => name === names[family])
+}
+
+/** The error codes with which the operation can answer; with those of all operations, if none is named. */
+export function codesOf(operation: string): string[] {
+  const chosen = FACTS.operations.filter(({ id }) => operation === '' || id === operation)
+  return [...new Set(chosen.flatMap(({ codes }) => codes))].sort()
+}
+
+/** The rule in the form. Empty fields are left out, so the control plane applies its defaults. */
+export function readRule(given: Draft): FaultRule {
+  const optional = <Name extends keyof Draft & keyof FaultRule>(name: Name) =>
+    given[name] === '' ? {} : { [name]: Number(given[name]) }
+  const text = (name: 'expires_after' | 'description') => (given[name] === '' ? {} : { [name]: given[name] })
+  const match = {
+    ...(given['match.operation'] !== '' && { operation: given['match.operation'] }),
+    ...(given['match.key'] !== '' && { key: given['match.key'] }),
+  }
+  const times = given.often === 'n times' ? numberIn(given.times) : Number(USUAL_TIMES[given.often])
+  return {
+    ...text('description'),
+    ...(Object.keys(match).length > 0 && { match }),
+    ...optional('skip'),
+    ...(times !== 0 || given.often === 'n times' ? { times } : {}),
+    ...optional('probability'),
+    ...(kindIn(given)?.phase === 'either' && given.phase === 'after' && { phase: 'after' }),
+    ...readEffect(given),
+    ...(given.family === 'delay_ms' ? { delay_ms: numberIn(given.delay_ms) } : optional('delay_ms')),
+    ...optional('jitter_ms'),
+    ...text('expires_after'),
+  }
+}
+
+function readEffect(given: Draft): FaultRule {
+  switch (given.family) {
+    case 'error':
+      return { respond: { error: given['respond.error'] } }
+    case 'status':
+      return { respond: readResponse(given) }
+    case 'delay_ms':
+      return {}
+    default:
+      return { [given.family]: given[given.family] }
+  }
+}
+
+function readResponse(given: Draft): NonNullable<FaultRule['respond']> {
+  const fields = (['content-type', 'retry-after'] as const)
+    .map((name) => [name, given[`respond.headers.${name}`]] as const)
+    .filter(([, value]) => value !== '')
+  return {
+    status: numberIn(given['respond.status']),
+    ...(fields.length > 0 && { headers: Object.fromEntries(fields) }),
+    ...(given['respond.body'] !== '' && { body: given['respond.body'] }),
+  }
+}
+
+/** A number that may not be missing: without it, JSON has null, which the control plane refuses by the field's name. */
+function numberIn(text: string): number {
+  return text.trim() === '' ? Number.NaN : Number(text)
+}
+
+function draftOf(rule: FaultRule): Draft {
+  const { match = {}, respond, times } = rule
+  const usual = (Object.keys(USUAL_TIMES) as (keyof typeof USUAL_TIMES)[]).find(
+    (often) => USUAL_TIMES[often] === String(times ?? ''),
+  )
+  const known = Object.entries(rule).filter(([name, value]) => name in EMPTY && typeof value !== 'object')
+  return {
+    ...EMPTY,
+    ...Object.fromEntries(known.map(([name, value]) => [name, String(value)])),
+    // Of what is to go wrong, a proposal may know nothing.
+    family: doesSomething(rule) ? familyOf(rule) : EMPTY.family,
+    often: usual ?? 'n times',
+    'match.operation': match.operation ?? '',
+    'match.key': match.key ?? '',
+    'respond.error': respond?.error ?? EMPTY['respond.error'],
+    'respond.status': String(respond?.status ?? EMPTY['respond.status']),
+    'respond.headers.content-type': respond?.headers?.['content-type'] ?? '',
+    'respond.headers.retry-after': respond?.headers?.['retry-after'] ?? '',
+    'respond.body': typeof respond?.body === 'string' ? respond.body : '',
+  }
+}
+
+function doesSomething({ respond, connection, corrupt, event, delay_ms, jitter_ms }: FaultRule): boolean {
+  return [respond, connection, corrupt, event, delay_ms, jitter_ms].some((effect) => effect !== undefined)
+}
+
+export function familyOf({ respond, connection, corrupt, event }: FaultRule): Family {
+  if (respond !== undefined) return respond.error === undefined ? 'status' : 'error'
+  if (connection !== undefined) return 'connection'
+  if (corrupt !== undefined) return 'corrupt'
+  return event === undefined ? 'delay_ms' : 'event'
+}

@@ -1,0 +1,299 @@
+import type { ComponentChildren } from 'preact'
+import { keys } from '../account/key-list.ts'
+import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
+import { Form } from '../controls/form.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { FACTS } from '../facts.ts'
+import { RuleAsCode } from './code.tsx'
+import {
+  codesOf,
+  type Draft,
+  draft,
+  type Family,
+  kindIn,
+  type Often,
+  proposeRule,
+  readRule,
+  USUAL_TIMES,
+} from './draft.ts'
+import { PRESETS } from './presets.ts'
+import { faults } from './rules.ts'
+import { describeRule } from './words.ts'
+
+const FAMILIES: Readonly<Record<Family, string>> = {
+  error: 'An error of the service',
+  status: 'Another response',
+  connection: 'The connection fails',
+  corrupt: 'A wrong response',
+  delay_ms: 'A delay',
+  event: 'Something happens to the account',
+}
+const OFTEN = [...Object.keys(USUAL_TIMES), 'n times'] as Often[]
+const CONTENT_TYPES = ['application/json', 'text/html', 'text/plain']
+
+/** Changes the form. What the chosen operation cannot answer with gives way to what it can. */
+function change(changes: Partial<Draft>): void {
+  const next = { ...draft.value, ...changes }
+  const codes = codesOf(next['match.operation'])
+  if (!codes.includes(next['respond.error'])) next['respond.error'] = codes[0] ?? ''
+  draft.value = next
+}
+
+/** The form that adds a rule. */
+export function FaultForm() {
+  const rule = readRule(draft.value)
+  async function add(): Promise<void> {
+    await call('addFault', { body: readRule(draft.value) })
+    showNote('The rule was added.')
+    await faults.refresh()
+  }
+  return (
+    <section class="card stack" aria-labelledby="fault-form-title">
+      <h2 id="fault-form-title">Add a rule</h2>
+      <fieldset>
+        <legend>Usual rules</legend>
+        <div class="row fault-presets">
+          {PRESETS.map((preset) => (
+            <Button work={() => proposeRule(preset.rule)}>{preset.title}</Button>
+          ))}
+        </div>
+      </fieldset>
+      <Form id="fault-form" submit="Add the rule" work={add}>
+        <Choices
+          legend="What goes wrong"
+          name="family"
+          values={Object.keys(FAMILIES) as Family[]}
+          titleOf={(family) => FAMILIES[family]}
+        />
+        <Effect />
+        <div class="fields">
+          <Requests />
+        </div>
+        <Choices legend="How often" name="often" values={OFTEN} titleOf={(often) => often}>
+          {draft.value.often === 'n times' && <Text name="times" title="Times" kind="number" />}
+        </Choices>
+        {kindIn(draft.value)?.phase === 'either' && (
+          <Explained legend="When" name="phase" values={Object.entries(FACTS.faults.phases)} />
+        )}
+        <details>
+          <summary>More conditions</summary>
+          <div class="fields">
+            <Text name="skip" title="Requests before it acts" kind="number" />
+            <Text name="probability" title="Probability (0–1)" kind="number" />
+            {draft.value.family !== 'delay_ms' && <Delay />}
+            <Text name="expires_after" title="Ends after (such as PT1H)" />
+            <Text name="description" title="Description" />
+          </div>
+        </details>
+        <p class="fault-preview" aria-live="polite">
+          {describeRule(rule)}
+        </p>
+        <details>
+          <summary>As code</summary>
+          <RuleAsCode name="the new rule" rule={rule} />
+        </details>
+      </Form>
+    </section>
+  )
+}
+
+/** The fields of the chosen family. */
+function Effect() {
+  const { family } = draft.value
+  switch (family) {
+    case 'error':
+      return (
+        <>
+          <div class="fields">
+            <Choice name="respond.error" title="Error" values={codesOf(draft.value['match.operation'])} />
+          </div>
+          <Explanation />
+        </>
+      )
+    case 'status':
+      return (
+        <>
+          <div class="fields">
+            <Text name="respond.status" title="Status" kind="number" />
+            <Choice
+              name="respond.headers.content-type"
+              title="Content-Type"
+              values={CONTENT_TYPES}
+              none="as the body is"
+            />
+            <Text name="respond.headers.retry-after" title="Retry-After" />
+          </div>
+          <label>
+            Body
+            <textarea
+              name="respond.body"
+              rows={3}
+              spellcheck={false}
+              value={draft.value['respond.body']}
+              onInput={({ currentTarget }) => change({ 'respond.body': currentTarget.value })}
+            />
+          </label>
+          <Explanation />
+        </>
+      )
+    case 'delay_ms':
+      return (
+        <>
+          <div class="fields">
+            <Delay />
+          </div>
+          <Explanation />
+        </>
+      )
+    default:
+      return (
+        <Explained
+          legend="Which way"
+          name={family}
+          values={FACTS.faults.kinds.filter(({ field }) => field === family).map(({ name, says }) => [name, says])}
+        />
+      )
+  }
+}
+
+function Explanation() {
+  return <p class="soft">{kindIn(draft.value)?.says}</p>
+}
+
+function Delay() {
+  return (
+    <>
+      <Text name="delay_ms" title="Delay (ms)" kind="number" />
+      <Text name="jitter_ms" title="Jitter (ms)" kind="number" />
+    </>
+  )
+}
+
+/** Which requests the rule is for. */
+function Requests() {
+  const operations = FACTS.operations.map(({ id, method, path }) => [id, `${method} ${path} · ${id}`] as const)
+  const labels = keys.data.value?.map(({ id, label }) => [id, label === null ? id : `${label} · ${id}`] as const)
+  return (
+    <>
+      <Choice name="match.operation" title="Operation" values={operations} none="any operation" />
+      <Choice name="match.key" title="Key" values={labels ?? []} none="any key" />
+    </>
+  )
+}
+
+/** The fields of the form whose value is any text. */
+type TextName = Exclude<keyof Draft, 'family' | 'often'>
+
+function Text({ name, title, kind = 'text' }: { name: TextName; title: string; kind?: 'text' | 'number' }) {
+  return (
+    <label>
+      {title}
+      <input
+        name={name}
+        inputMode={kind === 'number' ? 'decimal' : 'text'}
+        title={FACTS.faults.fields[name]}
+        autocomplete="off"
+        value={draft.value[name]}
+        onInput={({ currentTarget }) => change({ [name]: currentTarget.value })}
+      />
+    </label>
+  )
+}
+
+interface ChoiceProps {
+  name: TextName
+  title: string
+  values: readonly (string | readonly [value: string, words: string])[]
+  /** What an empty value means, if it is allowed. */
+  none?: string
+}
+
+function Choice({ name, title, values, none }: ChoiceProps) {
+  const chosen = draft.value[name]
+  const choices = values.map((value) => (typeof value === 'string' ? ([value, value] as const) : value))
+  // A rule that is proposed may name what the list does not have, such as a key that was deleted.
+  const isListed = chosen === '' || choices.some(([value]) => value === chosen)
+  return (
+    <label>
+      {title}
+      <select name={name} value={chosen} onChange={({ currentTarget }) => change({ [name]: currentTarget.value })}>
+        {none !== undefined && <option value="">{none}</option>}
+        {!isListed && <option>{chosen}</option>}
+        {choices.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+interface ChoicesProps<Value extends string> {
+  legend: string
+  name: 'family' | 'often'
+  values: readonly Value[]
+  titleOf(value: Value): string
+  children?: ComponentChildren
+}
+
+/** A choice of one of few, side by side. */
+function Choices<Value extends string>({ legend, name, values, titleOf, children }: ChoicesProps<Value>) {
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      <div class="row">
+        {values.map((value) => (
+          <label key={value} class="chip">
+            <input
+              type="radio"
+              name={name}
+              value={value}
+              checked={draft.value[name] === value}
+              onChange={() => change({ [name]: value })}
+            />
+            {titleOf(value)}
+          </label>
+        ))}
+        {children}
+      </div>
+    </fieldset>
+  )
+}
+
+interface ExplainedProps {
+  legend: string
+  name: TextName
+  values: readonly (readonly [value: string, says: string])[]
+}
+
+/** A choice of one of few, each with a sentence. */
+function Explained({ legend, name, values }: ExplainedProps) {
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      <div class="explained">
+        {values.map(([value, says]) => (
+          <label key={value}>
+            <input
+              type="radio"
+              name={name}
+              value={value}
+              checked={draft.value[name] === value}
+              onChange={() => change({ [name]: value })}
+            />
+            <span>
+              <strong>{value}</strong> <Quoting text={says} />
+            </span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+/** A text whose names are in backticks. */
+function Quoting({ text }: { text: string }) {
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
+}

@@ -1,0 +1,24 @@
+import { call } from '../client.ts'
+import { readAll } from '../paging.ts'
+import { createResource } from '../resource.ts'
+
+const TABS = ['faults'] as const
+
+/** The fault rules of the account and what each has done. They are loaded soon after each request. */
+export const faults = createResource({
+  load: (account) =>
+    readAll(
+      (query) => call('listFaults', { parameters: { account }, query }),
+      (page) => page.faults,
+    ),
+  tabs: TABS,
+  afterRequests: 150,
+  polled: true,
+})
+
+/** The sets of rules that can be added by name; they are those of the server. */
+export const faultSets = createResource({
+  load: async () => (await call('listFaultSets')).sets,
+  tabs: TABS,
+  shared: true,
+})

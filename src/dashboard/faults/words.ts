@@ -1,0 +1,54 @@
+import { FACTS } from '../facts.ts'
+import type { FaultKind, FaultRule } from '../responses.ts'
+import { familyOf } from './draft.ts'
+
+/** A rule in a sentence, such as "The next POST /domains: connection reset, after the change was made". */
+export function describeRule(rule: FaultRule): string {
+  const { skip = 0, probability, expires_after: life } = rule
+  const conditions = [
+    whenOf(rule),
+    skip > 0 && `after ${skip} ${skip === 1 ? 'other' : 'others'}`,
+    probability !== undefined && `with the probability ${probability}`,
+    life !== undefined && `for ${life}`,
+  ]
+  return [`${requestsOf(rule)}: ${effectOf(rule)}`, ...conditions.filter(Boolean)].join(', ')
+}
+
+/** What the document of the control plane says about the fault of a rule. */
+export function explainRule(rule: FaultRule): string {
+  return kindOf(rule)?.says ?? ''
+}
+
+function kindOf(rule: FaultRule): FaultKind | undefined {
+  const family = familyOf(rule)
+  const name = rule.connection ?? rule.corrupt ?? rule.event ?? (family === 'delay_ms' ? 'delay' : family)
+  return FACTS.faults.kinds.find((kind) => kind.name === name)
+}
+
+function requestsOf({ match = {}, times }: FaultRule): string {
+  const { operation, method, path, key } = match
+  const known = FACTS.operations.find(({ id }) => id === operation)
+  const named = known === undefined ? [method, path ?? operation] : [known.method, known.path]
+  const plain = named.filter(Boolean).join(' ') || (times === undefined || times === 1 ? 'request' : 'requests')
+  const which = times === undefined ? 'Each' : times === 1 ? 'The next' : `The next ${times}`
+  return `${which} ${plain}${key === undefined ? '' : ` of the key ${key}`}`
+}
+
+function effectOf(rule: FaultRule): string {
+  const { respond, connection, corrupt, event, delay_ms: delay = 0, jitter_ms: jitter = 0 } = rule
+  const effects = [
+    respond?.error !== undefined && `error ${respond.error}`,
+    respond !== undefined && respond.error === undefined && `status ${respond.status}`,
+    connection && `connection ${connection}`,
+    corrupt && `response ${corrupt}`,
+    event && `event ${event}`,
+    delay + jitter > 0 && `delay of ${delay}${jitter > 0 ? `–${delay + jitter}` : ''} ms`,
+  ]
+  return effects.filter(Boolean).join(' and ') || 'nothing'
+}
+
+/** When the rule acts, where it could be otherwise. */
+function whenOf(rule: FaultRule): string | false {
+  if (kindOf(rule)?.phase !== 'either') return false
+  return rule.phase === 'after' ? 'after the change was made' : 'before anything changes'
+}

@@ -1,0 +1,148 @@
+import { useSignal } from '@preact/signals'
+import { Button } from '../controls/button.tsx'
+import { toggleName } from '../controls/chosen-names.ts'
+import { LongList } from '../controls/long-list.tsx'
+import { Sheet } from '../controls/sheet.tsx'
+import { formatCount, formatNumber } from '../formatting.ts'
+import type { Group } from '../responses.ts'
+import { show } from '../view.ts'
+import { addMembers, deleteGroup, removeMembers, renameGroup } from './change.tsx'
+import { filterBy } from './search.ts'
+
+/** From how many members on there is a search. */
+const MANY = 8
+
+interface SheetProps {
+  /** `undefined` when it does not exist any more. */
+  group: Group | undefined
+  /** The name that it had. */
+  name: string
+  onClose(): void
+}
+
+/** Everything about one group. */
+export function GroupSheet({ group, name, onClose }: SheetProps) {
+  return (
+    <Sheet title={group?.name ?? name} id="group-sheet" onClose={onClose}>
+      {group === undefined ? (
+        <p class="empty" role="status">
+          This group does not exist any more. Its members stay monitored.
+        </p>
+      ) : (
+        <Content group={group} onClose={onClose} />
+      )}
+    </Sheet>
+  )
+}
+
+function Content({ group, onClose }: { group: Group; onClose(): void }) {
+  const { id, domains } = group
+  const search = useSignal('')
+  const selected = useSignal<ReadonlySet<string>>(new Set())
+  const found = filterBy(domains, search.value, (member) => [member])
+  // Another client may have removed some of them.
+  const chosen = domains.filter((member) => selected.value.has(member))
+  const all = found.length > 0 && found.every((member) => selected.value.has(member))
+  return (
+    <>
+      <div class="row no-print">
+        <Button kind="primary" work={() => addMembers(group)}>
+          Add members…
+        </Button>
+        <Button work={() => renameGroup(group)}>Rename…</Button>
+        <Button
+          kind="danger"
+          work={async () => {
+            if (await deleteGroup(group)) onClose()
+          }}
+        >
+          Delete…
+        </Button>
+      </div>
+      <p class="soft">
+        Id <span class="mono">{id}</span>
+      </p>
+      <section class="stack" aria-label="Members">
+        <div class="row">
+          <h3 class="grow">{formatCount(domains.length, 'member')}</h3>
+        </div>
+        {domains.length === 0 && <p class="empty">The group has no member.</p>}
+        {domains.length > 0 && (
+          <div class="row no-print">
+            {domains.length >= MANY && (
+              <input
+                type="search"
+                id="member-filter"
+                class="grow"
+                aria-label="Search members"
+                placeholder="Search members"
+                autocomplete="off"
+                spellcheck={false}
+                value={search.value}
+                onInput={({ currentTarget }) => {
+                  search.value = currentTarget.value
+                }}
+              />
+            )}
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={all}
+                disabled={found.length === 0}
+                onChange={() => {
+                  selected.value = new Set(all ? [] : found)
+                }}
+              />
+              {search.value.trim() === '' ? 'Select all' : 'Select all that match'}
+            </label>
+            {chosen.length > 0 && (
+              <Button
+                kind="danger"
+                work={async () => {
+                  if (await removeMembers(group, chosen)) selected.value = new Set()
+                }}
+              >
+                {`Remove ${formatNumber(chosen.length)}…`}
+              </Button>
+            )}
+          </div>
+        )}
+        {domains.length > 0 && found.length === 0 && <p class="empty">No member matches.</p>}
+        {found.length > 0 && (
+          <LongList
+            id="group-members"
+            label="Members"
+            items={found}
+            keyOf={(member) => member}
+            attributesOf={(member) => ({ 'data-domain': member })}
+          >
+            {(member, { tabIndex }) => (
+              <div class="member">
+                <label class="check">
+                  <span class="unseen">Select {member}</span>
+                  <input
+                    type="checkbox"
+                    tabIndex={tabIndex}
+                    checked={selected.value.has(member)}
+                    onChange={() => {
+                      selected.value = toggleName(selected.peek(), member)
+                    }}
+                  />
+                </label>
+                <button
+                  type="button"
+                  class="link mono truncate"
+                  tabIndex={tabIndex}
+                  title={member}
+                  onClick={() => show({ tab: 'domains', domain: member })}
+                >
+                  {member}
+                </button>
+              </div>
+            )}
+          </LongList>
+        )}
+      </section>
+    </>
+  )
+}

@@ -1,0 +1,104 @@
+import { Button } from '../controls/button.tsx'
+import { formatDay, formatNumber, formatShare } from '../formatting.ts'
+import type { Overview } from '../responses.ts'
+import { show } from '../view.ts'
+import { compareOverviews } from './comparison.ts'
+import { nameOfPolicy } from './policy-mix.tsx'
+import { before, closeComparison } from './refreshes.ts'
+
+/** What has changed since the clock passed a refresh. */
+export function BeforeAndAfter({ now }: { now: Overview }) {
+  const past = before.value
+  // The region is there before it has a text, because only then does a screen reader read the text.
+  return (
+    <div role="status" class="before-after">
+      {past !== undefined && <Changes past={past} now={now} />}
+    </div>
+  )
+}
+
+function Changes({ past, now }: { past: Overview; now: Overview }) {
+  const { dates, messages, share, policies, joined, left, attention, changed } = compareOverviews(past, now)
+  const rows: (readonly [string, string, string])[] = [
+    ['Passes DMARC', formatShare(share[0]), formatShare(share[1])],
+    [`Messages of ${now.period_days} days`, formatNumber(messages[0]), formatNumber(messages[1])],
+    ...policies.map(
+      ({ policy, domains: [one, other] }) =>
+        [`Domains with ${nameOfPolicy(policy)}`, formatNumber(one), formatNumber(other)] as const,
+    ),
+    ['Domains that need attention', formatNumber(attention[0]), formatNumber(attention[1])],
+  ]
+  return (
+    <section class="card stack" id="before-after" aria-label="Before and after">
+      <div class="row">
+        <h2 class="grow">Before and after</h2>
+        <span class="no-print">
+          <Button small work={closeComparison}>
+            Close
+          </Button>
+        </span>
+      </div>
+      <div class="comparison">
+        <table>
+          <thead>
+            <tr>
+              <th>
+                <span class="unseen">Figure</span>
+              </th>
+              <th class="number">{formatDay(dates[0])}</th>
+              <th class="number">{formatDay(dates[1])}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, one, other]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td class="number">{one}</td>
+                <td class={`number ${one === other ? '' : 'changed'}`}>
+                  <span class="only-narrow" aria-hidden="true">
+                    {'→ '}
+                  </span>
+                  {other}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <div class="stack">
+          <Names title="New among those that need attention" domains={joined.map((domain) => ({ domain }))} />
+          <Names title="No longer among them" domains={left.map((domain) => ({ domain }))} />
+          <Names
+            title="Failing messages that changed most"
+            domains={changed.map(({ domain, messages: [one, other] }) => {
+              return { domain, text: `${formatNumber(one)} → ${formatNumber(other)}` }
+            })}
+          />
+        </div>
+      </div>
+    </section>
+  )
+}
+
+interface NamesProps {
+  title: string
+  domains: readonly { domain: string; text?: string }[]
+}
+
+function Names({ title, domains }: NamesProps) {
+  if (domains.length === 0) return null
+  return (
+    <div>
+      <h3>{title}</h3>
+      <ul class="names">
+        {domains.map(({ domain, text }) => (
+          <li key={domain} data-domain={domain}>
+            <Button kind="link" work={() => show({ tab: 'domains', domain })}>
+              <bdi>{domain}</bdi>
+            </Button>
+            {text !== undefined && <span class="number">{text}</span>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

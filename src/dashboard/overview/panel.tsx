@@ -1,0 +1,125 @@
+import { HistoryChart } from '../charts/history-chart.tsx'
+import { Button } from '../controls/button.tsx'
+import { ErrorText } from '../controls/notices.tsx'
+import { formatCount, formatDay, formatInstant } from '../formatting.ts'
+import type { Overview } from '../responses.ts'
+import { chosenAccount } from '../selection.ts'
+import { show } from '../view.ts'
+import { AttentionTable } from './attention-table.tsx'
+import { BeforeAndAfter } from './before-and-after.tsx'
+import { overview } from './overview.ts'
+import { PolicyMix } from './policy-mix.tsx'
+import { Tiles } from './tiles.tsx'
+
+/** The figures of all domains together: for a person who has a minute. */
+export function OverviewPanel() {
+  const data = overview.data.value
+  const failure = overview.failure.value
+  if (data === undefined) return failure === undefined ? <Skeleton /> : <Failure error={failure} />
+  if (data.domains === 0) return <NoDomains />
+  return (
+    <>
+      {failure !== undefined && (
+        <p class="refusal warn" role="status">
+          These figures are not the newest. <ErrorText error={failure} />
+        </p>
+      )}
+      <Heading data={data} />
+      <BeforeAndAfter now={data} />
+      <Tiles data={data} />
+      <div class="overview-body">
+        <div class="stack">
+          <PolicyMix data={data} />
+          <History data={data} />
+        </div>
+        <AttentionTable data={data} />
+      </div>
+    </>
+  )
+}
+
+function Heading({ data: { refreshed_at, next_refresh_at } }: { data: Overview }) {
+  return (
+    <div class="row overview-head">
+      <h2>Refresh of {formatDay(refreshed_at.slice(0, 10))}</h2>
+      <span class="print-only">Account {chosenAccount}</span>
+      {next_refresh_at !== null && <span class="soft">The next one is at {formatInstant(next_refresh_at)}.</span>}
+      <span class="grow" />
+      <span class="no-print">
+        <Button small work={() => print()}>
+          Print
+        </Button>
+      </span>
+    </div>
+  )
+}
+
+function History({ data }: { data: Overview }) {
+  const { days, days_omitted, period_days, next_refresh_at } = data
+  const hasMail = days.some(({ messages }) => messages > 0)
+  return (
+    <section class="card stack" aria-labelledby="overview-history">
+      <h2 id="overview-history">{days.length === 1 ? 'The newest refresh' : `The last ${days.length} refreshes`}</h2>
+      {hasMail ? (
+        <HistoryChart
+          label="DMARC of all domains"
+          unit={`Messages of ${period_days} days`}
+          dates={days.map(({ date }) => date)}
+          messages={days.map(({ messages }) => messages)}
+          shares={[{ name: 'Passes DMARC', values: days.map(({ share }) => share) }]}
+        />
+      ) : (
+        <p class="empty">
+          No mail was counted yet. A domain has figures from the first refresh after its addition
+          {next_refresh_at === null ? '.' : `; the next refresh is at ${formatInstant(next_refresh_at)}.`}
+        </p>
+      )}
+      {days_omitted > 0 && (
+        <p class="soft">
+          {`${formatCount(days_omitted, 'earlier day')} ${days_omitted === 1 ? 'is' : 'are'} left out, because `}
+          {data.domains > 10_000 ? 'the account has many domains.' : 'the calendar of the service begins in 1970.'}
+        </p>
+      )}
+    </section>
+  )
+}
+
+function NoDomains() {
+  return (
+    <div class="card empty stack">
+      <h2>No figures yet</h2>
+      <p>This account has no domains. Figures begin at the first daily refresh after a domain is added.</p>
+      <p class="row centred">
+        <Button kind="primary" work={() => show({ tab: 'domains' })}>
+          Add domains
+        </Button>
+        <Button work={() => show({ tab: 'requests' })}>See the requests</Button>
+      </p>
+    </div>
+  )
+}
+
+function Failure({ error }: { error: unknown }) {
+  return (
+    <div class="card empty stack">
+      <h2>The figures could not be loaded</h2>
+      <p role="alert">
+        <ErrorText error={error} />
+      </p>
+      <p class="row centred">
+        <Button work={() => overview.refresh()}>Try again</Button>
+      </p>
+    </div>
+  )
+}
+
+/** As large as what comes, so that nothing jumps. */
+function Skeleton() {
+  return (
+    <div class="stack overview-loading" role="status" aria-label="The figures are being loaded">
+      {['head', 'tiles', 'policies', 'chart', 'table'].map((part) => (
+        <div key={part} class={`card skeleton ${part}`} />
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,36 @@
+import { effect, signal } from '@preact/signals'
+import type { Overview } from '../responses.ts'
+import { chosenAccount } from '../selection.ts'
+import { overview } from './overview.ts'
+
+/** The overview with which the present one is compared; `undefined` while there is nothing to compare. */
+export const before = signal<Overview | undefined>(undefined)
+
+/** Ends the comparison. The next refresh begins another one. */
+export function closeComparison(): void {
+  before.value = undefined
+}
+
+/**
+ * Begins a comparison when the clock of the chosen account has passed a refresh, whoever has moved it. It goes on until
+ * somebody closes it, so that several refreshes are compared as a whole. An account that was set back has no past.
+ */
+export function followRefreshes(): void {
+  let account: string | undefined
+  let shown: Overview | undefined
+  effect(() => {
+    const chosen = chosenAccount.value
+    const present = overview.data.value
+    if (chosen !== account) {
+      account = chosen
+      shown = undefined
+      before.value = undefined
+    }
+    if (present === undefined) return
+    const [first, last] = [before.peek() ?? shown, shown].map((each) => each && Date.parse(each.refreshed_at))
+    const now = Date.parse(present.refreshed_at)
+    if (last !== undefined && now > last) before.value = before.peek() ?? shown
+    else if (first !== undefined && now <= first && before.peek() !== undefined) before.value = undefined
+    shown = present
+  })
+}

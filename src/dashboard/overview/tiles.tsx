@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact'
+import { formatNumber, formatShare } from '../formatting.ts'
+import type { Overview } from '../responses.ts'
+
+/** The figures that a person in a hurry reads. */
+export function Tiles({ data }: { data: Overview }) {
+  const { messages, passing, share, domains, attention_count, attention, period_days, testing, days } = data
+  const last = days.at(-2)
+  const worst = attention.filter(({ severity }) => severity === 'high').length
+  return (
+    <div class="tiles" id="overview-tiles">
+      <Tile name="Passes DMARC" figure={formatShare(share)}>
+        {share !== null && last !== undefined && last.share !== null ? (
+          <Change value={round(share - last.share)} decimals={1} unit="points" good="more" />
+        ) : (
+          'No refresh to compare it with'
+        )}
+      </Tile>
+      <Tile name={`Messages of ${period_days} days`} figure={formatNumber(messages)}>
+        {last === undefined ? `${formatNumber(passing)} pass` : <Change value={messages - last.messages} unit="" />}
+      </Tile>
+      <Tile name="Messages that fail" figure={formatNumber(messages - passing)}>
+        {last === undefined ? (
+          'No refresh to compare it with'
+        ) : (
+          <Change value={messages - passing - (last.messages - last.passing)} unit="" good="less" />
+        )}
+      </Tile>
+      <Tile name="Domains that need attention" figure={formatNumber(attention_count)}>
+        {sentence([
+          worst > 0 && attention_count <= attention.length && `${worst} urgent`,
+          `of ${formatNumber(domains)} monitored`,
+          testing > 0 && `${formatNumber(testing)} with a policy in test mode`,
+        ])}
+      </Tile>
+    </div>
+  )
+}
+
+function Tile({ name, figure, children }: { name: string; figure: string; children: ComponentChildren }) {
+  return (
+    <div class="card tile">
+      <h3>{name}</h3>
+      <p class="figure">{figure}</p>
+      <p class="soft">{children}</p>
+    </div>
+  )
+}
+
+interface ChangeProps {
+  value: number
+  unit: string
+  /** How many decimals are written. */
+  decimals?: number
+  /** What is good news, if anything is. */
+  good?: 'more' | 'less'
+}
+
+/** A change since the refresh before, with an arrow, so that nobody needs the colour. */
+function Change({ value, unit, decimals = 0, good }: ChangeProps) {
+  if (value === 0) return <>The same as at the refresh before</>
+  const isGood = good === undefined ? undefined : value > 0 === (good === 'more')
+  const tone = isGood === undefined ? '' : isGood ? 'is-good' : 'is-bad'
+  return (
+    <>
+      <span class={`change ${tone}`}>
+        <span aria-hidden="true">{value > 0 ? '▲ ' : '▼ '}</span>
+        {`${formatNumber(Math.abs(value), decimals)}${unit && ` ${unit}`} ${value > 0 ? 'more' : unit === '' ? 'fewer' : 'less'}`}
+      </span>
+      {' than at the refresh before'}
+    </>
+  )
+}
+
+function sentence(parts: readonly (string | false)[]): string {
+  return parts.filter((part) => part !== false).join(', ')
+}
+
+/** The difference of two numbers with one decimal. */
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,33 @@
+import { Badge } from '../controls/marks.tsx'
+import type { JournalEntry } from '../responses.ts'
+import type { ListedRequest } from './listed-request.ts'
+
+export function StatusBadge({ status }: Pick<JournalEntry, 'status'>) {
+  if (status === null) return <Badge tone="odd">no response</Badge>
+  return <Badge tone={status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}>{status}</Badge>
+}
+
+/** What is special about a request. */
+export function RequestMarks({ request }: { request: ListedRequest }) {
+  const { violates_contract, breach, injected, fault } = request
+  return (
+    <>
+      {violates_contract && (
+        <Badge tone="bad" title="The contract forbids this request in every state. The verdict counts it.">
+          violates the contract
+        </Badge>
+      )}
+      {breach && <Badge tone="bad">response violates the contract</Badge>}
+      {injected && (
+        <Badge tone="odd" title={fault || 'The response does not show how the service behaves.'}>
+          injected
+        </Badge>
+      )}
+      {!injected && fault !== null && (
+        <Badge tone="odd" title={fault || undefined}>
+          fault
+        </Badge>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,125 @@
+import { useState } from 'preact/hooks'
+import type { RequestOf } from '../calls.ts'
+import { call } from '../client.ts'
+import { Form, textOf } from '../controls/form.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { FACTS, isOffered } from '../facts.ts'
+import { proposeRule } from '../faults/draft.ts'
+import { refreshShown } from '../resource.ts'
+import type { JournalEntry } from '../responses.ts'
+import { chosenAccount, openTab } from '../selection.ts'
+
+type Rule = RequestOf<'addFault'>['body']
+
+/** What can happen to the next request, beside the errors of its operation. */
+const EFFECTS: readonly { name: string; title: string; effect: Partial<Rule> }[] = [
+  { name: 'unavailable', title: 'answer 503', effect: { respond: { status: 503, body: 'Service Unavailable\n' } } },
+  { name: 'reset', title: 'reset the connection', effect: { connection: 'reset' } },
+  { name: 'lost', title: 'do it, but lose the answer', effect: { connection: 'reset', phase: 'after' } },
+  { name: 'hang', title: 'never answer', effect: { connection: 'hang' } },
+  { name: 'delay', title: 'answer 5 seconds later', effect: { delay_ms: 5_000 } },
+]
+
+/** A form that makes a fault rule of a request: the next such request meets something else. */
+export function NextFault({ exchange }: { exchange: JournalEntry }) {
+  const { account, operation, method, key } = exchange
+  const [added, setAdded] = useState<string>()
+  const match = matchOf(exchange)
+  if (account === null || match === undefined || !isOffered('addFault')) return null
+  const codes = FACTS.operations.find(({ id }) => id === operation)?.codes ?? []
+
+  async function add(fields: FormData): Promise<void> {
+    if (account === null) return
+    const wanted = textOf(fields, 'effect')
+    const effect = EFFECTS.find(({ name }) => name === wanted)?.effect ?? { respond: { error: wanted } }
+    const ofKey = key !== null && fields.has('key') && { key }
+    const rule: Rule = { match: { ...match, ...ofKey }, ...effect, times: Number(textOf(fields, 'times')) }
+    const { fault } = await call('addFault', { parameters: { account }, body: rule })
+    setAdded(fault.id)
+    await refreshShown()
+    showNote(`The rule ${fault.id} waits for the next such request.`)
+  }
+
+  return (
+    <details class="card no-print" id="next-fault">
+      <summary>Let the next such request fail…</summary>
+      <Form
+        submit="Add the rule"
+        work={add}
+        beside={
+          <button type="button" onClick={() => proposeElsewhere(account, { match, times: 1 })}>
+            More choices…
+          </button>
+        }
+      >
+        <p class="soft">
+          A fault rule for {operation ?? `${method} ${match.path}`}. It acts after the checks of key and quota.
+        </p>
+        <div class="fields">
+          <label>
+            What happens
+            <select name="effect">
+              <optgroup label="Something breaks">
+                {EFFECTS.map(({ name, title }) => (
+                  <option key={name} value={name}>
+                    {title}
+                  </option>
+                ))}
+              </optgroup>
+              {codes.length > 0 && (
+                <optgroup label="The service refuses with">
+                  {codes.map((code) => (
+                    <option key={code}>{code}</option>
+                  ))}
+                </optgroup>
+              )}
+            </select>
+          </label>
+          <label>
+            How many times
+            <input name="times" type="number" min={1} value={1} />
+          </label>
+        </div>
+        {key !== null && (
+          <label class="check">
+            <input type="checkbox" name="key" />
+            Only with the key {key}
+          </label>
+        )}
+      </Form>
+      {added !== undefined && (
+        <p role="status">
+          Added as <code>{added}</code>.{' '}
+          <button type="button" class="link" onClick={() => showRules(account)}>
+            Show the rules
+          </button>
+        </p>
+      )}
+    </details>
+  )
+}
+
+/** What the next such request has in common with this one; `undefined` where no rule can match it. */
+function matchOf({
+  operation,
+  method,
+  path,
+}: JournalEntry): { operation?: string; method?: string; path?: string } | undefined {
+  if (operation !== null) return { operation }
+  if (!path.startsWith(`${FACTS.basePath}/`) || !METHODS.has(method)) return undefined
+  return { method, path: path.slice(FACTS.basePath.length) }
+}
+
+/** The methods that a rule can match. */
+const METHODS = new Set(FACTS.operations.map(({ method }) => method))
+
+function showRules(account: string): void {
+  chosenAccount.value = account
+  openTab.value = 'faults'
+}
+
+/** Opens the form that can say everything about a rule, with what this one knows. */
+function proposeElsewhere(account: string, rule: Rule): void {
+  chosenAccount.value = account
+  proposeRule(rule)
+}

@@ -1,0 +1,172 @@
+import { useSignalEffect } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../client.ts'
+import { ErrorText } from '../controls/notices.tsx'
+import { Sheet } from '../controls/sheet.tsx'
+import { Refused } from '../refusals.ts'
+import { targetOf } from '../request-lines.ts'
+import type { Explanation, JournalEntry } from '../responses.ts'
+import { openTab } from '../selection.ts'
+import { ExplanationView } from './explanation.tsx'
+import { toListed } from './listed-request.ts'
+import { RequestMarks, StatusBadge } from './marks.tsx'
+import { closeRequest, neighbours, type OpenRequest, openedRequest, openRequest } from './open-request.ts'
+
+const ID = 'request-sheet'
+/** Characters of a path and query in the title. The details show all of it. */
+const LONGEST_TITLE = 160
+/** How often the journal is asked whether it still has the request. */
+const MILLISECONDS_BETWEEN_CHECKS = 3_000
+
+/** The details of the open request, above any view. */
+export function RequestSheet() {
+  useSignalEffect(() => {
+    // Somebody leads the reader to another view.
+    void openTab.value
+    closeRequest()
+  })
+  const open = openedRequest.value
+  return open === undefined ? null : <OpenSheet open={open} />
+}
+
+/** What is known of the open request. `gone` is whether the journal has lost it since it was loaded. */
+interface Known {
+  requestId: string
+  explanation?: Explanation
+  failure?: unknown
+  gone?: boolean
+}
+
+function OpenSheet({ open }: { open: OpenRequest }) {
+  const { explanation, failure, gone = false } = useExplanation(open.requestId)
+  useStepsByKey()
+  useEffect(() => document.getElementById(ID)?.scrollTo(0, 0), [open.requestId])
+  const { newer, older } = neighbours()
+  const title = explanation === undefined ? 'Request' : titleOf(explanation)
+  return (
+    <Sheet
+      id={ID}
+      title={title}
+      onClose={closeRequest}
+      beside={
+        <>
+          <Step id="newer" words="↑ Newer" to={newer} />
+          <Step id="older" words="↓ Older" to={older} />
+        </>
+      }
+    >
+      <div id="detail" class="stack" key={open.requestId}>
+        {explanation !== undefined && (
+          <div class="row">
+            <StatusBadge status={explanation.exchange.status} />
+            {explanation.exchange.code !== null && <code>{explanation.exchange.code}</code>}
+            <RequestMarks request={toListed(explanation.exchange)} />
+          </div>
+        )}
+        {explanation !== undefined && open.ordinal !== undefined && explanation.exchange.ordinal !== open.ordinal && (
+          <p class="refusal warn">A later request has the same id. This is the later one.</p>
+        )}
+        {gone && (
+          <p class="refusal warn" role="status">
+            The journal does not have this request any more: it was cleared, or newer requests have taken its place.
+            What is shown here was kept before. The account cannot be rewound to it.
+          </p>
+        )}
+        {failure !== undefined && (
+          <p class="refusal bad" role="alert">
+            <ErrorText error={failure} />
+          </p>
+        )}
+        {explanation !== undefined && <ExplanationView explanation={explanation} gone={gone} />}
+        {explanation === undefined && failure === undefined && <p class="soft">Loading the explanation…</p>}
+      </div>
+    </Sheet>
+  )
+}
+
+function titleOf({ exchange }: Explanation): string {
+  const title = `${exchange.method} ${targetOf(exchange)}`.trim() || 'A request that was not HTTP'
+  return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE)}…` : title
+}
+
+function Step({ id, words, to }: { id: string; words: string; to: ReturnType<typeof neighbours>['newer'] }) {
+  // A button with the attribute `disabled` would lose the focus.
+  return (
+    <button
+      type="button"
+      id={id}
+      class="no-print"
+      aria-disabled={to === undefined}
+      onClick={() => to && openRequest(to.request_id, to.ordinal)}
+    >
+      {words}
+    </button>
+  )
+}
+
+/** The explanation of a request. It is loaded once; then only whether the journal still has the request is looked at. */
+function useExplanation(requestId: string): Known {
+  const [known, setKnown] = useState<Known>({ requestId })
+  useEffect(() => {
+    const leaving = new AbortController()
+    const { signal } = leaving
+    let timer: ReturnType<typeof setTimeout> | undefined
+    async function follow({ exchange }: Explanation): Promise<void> {
+      // While the server does not answer, nobody knows.
+      const kept = await isKept(exchange, signal).catch(() => undefined)
+      if (signal.aborted) return
+      if (kept !== undefined) setKnown((before) => ({ ...before, gone: !kept }))
+      timer = setTimeout(follow, MILLISECONDS_BETWEEN_CHECKS, { exchange })
+    }
+    async function load(): Promise<void> {
+      try {
+        const explanation = await call('explainRequest', { parameters: { 'request-id': requestId }, signal })
+        setKnown({ requestId, explanation })
+        await follow(explanation)
+      } catch (failure) {
+        if (!signal.aborted) setKnown({ requestId, failure })
+      }
+    }
+    void load()
+    return () => {
+      leaving.abort()
+      clearTimeout(timer)
+    }
+  }, [requestId])
+  return known.requestId === requestId ? known : { requestId }
+}
+
+/** Whether the journal has an exchange. */
+async function isKept({ account, ordinal }: JournalEntry, signal: AbortSignal): Promise<boolean> {
+  const query = { limit: 1, before: ordinal + 1 }
+  try {
+    const { requests } =
+      account === null
+        ? await call('listAllRequests', { query: { ...query, account: 'none' }, signal })
+        : await call('listRequests', { parameters: { account }, query, signal })
+    return requests[0]?.ordinal === ordinal
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return false
+    throw error
+  }
+}
+
+/** The arrow keys lead to the next request, except where they have a meaning of their own. */
+function useStepsByKey(): void {
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent): void {
+      const { key, target, altKey, ctrlKey, metaKey, shiftKey } = event
+      if ((key !== 'ArrowUp' && key !== 'ArrowDown') || altKey || ctrlKey || metaKey || shiftKey) return
+      if (!(target instanceof Element) || event.defaultPrevented) return
+      // In a body they scroll, in a field they move the cursor. Another dialog may be open above this one.
+      const isBusy = target.matches('pre, input, select, textarea') || target.closest('dialog')?.id !== ID
+      if (isBusy && target !== document.body) return
+      event.preventDefault()
+      const { newer, older } = neighbours()
+      const next = key === 'ArrowUp' ? newer : older
+      if (next !== undefined) openRequest(next.request_id, next.ordinal)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+}

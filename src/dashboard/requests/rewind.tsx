@@ -1,0 +1,40 @@
+import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
+import { confirmed } from '../controls/dialog.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { isOffered } from '../facts.ts'
+import { formatInstant } from '../formatting.ts'
+import { targetOf } from '../request-lines.ts'
+import { refreshShown } from '../resource.ts'
+import type { JournalEntry } from '../responses.ts'
+
+/** Characters of a path and query in a question. */
+const LONGEST_TARGET = 200
+
+/** Returns the account of a request to how it was just before the request. */
+export function RewindButton({ exchange, gone }: { exchange: JournalEntry; gone: boolean }) {
+  const { account } = exchange
+  if (account === null || gone || !isOffered('rewindAccount')) return null
+  return (
+    <div class="row no-print">
+      <Button work={() => rewind(account, exchange)} title="Return the account to how it was just before this request">
+        Rewind to here…
+      </Button>
+    </div>
+  )
+}
+
+/** Asks, and returns the account to how it was just before a request. */
+export async function rewind(account: string, exchange: JournalEntry): Promise<void> {
+  const { method, at, request_id } = exchange
+  const line = `${method} ${targetOf(exchange).slice(0, LONGEST_TARGET)}`
+  const isSure = await confirmed(
+    'Rewind to this request?',
+    `The account ${account} returns to how it was just before ${line} at ${formatInstant(at)}: domains, groups, keys, clock, quotas and fault rules. Lost is everything that was changed since then, by this request and by later ones, also an import or a restored snapshot. The journal, the coverage and the snapshots stay, so you can rewind again, to an earlier or a later request.`,
+    'Rewind',
+  )
+  if (!isSure) return
+  await call('rewindAccount', { parameters: { account }, body: { request_id } })
+  await refreshShown()
+  showNote(`The account ${account} is as it was just before ${line}.`)
+}

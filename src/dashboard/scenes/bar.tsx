@@ -1,0 +1,126 @@
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { Button } from '../controls/button.tsx'
+import { ErrorText, showFailure } from '../controls/notices.tsx'
+import { chosenAccount } from '../selection.ts'
+import { describeCall, type Outcome } from './calls-of-scenes.ts'
+import { others } from './leftovers.ts'
+import { endStory, goTo, isForStory, lookAgain, moving } from './story.ts'
+import { telling } from './telling.ts'
+
+/** The scene that is told now, at the bottom of the window, with the buttons that lead through the story. */
+export function StoryBar() {
+  return telling.value === undefined ? null : <Bar />
+}
+
+const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, n: 1, N: 1, ArrowLeft: -1, b: -1, B: -1 }
+
+function Bar() {
+  const place = useRef<HTMLElement>(null)
+  useLayoutEffect(() => {
+    // What began the story may be gone, and the words are what is to be read next.
+    place.current?.querySelector<HTMLElement>('.words')?.focus({ preventScroll: true })
+    return reserveRoom(place.current)
+  }, [])
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent): void {
+      const by = STEPS[event.key]
+      const told = telling.peek()
+      if (by === undefined || told === undefined || event.defaultPrevented || !isForStory(event)) return
+      event.preventDefault()
+      goTo(told.step + by).catch(showFailure)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+
+  const told = telling.value
+  const scene = told?.story.scenes[told.step]
+  if (told === undefined || scene === undefined) return null
+  const { step, story, end, account, outcomes } = told
+  const last = step === story.scenes.length - 1
+  return (
+    <section id="story" ref={place} class="no-print" aria-label="Story">
+      <div class="words" aria-live="polite" tabIndex={-1}>
+        <p class="soft step">{`Scene ${step + 1} of ${story.scenes.length}`}</p>
+        <h2 dir="auto">{scene.title}</h2>
+        <Paragraphs text={scene.text} />
+        {outcomes.length > 0 && <Outcomes outcomes={outcomes} />}
+        {end !== undefined && (
+          <p class="refusal bad" role="alert">
+            {end}
+          </p>
+        )}
+        {end === undefined && chosenAccount.value !== account && (
+          <p class="refusal warn">{`The page shows another account. This story is told in the account ${account}.`}</p>
+        )}
+        {end === undefined && others.value.length > 0 && chosenAccount.value === account && (
+          <p class="refusal warn">
+            Another page tells a story in this account, too, or was closed while it did. Each story sets the account
+            back, also for the other page.
+          </p>
+        )}
+      </div>
+      <progress class="unseen" max={story.scenes.length} value={step + 1} aria-label="Progress of the story" />
+      <div class="steps row" aria-busy={moving.value}>
+        {end === undefined && (
+          <>
+            <Button work={() => goTo(step - 1)} disabled={step === 0} title="Back: B or ←">
+              Back
+            </Button>
+            {!last && (
+              <Button kind="primary" work={() => goTo(step + 1)} title="Next: N or →">
+                Next
+              </Button>
+            )}
+            {scene.look_at !== undefined && (
+              <Button work={lookAgain} title="Opens again what this scene looks at">
+                Look again
+              </Button>
+            )}
+          </>
+        )}
+        <Button kind={last && end === undefined ? 'primary' : ''} work={endStory}>
+          {end === undefined ? 'End the story' : 'Close'}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+/** Keeps the end of the page, and what is shown at its bottom, above the bar. */
+function reserveRoom(bar: HTMLElement | null): (() => void) | undefined {
+  if (bar === null) return undefined
+  const { style } = document.documentElement
+  const observer = new ResizeObserver(() => style.setProperty('--story-height', `${bar.offsetHeight}px`))
+  observer.observe(bar)
+  return () => {
+    observer.disconnect()
+    style.removeProperty('--story-height')
+  }
+}
+
+/** The words of a scene; a line break begins another paragraph. */
+export function Paragraphs({ text }: { text: string }) {
+  const paragraphs = text.split('\n').filter((line) => line.trim() !== '')
+  return (
+    <>
+      {paragraphs.map((paragraph, index) => (
+        <p key={index} class="said" dir="auto">
+          {paragraph}
+        </p>
+      ))}
+    </>
+  )
+}
+
+function Outcomes({ outcomes }: { outcomes: readonly Outcome[] }) {
+  return (
+    <ul class="outcomes">
+      {outcomes.map(({ call, expected, text }, index) => (
+        <li key={index} class={expected ? 'good' : 'warn'}>
+          <span class="mono">{describeCall(call)}</span> <ErrorText error={text} />
+        </li>
+      ))}
+    </ul>
+  )
+}

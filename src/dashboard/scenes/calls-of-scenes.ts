@@ -1,0 +1,70 @@
+import { CALLS, type CallId } from '../calls.ts'
+import { send } from '../client.ts'
+import { FACTS } from '../facts.ts'
+import { Refused } from '../refusals.ts'
+import type { SceneCall } from '../responses.ts'
+import { callService, type Way } from '../service-calls.ts'
+
+/** What became of a call of a scene. */
+export interface Outcome {
+  call: SceneCall
+  /** Whether it was answered as the scene expects. */
+  expected: boolean
+  /** What was answered, in a sentence. */
+  text: string
+  /** Names the request in the journal; null for a call that is not there. */
+  requestId: string | null
+}
+
+/** Why the service may refuse what the control plane accepts in its place. */
+const WAY_AROUND =
+  'The key of the account is secret, so it was sent through the control plane, on which neither faults nor quotas act.'
+
+/** Sends a call of a scene for an account, and says what was answered. A refusal never ends the story. */
+export async function sendCall(call: SceneCall, account: string): Promise<Outcome> {
+  const { expect } = call
+  try {
+    const { way, requestId } = await sendToOwner(call, account)
+    if (expect === undefined) return { call, expected: true, text: 'Done.', requestId }
+    const reason = way === 'control-plane' ? ` ${WAY_AROUND}` : ''
+    return {
+      call,
+      expected: false,
+      text: `It was accepted, although the scene expects the refusal ${expect}.${reason}`,
+      requestId,
+    }
+  } catch (error) {
+    if (!(error instanceof Refused)) {
+      return { call, expected: false, text: error instanceof Error ? error.message : String(error), requestId: null }
+    }
+    const { status, code, message, requestId } = error
+    const isExpected = code === expect
+    const words = isExpected ? 'Refused, as expected' : 'Refused, which the scene does not expect'
+    return { call, expected: isExpected, text: `${words}: ${status} ${code}. ${message}`, requestId }
+  }
+}
+
+/** The method and the path of a call, as a person reads them. */
+export function describeCall({ operation, parameters = {}, query }: SceneCall): string {
+  const own = FACTS.operations.find(({ id }) => id === operation)
+  const [method, template] =
+    own === undefined ? (CALLS[operation as CallId] ?? ['', operation]) : [own.method, own.path]
+  const path = template
+    .replace('/accounts/{account}', '…')
+    .replace(/\{([^}]+)\}/g, (_, name: string) => parameters[name] ?? name)
+  return `${method} ${path}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`.trim()
+}
+
+/** Resolves to the way that a call of the service went, and to the request that it is in the journal. */
+async function sendToOwner(
+  { operation, parameters, query, body }: SceneCall,
+  account: string,
+): Promise<{ way?: Way; requestId: string | null }> {
+  if (FACTS.operations.some(({ id }) => id === operation)) {
+    return callService(operation, { account, ...(body && { body }), ...(query && { query }) })
+  }
+  if (!Object.hasOwn(CALLS, operation)) throw new Error(`This page does not know the operation ${operation}.`)
+  const request = { parameters: { ...parameters, account }, ...(body && { body }) }
+  await send(operation as CallId, request)
+  return { requestId: null }
+}

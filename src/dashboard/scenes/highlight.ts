@@ -1,0 +1,24 @@
+import { effect } from '@preact/signals'
+import { telling } from './telling.ts'
+
+/**
+ * Highlights what the scene looks at, wherever a view shows it: a rule of a style sheet also holds for rows that are drawn
+ * later.
+ */
+export function followScene(): void {
+  const sheet = new CSSStyleSheet()
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
+  effect(() => {
+    const told = telling.value
+    const { domain, group } = told?.story.scenes[told.step]?.look_at ?? {}
+    const places = [
+      ...(domain === undefined ? [] : [`[data-domain=${CSS.escape(domain)}]`]),
+      ...(group === undefined ? [] : [`[data-group=${CSS.escape(group)}]`]),
+    ]
+    sheet.replaceSync(
+      places.length === 0
+        ? ''
+        : `@media not print { ${places.join(', ')} { background: var(--accent-ground); box-shadow: inset 4px 0 0 var(--accent); } }`,
+    )
+  })
+}

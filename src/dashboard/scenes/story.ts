@@ -1,0 +1,156 @@
+import { effect, signal } from '@preact/signals'
+import { SCENE_SNAPSHOT } from '../account/snapshots.ts'
+import { call } from '../client.ts'
+import { storyIsTold } from '../controls/modal.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { isObject, Refused } from '../refusals.ts'
+import { closeRequest } from '../requests/open-request.ts'
+import { refreshShown } from '../resource.ts'
+import type { Scene, Story } from '../responses.ts'
+import { chosenAccount, OFFERED_TABS } from '../selection.ts'
+import { show } from '../view.ts'
+import { sendCall } from './calls-of-scenes.ts'
+import { type Telling, telling } from './telling.ts'
+
+/** Whether a scene is being begun or ended. */
+export const moving = signal(false)
+
+effect(() => {
+  storyIsTold.value = telling.value !== undefined
+})
+
+/**
+ * Takes a snapshot of the chosen account and begins its story with one of the scenes.
+ *
+ * @throws Refused when the snapshot is refused, for example because there are too many.
+ */
+export async function beginStory(story: Story, step = 0): Promise<void> {
+  const account = chosenAccount.peek()
+  const snapshot = SCENE_SNAPSHOT + drawName()
+  await work(async () => {
+    await call('takeSnapshot', { parameters: { account }, body: { name: snapshot } })
+    telling.value = { account, story, step, snapshot, outcomes: [], end: undefined }
+    await playScene()
+  })
+}
+
+/** Ends the scene and begins another one of the story, which finds the account as it was before the story. */
+export async function goTo(step: number): Promise<void> {
+  await work(async (told) => {
+    if (told === undefined || told.end !== undefined || told.story.scenes[step] === undefined) return
+    if (!(await restore(told))) return
+    telling.value = { ...told, step, outcomes: [] }
+    await playScene()
+  })
+}
+
+/** Restores the account as it was before the story, and forgets the snapshot. */
+export async function endStory(): Promise<void> {
+  await work(async (told) => {
+    if (told === undefined) return
+    if (told.end === undefined) {
+      if (!(await restore(told))) return
+      const { account, snapshot } = told
+      await call('deleteSnapshot', { parameters: { account, snapshot } })
+      showNote('The account is as it was before the story.')
+    }
+    telling.value = undefined
+    show({ tab: 'scenes' })
+    await refreshShown()
+  })
+}
+
+/** Opens again what the scene looks at. */
+export function lookAgain(): void {
+  const told = telling.peek()
+  if (told === undefined) return
+  chosenAccount.value = told.account
+  const look = told.story.scenes[told.step]?.look_at
+  if (look !== undefined) showLook(look, told)
+}
+
+/** Does one thing at a time: what is asked for meanwhile is left out, such as by a key that is pressed twice. */
+async function work(step: (told: Telling | undefined) => Promise<void>): Promise<void> {
+  if (moving.peek()) return
+  moving.value = true
+  try {
+    await step(telling.peek())
+  } finally {
+    moving.value = false
+  }
+}
+
+async function playScene(): Promise<void> {
+  const told = telling.peek()
+  const scene = told?.story.scenes[told.step]
+  if (told === undefined || scene === undefined) return
+  chosenAccount.value = told.account
+  closeRequest()
+  // What it looks at may be there only after the calls; until then, its tab is open.
+  const { look_at: look, calls = [] } = scene
+  if (look !== undefined) showLook(calls.length > 0 ? { tab: look.tab } : look)
+  for (const each of calls) {
+    const outcome = await sendCall(each, told.account)
+    const present = telling.peek()
+    if (present === undefined) return
+    telling.value = { ...present, outcomes: [...present.outcomes, outcome] }
+  }
+  const refreshed = refreshShown()
+  if (look === undefined || calls.length === 0) return
+  await refreshed
+  showLook(look, telling.peek())
+}
+
+/**
+ * Shows what a scene looks at. Among the requests, that is the last one which the scene has sent. A tab that this page does
+ * not have is as good as none.
+ */
+function showLook({ tab, ...what }: NonNullable<Scene['look_at']>, told?: Telling): void {
+  const sent = told?.outcomes.findLast(({ requestId }) => requestId !== null)?.requestId
+  const request = tab === 'requests' && sent != null ? { request: sent } : {}
+  show({ ...what, ...request, tab: OFFERED_TABS.find((each) => each === tab) })
+}
+
+/** Whether the account is as it was before the story. If it cannot be any more, the story says why. */
+async function restore(told: Telling): Promise<boolean> {
+  const { account, snapshot } = told
+  try {
+    await call('restoreSnapshot', { parameters: { account, snapshot } })
+    return true
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 404)) throw error
+    telling.value = { ...told, end: await explainLoss(account) }
+    return false
+  }
+}
+
+async function explainLoss(account: string): Promise<string> {
+  try {
+    await call('getAccount', { parameters: { account } })
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 404)) throw error
+    return `The account ${account} does not exist any more, and its story has ended with it.`
+  }
+  return (
+    'The snapshot of the account before the story is gone: the server was started again, or somebody has deleted it. ' +
+    'So the account stays as it is now, with what the scene has changed. A reset in the tab “Account” sets it back to ' +
+    'its creation.'
+  )
+}
+
+/** Eight letters and digits that no other page draws. */
+function drawName(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(4))
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Whether a key that was pressed there is for the story. */
+export function isForStory({ target, altKey, ctrlKey, metaKey, shiftKey, isComposing }: KeyboardEvent): boolean {
+  if (altKey || ctrlKey || metaKey || shiftKey || isComposing) return false
+  if (document.querySelector('dialog:modal') !== null) return false
+  return !(isObject(target) && target instanceof Element && target.closest(USES_KEYS) !== null)
+}
+
+/** What uses letters or arrow keys itself. */
+const USES_KEYS =
+  'input, select, textarea, [contenteditable], summary, [role=tab], [role=slider], [role=grid], [role=listbox], [role=menu], [role=row]'

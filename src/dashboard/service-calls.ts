@@ -1,0 +1,178 @@
+import { signal } from '@preact/signals'
+import { summary } from './account/summary.ts'
+import type { CallId } from './calls.ts'
+import { call, send } from './client.ts'
+import { FACTS } from './facts.ts'
+import { isObject, type Problem, Refused, readRefusal, Unreachable } from './refusals.ts'
+import { chosenAccount } from './selection.ts'
+
+/** How long the page waits for a response of the service, in milliseconds. A fault rule can hold one back for ever. */
+const PATIENCE = 20_000
+/** How many characters of a response that is no JSON are shown. */
+const SHOWN = 120
+
+/** Operations of the service → those of the control plane that do the same. */
+const TWINS: Readonly<Record<string, CallId>> = {
+  addDomains: 'addMonitoredDomains',
+  deleteDomains: 'removeMonitoredDomains',
+  createDomainGroup: 'createGroup',
+  updateDomainGroup: 'updateGroup',
+  deleteDomainGroup: 'deleteGroup',
+}
+
+export type Way = 'service' | 'control-plane'
+
+/** A request to an operation of the service, as the contract has it. */
+export interface ServiceRequest {
+  body?: object
+  query?: Readonly<Record<string, string>>
+  /** The chosen account, unless another is named. */
+  account?: string
+}
+
+export interface ServiceAnswer {
+  /** The `data` of the response. */
+  data: unknown
+  way: Way
+  /** Names the request in the journal; null for a call that is not there. */
+  requestId: string | null
+}
+
+/** Whether the user wants the calls to go through the control plane although the key is known. */
+export const avoidsService = signal(false)
+
+/**
+ * Sends a request to the service's API with the account's key, if the control plane tells the key. Otherwise, and where
+ * the user wants it, the operation of the control plane that does the same is called. `operation` is an operationId of
+ * the service.
+ *
+ * @throws Refused with the service's code and message, and with what can be done about a used-up quota or a key that does
+ * not work; Unreachable when no response arrives in time or when it is none of the service.
+ */
+export async function callService(operation: string, request: ServiceRequest = {}): Promise<ServiceAnswer> {
+  const { account = chosenAccount.peek() } = request
+  // The key is asked for each time: it may have been deleted, or the account replaced, since the page last looked.
+  const { api_key: key } = await call('getAccount', { parameters: { account } })
+  const twin = TWINS[operation]
+  if (key !== null && !(avoidsService.peek() && twin !== undefined)) return callWithKey(operation, request, key)
+  if (twin === undefined) {
+    throw new Error(
+      `The key of this account is secret, and only the service has the operation ${operation}. Send it with the key.`,
+    )
+  }
+  return callTwin(twin, request, account)
+}
+
+/** In one sentence, which way `callService` goes for the chosen account. */
+export function wayOfCalls(): string {
+  if (summary.data.value?.api_key == null) {
+    return 'Sent through the control plane, because the key of this account is secret: it is not in the journal.'
+  }
+  if (avoidsService.value) return 'Sent through the control plane: it is not in the journal and costs no quota.'
+  return "Sent to the service's API with the account's key, so it is in the journal and counts against the quota."
+}
+
+async function callWithKey(operation: string, request: ServiceRequest, key: string): Promise<ServiceAnswer> {
+  const found = FACTS.operations.find(({ id }) => id === operation)
+  if (found === undefined) throw new Error(`The service has no operation ${operation}.`)
+  const { query = {}, body } = request
+  const search = new URLSearchParams(query)
+  const url = FACTS.basePath + found.path + (search.size > 0 ? `?${search}` : '')
+  const { response, text } = await exchange(url, {
+    method: found.method,
+    headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const requestId = response.headers.get('x-request-id')
+  const answer = parse(text)
+  if (response.ok && isObject(answer) && answer['success'] === true) {
+    return { data: answer['data'], way: 'service', requestId }
+  }
+  const refused = readRefusal(response.status, answer)
+  if (refused === undefined) throw new Unreachable(describeStranger(response.status, text))
+  throw await explainRefusal(refused, response, requestId)
+}
+
+/** Sends a request and reads the whole response, for as long as the page is patient. */
+async function exchange(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
+  const impatience = new AbortController()
+  const timer = setTimeout(() => impatience.abort(), PATIENCE)
+  try {
+    const response = await fetch(url, { ...init, signal: impatience.signal })
+    return { response, text: await response.text() }
+  } catch {
+    throw new Unreachable(
+      impatience.signal.aborted
+        ? `The service has not answered for ${PATIENCE / 1000} seconds. A fault rule may hold the response back. The change may have been made.`
+        : 'The response of the service did not arrive whole. A fault rule may have cut it off. The change may have been made.',
+    )
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function describeStranger(status: number, text: string): string {
+  const start = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
+  const content = start.trim() === '' ? 'an empty body' : `this, which is not what the service answers: ${start}`
+  return `The service answered with the status ${status} and ${content}`
+}
+
+/** Adds what can be done, and all problems of the request with their fields, which the service itself does not tell. */
+async function explainRefusal(refused: Refused, response: Response, requestId: string | null): Promise<Refused> {
+  const { status, code } = refused
+  const message = [refused.message, adviceFor(refused, response)].filter(Boolean).join(' ')
+  const isAboutRequest = status >= 400 && status < 500 && ![401, 403, 429].includes(status)
+  const problems = isAboutRequest && requestId !== null ? await problemsOf(requestId) : []
+  return new Refused(status, { code, message, problems }, requestId)
+}
+
+function adviceFor({ status, code }: Refused, response: Response): string {
+  if (code === 'rate_limited') {
+    const reset = Number(response.headers.get('x-ratelimit-reset') ?? '')
+    const until =
+      reset > 0 && reset < 1e11 ? ` until ${new Date(reset * 1000).toISOString().slice(11, 19)} UTC of its clock` : ''
+    return `Wait${until}, refill the quota of the account, or send it through the control plane.`
+  }
+  if (status === 401 || status === 403) {
+    return 'Look at the keys and the plan of the account, or send it through the control plane.'
+  }
+  return ''
+}
+
+async function problemsOf(requestId: string): Promise<readonly Problem[]> {
+  try {
+    return (await call('explainRequest', { parameters: { 'request-id': requestId } })).problems
+  } catch {
+    // The journal may not have the request any more. The service's own words are enough then.
+    return []
+  }
+}
+
+async function callTwin(
+  twin: CallId,
+  { body, query: { id: group = '' } = {} }: ServiceRequest,
+  account: string,
+): Promise<ServiceAnswer> {
+  try {
+    const response = await send(twin, { parameters: { account, group }, ...(body && { body }) })
+    const answer: unknown = await response.json().catch(() => undefined)
+    if (!isObject(answer)) throw new Unreachable('The response of the server is incomplete.')
+    return { data: answer['data'], way: 'control-plane', requestId: null }
+  } catch (error) {
+    throw error instanceof Refused && error.code === 'refused' ? inWordsOfService(error) : error
+  }
+}
+
+/** What the control plane refuses because the service would, with the service's code and message. */
+function inWordsOfService({ status, message, problems }: Refused): Refused {
+  const [first] = problems
+  return new Refused(status, { code: first?.code ?? 'refused', message: first?.message ?? message, problems })
+}

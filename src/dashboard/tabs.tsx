@@ -1,0 +1,119 @@
+import type { ComponentChildren, FunctionComponent } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { AccountPanel } from './account/panel.tsx'
+import { summary } from './account/summary.ts'
+import { CoveragePanel, coverageTally } from './coverage/panel.tsx'
+import { DomainsPanel } from './domains/panel.tsx'
+import { FaultsPanel } from './faults/panel.tsx'
+import { formatNumber } from './formatting.ts'
+import { GroupsPanel } from './groups/panel.tsx'
+import { OverviewPanel } from './overview/panel.tsx'
+import { RequestsPanel, requestsTally } from './requests/panel.tsx'
+import { ScenesPanel } from './scenes/panel.tsx'
+import { OFFERED_TABS, openTab, type Tab } from './selection.ts'
+import { TimePanel } from './time/panel.tsx'
+
+interface View {
+  title: string
+  Panel: FunctionComponent
+  /** A number or a share beside the title. */
+  tally?(): number | string | undefined
+}
+
+const VIEWS: Readonly<Record<Tab, View>> = {
+  overview: { title: 'Overview', Panel: OverviewPanel },
+  domains: { title: 'Domains', Panel: DomainsPanel, tally: () => summary.data.value?.account.domains },
+  groups: { title: 'Groups', Panel: GroupsPanel, tally: () => summary.data.value?.account.groups },
+  requests: { title: 'Requests', Panel: RequestsPanel, tally: requestsTally },
+  time: { title: 'Time', Panel: TimePanel },
+  scenes: { title: 'Scenes', Panel: ScenesPanel },
+  faults: { title: 'Faults', Panel: FaultsPanel, tally: () => summary.data.value?.account.faults },
+  account: { title: 'Account', Panel: AccountPanel },
+  coverage: { title: 'Coverage', Panel: CoveragePanel, tally: coverageTally },
+}
+
+/** The names of the views, of which one is open. The arrow keys move between them. */
+export function Tabs() {
+  return (
+    <div role="tablist" aria-label="Views of the account" class="no-print">
+      {OFFERED_TABS.map((tab, index) => (
+        <TabButton
+          key={tab}
+          tab={tab}
+          onMove={(key) => {
+            const next = neighbourOf(index, key)
+            if (next === undefined) return
+            openTab.value = next
+            document.getElementById(`tab-${next}`)?.focus()
+          }}
+        />
+      ))}
+    </div>
+  )
+}
+
+function TabButton({ tab, onMove }: { tab: Tab; onMove(key: string): void }) {
+  const { title, tally } = VIEWS[tab]
+  const count = tally?.()
+  const open = tab === openTab.value
+  const place = useRef<HTMLButtonElement>(null)
+  const hasTally = count !== undefined
+  useEffect(() => {
+    if (open) bringIntoView(place.current)
+    // The tab gets wider with it.
+    void hasTally
+  }, [open, hasTally])
+  return (
+    <button
+      type="button"
+      role="tab"
+      ref={place}
+      id={`tab-${tab}`}
+      aria-controls="panel"
+      aria-selected={open}
+      tabIndex={open ? 0 : -1}
+      onClick={() => {
+        openTab.value = tab
+      }}
+      onKeyDown={({ key }) => onMove(key)}
+    >
+      {title} {hasTally && <span class="tally">{typeof count === 'number' ? formatNumber(count) : count}</span>}
+    </button>
+  )
+}
+
+/** Scrolls the row of tabs, which is wider than a phone, and nothing else. */
+function bringIntoView(tab: HTMLElement | null): void {
+  const row = tab?.parentElement
+  if (!tab || !row) return
+  const [inner, outer] = [tab.getBoundingClientRect(), row.getBoundingClientRect()]
+  row.scrollLeft += inner.left + inner.width / 2 - (outer.left + outer.width / 2)
+}
+
+/** The open view. */
+export function OpenPanel(): ComponentChildren {
+  const tab = openTab.value
+  if (tab === undefined) return null
+  const { Panel } = VIEWS[tab]
+  return (
+    <section role="tabpanel" id="panel" class={`panel-${tab}`} aria-labelledby={`tab-${tab}`} tabIndex={-1}>
+      <Panel />
+    </section>
+  )
+}
+
+/** The tab that a key moves to. */
+function neighbourOf(index: number, key: string): Tab | undefined {
+  switch (key) {
+    case 'ArrowRight':
+      return OFFERED_TABS[(index + 1) % OFFERED_TABS.length]
+    case 'ArrowLeft':
+      return OFFERED_TABS.at(index - 1)
+    case 'Home':
+      return OFFERED_TABS[0]
+    case 'End':
+      return OFFERED_TABS.at(-1)
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,135 @@
+import { useComputed } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { quotas } from '../account/quotas.tsx'
+import { summary } from '../account/summary.ts'
+import { Button } from '../controls/button.tsx'
+import { Form, textOf } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
+import { formatInstant } from '../formatting.ts'
+import { overview } from '../overview/overview.ts'
+import type { Quota } from '../responses.ts'
+import { changeClock, isFrozen, shownTime } from './clock.ts'
+import { formatMoment, readWritten, writeMinute } from './instants.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/** The clock, large, and everything that moves it. */
+export function ClockSection() {
+  return <Loaded of={summary}>{() => <Clock />}</Loaded>
+}
+
+function Clock() {
+  const now = shownTime.value
+  if (now === undefined) return null
+  const instant = new Date(now).toISOString()
+  const frozen = isFrozen.value === true
+  return (
+    <section class="card stack" aria-labelledby="clock-title">
+      <h2 id="clock-title">The clock of this account</h2>
+      <div class="row clock-head">
+        <time dateTime={instant} class={frozen ? 'big-clock frozen' : 'big-clock'}>
+          {formatInstant(instant)}
+        </time>
+        <span class={frozen ? 'badge odd' : 'badge good'}>{frozen ? 'frozen' : 'running'}</span>
+        <Button work={() => changeClock({ frozen: !frozen })}>{frozen ? 'Unfreeze' : 'Freeze'}</Button>
+      </div>
+      <div class="moves">
+        <Move leads={`to ${formatMoment(now + HOUR, now)}`}>
+          <Button work={() => changeClock({ advance: 'PT1H' })}>+1 hour</Button>
+        </Move>
+        <Move leads={`to ${formatMoment(now + DAY, now)}`}>
+          <Button work={() => changeClock({ advance: 'P1D' })}>+1 day</Button>
+        </Move>
+        <NextWindow now={now} />
+        <NextRefresh now={now} />
+      </div>
+      <ChosenInstant />
+    </section>
+  )
+}
+
+/** A button, and below it where it leads. */
+function Move({ leads, children }: { leads: string; children: ComponentChildren }) {
+  return (
+    <div class="move">
+      {children}
+      <span class="soft">{leads}</span>
+    </div>
+  )
+}
+
+function NextRefresh({ now }: { now: number }) {
+  const next = overview.data.value?.next_refresh_at
+  // What was loaded before the clock moved may be over.
+  const isKnown = next !== undefined && next !== null && Date.parse(next) > now
+  return (
+    <Move
+      leads={`${isKnown ? `to ${formatMoment(Date.parse(next), now)}` : 'to the next day'}: GET /dmarc has new figures`}
+    >
+      <Button work={() => changeClock({ to: 'refresh' })}>Next refresh</Button>
+    </Move>
+  )
+}
+
+function NextWindow({ now }: { now: number }) {
+  const next = useComputed(() => nextWindow(quotas.data.value?.quotas ?? []))
+  const open = next.value
+  return (
+    <Move
+      leads={
+        open === undefined
+          ? 'no quota is in use, so no window is open'
+          : `to ${formatMoment(open.end, now)}: ${wordsForRefill(open.buckets)}`
+      }
+    >
+      <Button disabled={open === undefined} work={() => changeClock({ to: 'window-end' })}>
+        Next window
+      </Button>
+    </Move>
+  )
+}
+
+function wordsForRefill(buckets: readonly string[]): string {
+  // Only GET is possible there.
+  const paths = buckets.map((bucket) => (bucket === 'dmarc' ? 'GET /dmarc' : `/${bucket}`))
+  return paths.length === 1 ? `${paths[0]} is refilled` : `${paths.join(', ')} are refilled`
+}
+
+/** The end of the first window in which requests were charged, and the quotas that are full again then. */
+function nextWindow(all: readonly Quota[]): { end: number; buckets: string[] } | undefined {
+  const used = all.filter(({ limit, remaining }) => remaining < limit)
+  if (used.length === 0) return undefined
+  const end = Math.min(...used.map(({ resets_at }) => Date.parse(resets_at)))
+  const first = used.filter(({ resets_at }) => Date.parse(resets_at) === end)
+  return { end, buckets: [...new Set(first.map(({ bucket }) => bucket))] }
+}
+
+function ChosenInstant() {
+  // Until somebody writes something else, the field follows the clock.
+  const [written, setWritten] = useState<string | undefined>(undefined)
+  const nextHour = useComputed(() => (Math.floor((shownTime.value ?? 0) / HOUR) + 1) * HOUR)
+  return (
+    <Form
+      id="clock-form"
+      class="inline-form"
+      submit="Set the clock"
+      work={async (fields) => {
+        await changeClock({ now: readWritten(textOf(fields, 'now')) })
+        setWritten(undefined)
+      }}
+    >
+      <label>
+        To an instant (UTC)
+        <input
+          name="now"
+          autocomplete="off"
+          spellcheck={false}
+          value={written ?? writeMinute(nextHour.value)}
+          onInput={({ currentTarget }) => setWritten(currentTarget.value)}
+        />
+      </label>
+    </Form>
+  )
+}

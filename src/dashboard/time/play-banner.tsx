@@ -1,0 +1,126 @@
+import { Button } from '../controls/button.tsx'
+import { confirmed } from '../controls/dialog.tsx'
+import { ErrorText } from '../controls/notices.tsx'
+import { formatInstant } from '../formatting.ts'
+import { chosenAccount } from '../selection.ts'
+import {
+  adoptPlay,
+  continuePlay,
+  deletePlayed,
+  endPlay,
+  isPlaying,
+  originalOf,
+  type Play,
+  pausePlay,
+  play,
+  playTrouble,
+  speed,
+  stepPlay,
+} from './play.ts'
+
+const SPEEDS = [
+  [0.5, '½'],
+  [1, '1'],
+  [2, '2'],
+] as const
+
+/** Says on every tab that the page shows an account that was made for a play, and how to get back. */
+export function PlayBanner() {
+  const playing = play.value
+  const account = chosenAccount.value
+  if (playing !== undefined) return <Controls {...playing} />
+  const original = originalOf(account)
+  return original === undefined ? null : <Remains account={account} original={original} />
+}
+
+function Controls({ account, original, now, end }: Play) {
+  const isOver = now >= end
+  const isShown = chosenAccount.value === account
+  return (
+    <section id="play-banner" class="play-banner" aria-label="Play">
+      <p class="grow">
+        <strong>
+          {isShown ? 'You see' : 'There is'} the account {account}
+        </strong>
+        , which plays {original}
+        {isOver ? ' and has reached the end' : ''}:{' '}
+        <time class="mono">{formatInstant(new Date(now).toISOString())}</time>
+        {!isOver && !isPlaying.value && ', paused'}
+      </p>
+      <div class="row">
+        {!isShown && <Button work={() => (chosenAccount.value = account)}>Show {account}</Button>}
+        {!isOver && (
+          <>
+            {isPlaying.value ? (
+              <Button work={() => pausePlay()}>Pause</Button>
+            ) : (
+              <Button kind="primary" work={continuePlay}>
+                Continue
+              </Button>
+            )}
+            <Button work={stepOnce}>Next day</Button>
+            <label class="inline">
+              Days a second
+              <select
+                value={speed.value}
+                onChange={({ currentTarget }) => {
+                  speed.value = Number(currentTarget.value)
+                }}
+              >
+                {SPEEDS.map(([days, words]) => (
+                  <option key={days} value={days}>
+                    {words}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </>
+        )}
+        <Button kind={isOver ? 'primary' : ''} work={endPlay}>
+          Back to {original}
+        </Button>
+      </div>
+      {playTrouble.value !== undefined && (
+        <p class="refusal bad" role="alert">
+          The play is paused. <ErrorText error={playTrouble.value} />
+        </p>
+      )}
+    </section>
+  )
+}
+
+async function stepOnce(): Promise<void> {
+  pausePlay()
+  playTrouble.value = undefined
+  await stepPlay()
+}
+
+/** An account that another page plays, or that was left behind when its page was closed. */
+function Remains({ account, original }: { account: string; original: string }) {
+  async function goBack(): Promise<void> {
+    const text = `It was made to play ${original}, perhaps by another page that still plays it. ${original} does not change.`
+    if (!(await confirmed(`Delete the account ${account}?`, text, 'Delete'))) return
+    chosenAccount.value = original
+    await deletePlayed(account)
+  }
+  return (
+    <section id="play-banner" class="play-banner" aria-label="Play">
+      <p class="grow">
+        <strong>You see the account {account}</strong>, which was made to play {original}.
+      </p>
+      <div class="row">
+        <Button work={adoptPlay}>Play on</Button>
+        <Button
+          work={() => {
+            chosenAccount.value = original
+          }}
+        >
+          Back to {original}
+        </Button>
+        <Button kind="danger" work={goBack}>
+          Delete {account}
+        </Button>
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,213 @@
+import { snapshots } from '../account/snapshots.ts'
+import { call } from '../client.ts'
+import { Button } from '../controls/button.tsx'
+import { confirmed } from '../controls/dialog.tsx'
+import { Form, textOf } from '../controls/form.tsx'
+import { Loaded } from '../controls/loaded.tsx'
+import { Badge } from '../controls/marks.tsx'
+import { showNote } from '../controls/notices.tsx'
+import { formatCount, formatInstant } from '../formatting.ts'
+import { targetOf } from '../request-lines.ts'
+import { StatusBadge } from '../requests/marks.tsx'
+import { rewind } from '../requests/rewind.tsx'
+import { createResource, refreshShown } from '../resource.ts'
+import type { JournalEntry, Snapshot } from '../responses.ts'
+import { layTimeline, type Moment } from './timeline.ts'
+
+/** How many requests the timeline has at most. */
+const REQUESTS = 300
+/** They come with their bodies, of which there may be many. */
+const MILLISECONDS_OF_REST = 3_000
+/** How many characters of a body are shown. */
+const BODY = 120
+const BROUGHT_BACK = 'State, keys, clock, quotas and fault rules go back to those of then. The journal stays.'
+
+const requests = createResource({
+  tabs: ['time'],
+  afterRequests: 500,
+  restOf: () => MILLISECONDS_OF_REST,
+  load: (account) => call('listRequests', { parameters: { account }, query: { limit: REQUESTS } }),
+})
+
+/** Snapshots and requests on one line: everything that the account can be set back to. */
+export function TimelineSection() {
+  return (
+    <section class="card stack" aria-labelledby="timeline-title">
+      <h2 id="timeline-title">Timeline</h2>
+      <p class="soft">
+        A restore sets the account back to a snapshot, a rewind to just before a request: state, keys, clock, quotas and
+        fault rules. The journal, the coverage and the snapshots stay.
+      </p>
+      <SnapshotForm />
+      <Loaded of={snapshots}>
+        {(taken) => (
+          <Loaded of={requests}>
+            {({ requests: shown, count }) => (
+              <Moments moments={layTimeline(shown, taken)} shown={shown.length} count={count} />
+            )}
+          </Loaded>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+function SnapshotForm() {
+  async function take(fields: FormData, form: HTMLFormElement): Promise<void> {
+    const name = textOf(fields, 'name')
+    await call('takeSnapshot', { body: { name, ...(fields.has('replace') && { replace: true as const }) } })
+    form.reset()
+    await refreshShown()
+  }
+  return (
+    <Form id="snapshot-form" class="inline-form" submit="Take a snapshot" work={take}>
+      <label>
+        Name
+        <input name="name" autocomplete="off" required maxLength={100} />
+      </label>
+      <label class="check">
+        <input type="checkbox" name="replace" /> Replace an old one
+      </label>
+    </Form>
+  )
+}
+
+function Moments({ moments, shown, count }: { moments: readonly Moment[]; shown: number; count: number }) {
+  if (moments.length === 0) {
+    return (
+      <p class="empty" id="snapshots">
+        There is neither a snapshot nor a request yet. Take a snapshot before a change that you may want to undo.
+      </p>
+    )
+  }
+  return (
+    <>
+      <p class="soft">
+        {count > shown
+          ? `The latest ${shown} of ${formatCount(count, 'request')}, newest first.`
+          : `All of ${formatCount(count, 'request')}, newest first.`}{' '}
+        {moments.some(({ kind }) => kind === 'setback') &&
+          'Requests are in the order in which they came. The clock went back in between, and of a snapshot only its time on the clock is known, so it may have been taken earlier or later than it stands here.'}
+      </p>
+      <ol class="timeline" id="snapshots">
+        {moments.map((moment) => (
+          <li key={keyOf(moment)} class={moment.kind}>
+            <MomentLine moment={moment} />
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+function keyOf(moment: Moment): string {
+  switch (moment.kind) {
+    case 'snapshot':
+      return `snapshot ${moment.snapshot.name}`
+    case 'change':
+      return `request ${moment.request.ordinal}`
+    case 'rest':
+      return `rest ${moment.requests.at(-1)?.ordinal}`
+    case 'setback':
+      return `setback ${moment.from} ${moment.to}`
+  }
+}
+
+function MomentLine({ moment }: { moment: Moment }) {
+  switch (moment.kind) {
+    case 'snapshot':
+      return <SnapshotLine snapshot={moment.snapshot} />
+    case 'change':
+      return <ChangeLine request={moment.request} />
+    case 'rest':
+      return <RestLine requests={moment.requests} />
+    case 'setback':
+      return (
+        <span class="soft grow">
+          Here the clock went back, from {formatInstant(moment.from)} or later to {formatInstant(moment.to)} or earlier.
+        </span>
+      )
+  }
+}
+
+function Instant({ at }: { at: string }) {
+  return (
+    <time class="mono" dateTime={at}>
+      {formatInstant(at)}
+    </time>
+  )
+}
+
+function SnapshotLine({ snapshot: { name, taken_at, domains, groups } }: { snapshot: Snapshot }) {
+  async function restore(): Promise<void> {
+    if (!(await confirmed(`Restore the snapshot ${name}?`, BROUGHT_BACK, 'Restore'))) return
+    await call('restoreSnapshot', { parameters: { snapshot: name } })
+    showNote(`The snapshot ${name} was restored.`)
+    await refreshShown()
+  }
+  async function remove(): Promise<void> {
+    if (!(await confirmed(`Delete the snapshot ${name}?`, 'The account does not change.', 'Delete'))) return
+    await call('deleteSnapshot', { parameters: { snapshot: name } })
+    await refreshShown()
+  }
+  return (
+    <>
+      <Instant at={taken_at} />
+      <span class="grow">
+        <Badge tone="odd">snapshot</Badge> <strong>{name}</strong>{' '}
+        <span class="soft">
+          {formatCount(domains, 'domain')} · {formatCount(groups, 'group')}
+        </span>
+      </span>
+      <span class="row">
+        <Button small work={restore} aria-label={`Restore ${name}`}>
+          Restore
+        </Button>
+        <Button small kind="danger" work={remove} aria-label={`Delete ${name}`}>
+          Delete
+        </Button>
+      </span>
+    </>
+  )
+}
+
+function ChangeLine({ request: exchange }: { request: JournalEntry }) {
+  const { account, at, method, status, request } = exchange
+  const line = `${method} ${targetOf(exchange)}`
+  const body = request.body ?? ''
+  return (
+    <>
+      <Instant at={at} />
+      <span class="grow">
+        <StatusBadge status={status} /> <strong class="mono">{line}</strong>{' '}
+        <code class="soft">{body.length > BODY ? `${body.slice(0, BODY)}…` : body}</code>
+      </span>
+      {account !== null && (
+        <Button
+          small
+          work={() => rewind(account, exchange)}
+          aria-label={`Rewind to here…, just before ${line} at ${formatInstant(at)}`}
+        >
+          Rewind to here…
+        </Button>
+      )}
+    </>
+  )
+}
+
+function RestLine({ requests: rest }: { requests: readonly JournalEntry[] }) {
+  const [newest, oldest] = [rest[0], rest.at(-1)]
+  if (newest === undefined || oldest === undefined) return null
+  const refused = rest.filter(({ status }) => status === null || status >= 400).length
+  return (
+    <>
+      <Instant at={newest.at} />
+      <span class="grow soft">
+        {rest.length === 1
+          ? `${newest.method} ${newest.path}`
+          : `${formatCount(rest.length, 'request')} that changed nothing${newest.at === oldest.at ? '' : `, since ${formatInstant(oldest.at)}`}`}
+        {refused > 0 && (rest.length === 1 ? ', not a success' : `, ${refused} without success`)}
+      </span>
+    </>
+  )
+}

@@ -1,0 +1,74 @@
+import { computed, signal } from '@preact/signals'
+import { call } from '../client.ts'
+import type { Tone } from '../controls/marks.tsx'
+import { connection } from '../exchanges.ts'
+import { PLAYS_SERVICE } from '../facts.ts'
+import { formatCount } from '../formatting.ts'
+import { createResource } from '../resource.ts'
+import type { Verdict } from '../responses.ts'
+
+const MILLISECONDS_AFTER_REQUEST = 400
+/** The stream has the requests of one account, and the verdict is that of all. */
+const MILLISECONDS_BETWEEN_LOADS = 2_000
+/** After this time without an answer, what was known is old. */
+const MILLISECONDS_UNTIL_OLD = 4_000
+
+/** Whose requests the verdict is about. A proxy knows no accounts. */
+export const SCOPE = PLAYS_SERVICE ? 'all accounts' : 'all clients'
+
+/** Whether the clients of all accounts kept the contract. */
+export const verdict = createResource({ load: loadVerdict, afterRequests: MILLISECONDS_AFTER_REQUEST, shared: true })
+
+/** Whether the server has not said for some time how the verdict is. */
+const old = signal(false)
+let watchdog: ReturnType<typeof setTimeout> | undefined
+
+/** A verdict in a few words. */
+interface ShownVerdict {
+  tone: Tone
+  words: string
+}
+
+/** The verdict as it may be shown: green only while the server says so. */
+export const shownVerdict = computed((): ShownVerdict => {
+  const isCurrent = connection.value !== 'lost' && verdict.failure.value === undefined && !old.value
+  const report = verdict.data.value
+  return report === undefined || !isCurrent ? { tone: '', words: 'verdict unknown' } : describe(report)
+})
+
+/** Loads the verdict again and again while the page is visible. */
+export function followVerdict(): void {
+  function load(): void {
+    if (!document.hidden) verdict.refresh().catch(() => undefined)
+  }
+  setInterval(load, MILLISECONDS_BETWEEN_LOADS)
+  document.addEventListener('visibilitychange', load)
+}
+
+/** Forgets the violations that were counted, of all accounts. */
+export async function clearVerdict(): Promise<void> {
+  await call('clearVerdict')
+  await verdict.refresh()
+}
+
+async function loadVerdict(): Promise<Verdict> {
+  const report = await call('getVerdict')
+  old.value = false
+  clearTimeout(watchdog)
+  watchdog = setTimeout(() => {
+    old.value = true
+  }, MILLISECONDS_UNTIL_OLD)
+  return report
+}
+
+function describe({ passed, requests, violations: { count }, service }: Verdict): ShownVerdict {
+  const findings = service?.findings ?? 0
+  const wrong = [
+    ...(count > 0 ? [formatCount(count, 'violation')] : []),
+    ...(findings > 0 ? [`${formatCount(findings, 'finding')} against the service`] : []),
+  ]
+  if (wrong.length > 0) return { tone: 'bad', words: wrong.join(', ') }
+  if (passed) return { tone: 'good', words: 'kept the contract' }
+  // The verdict has not passed when nothing was judged, which is nobody's fault.
+  return { tone: '', words: requests === 0 ? 'no request yet' : 'nothing checked yet' }
+}

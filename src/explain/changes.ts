@@ -1,0 +1,187 @@
+import { judge } from '../behaviour/judge.ts'
+import { changesAccount, type ServiceContract } from '../behaviour/operation.ts'
+import type { AccountState, DomainGroup, MonitoredDomain } from '../domain/account.ts'
+import type { FixtureDomain } from '../domain/fixture.ts'
+import type { Change, PersistentMap } from '../domain/persistent-map.ts'
+import { createBodyReader } from '../http/body.ts'
+import { bytesOf, isCut } from '../http/content.ts'
+import { createQueryReader, queryOf } from '../http/target.ts'
+import { isUnread } from '../journal/description.ts'
+import type { Entry } from '../journal/entry.ts'
+import { type Redact, redactWithin } from '../journal/redaction.ts'
+
+/** Something in the account that a request has changed. The control plane's document describes every field. */
+export interface ChangeReport {
+  what: 'domain' | 'group'
+  name: string
+  before: object | null
+  after: object | null
+  members: { added: string[]; added_count: number; removed: string[]; removed_count: number } | null
+}
+
+export interface ChangesReport {
+  changes: ChangeReport[] | null
+  changes_count: number | null
+  changes_note: string | null
+}
+
+/** What a request has changed in its account. */
+export interface StateChanges {
+  domains: readonly Change<string, MonitoredDomain>[]
+  groups: readonly Change<string, DomainGroup>[]
+}
+
+/** What a request has changed; or why nobody knows, in one sentence. */
+export type FoundChanges = { ok: true; changes: StateChanges } | { ok: false; why: string }
+
+/** How many changes are listed, and how many members of a group that came or went. */
+export const LISTED_CHANGES = 100
+export const LISTED_MEMBERS = 10
+
+export const NO_CHANGES: FoundChanges = { ok: true, changes: { domains: [], groups: [] } }
+const NOT_KEPT =
+  'What the account was before this request is no longer kept, so nobody knows any more what the request changed.'
+const FAILED = 'The stand-in itself failed, so it is not known what the request changed.'
+
+/** Whether the service has accepted a request that may change the account. Whatever else came of it changes nothing. */
+export function mayHaveChanged({ operation, decided, status, code, injected }: Entry): boolean {
+  if (operation === undefined || !changesAccount(operation)) return false
+  if (decided !== undefined) return decided.code === undefined
+  return status !== undefined && code === undefined && !injected
+}
+
+/**
+ * The changes between the two states that the journal keeps of a request: the one on which was decided, and the one that
+ * the decision has made. Nothing that anybody else has changed is among them. `undefined` where the journal does not keep
+ * them, or where the two have got maps of their own.
+ */
+export function keptChanges({ before, after }: Entry): StateChanges | undefined {
+  if (before === undefined) return undefined
+  const { account } = before
+  if (after === undefined) return { domains: [], groups: [] }
+  const domains = after.domains.changesSince(account.domains)
+  const groups = after.groups.changesSince(account.groups)
+  return domains && groups && { domains, groups: groups.filter(isRealChange) }
+}
+
+/** A request may set a group to what it was. */
+function isRealChange([, before, after]: Change<string, DomainGroup>): boolean {
+  if (before === undefined || after === undefined || before.name !== after.name) return true
+  const [former, present] = [before.domains, after.domains]
+  return former.length !== present.length || former.some((member, index) => member !== present[index])
+}
+
+/**
+ * The changes of a request of which only the state before it is kept: `before`, in maps that nobody else has. The request
+ * is decided again, which is pure: the same request to the same state at the same instant has the same outcome.
+ */
+export function repeatChanges(entry: Entry, before: AccountState | undefined, contract: ServiceContract): FoundChanges {
+  const { operation, target, headers, body, at } = entry
+  if (before === undefined || operation === undefined) return { ok: false, why: NOT_KEPT }
+  if (body !== undefined && (isCut(body) || isUnread(body))) {
+    const why = `The journal keeps only the beginning of the body, so it is not known what the request changed.`
+    return { ok: false, why }
+  }
+  const { settings } = contract
+  const fields = {
+    'content-type': fieldOf(headers, 'content-type'),
+    'content-encoding': fieldOf(headers, 'content-encoding'),
+  }
+  const bytes = body === undefined ? Buffer.alloc(0) : bytesOf(body)
+  const read = createBodyReader(settings).readBytes(bytes, fields, operation)
+  const query = createQueryReader(settings)(queryOf(target))
+  const judgement = judge({ operation, query, body: read }, before, contract, at)
+  // What is hidden in an exchange that other servers share may be what made the request acceptable.
+  if (!judgement.ok) return { ok: false, why: NOT_KEPT }
+  return { ok: true, changes: compareAccounts(before, judgement.state) }
+}
+
+/** The changes from one state to another, which share nothing or can be read without a copy. */
+export function compareAccounts(before: AccountState, after: AccountState): StateChanges {
+  const groups = after.groups.changesSince(before.groups) ?? compareMaps(before.groups, after.groups)
+  return {
+    domains: after.domains.changesSince(before.domains) ?? compareMaps(before.domains, after.domains),
+    groups: groups.filter(isRealChange),
+  }
+}
+
+function compareMaps<Part>(
+  before: PersistentMap<string, Part>,
+  after: PersistentMap<string, Part>,
+): Change<string, Part>[] {
+  const changes: Change<string, Part>[] = []
+  for (const [key, part] of before.entries()) {
+    const other = after.get(key)
+    if (other !== part) changes.push([key, part, other])
+  }
+  for (const [key, part] of after.entries()) if (!before.has(key)) changes.push([key, undefined, part])
+  return changes
+}
+
+/** Why the changes of a request are not known whose response was none of the service, but an internal error. */
+export function changesOfFailure({ failure, operation }: Entry): FoundChanges | undefined {
+  const mayChange = operation !== undefined && changesAccount(operation)
+  return failure !== undefined && mayChange ? { ok: false, why: FAILED } : undefined
+}
+
+/** The changes for a person: domains first, then groups, each kind in the order of the changes. */
+export function describeChanges(
+  found: FoundChanges,
+  writeDomain: (domain: MonitoredDomain) => FixtureDomain,
+  redact: Redact,
+): ChangesReport {
+  if (!found.ok) return { changes: null, changes_count: null, changes_note: found.why }
+  const { domains, groups } = found.changes
+  const listed = [
+    ...domains.slice(0, LISTED_CHANGES).map(([, before, after]) => describeDomain(before, after, writeDomain)),
+    ...groups
+      .slice(0, Math.max(0, LISTED_CHANGES - domains.length))
+      .map(([, before, after]) => describeGroup(before, after)),
+  ]
+  return {
+    changes: redactWithin(listed, redact),
+    changes_count: domains.length + groups.length,
+    changes_note: null,
+  }
+}
+
+function describeDomain(
+  before: MonitoredDomain | undefined,
+  after: MonitoredDomain | undefined,
+  writeDomain: (domain: MonitoredDomain) => FixtureDomain,
+): ChangeReport {
+  const { name = '', spelling = name } = after ?? before ?? {}
+  const write = (domain: MonitoredDomain | undefined) => (domain === undefined ? null : writeDomain(domain))
+  return { what: 'domain', name: spelling, before: write(before), after: write(after), members: null }
+}
+
+function describeGroup(before: DomainGroup | undefined, after: DomainGroup | undefined): ChangeReport {
+  const [former, present] = [before?.domains ?? [], after?.domains ?? []]
+  const added = without(present, former)
+  const removed = without(former, present)
+  const write = (group: DomainGroup | undefined) =>
+    group === undefined ? null : { id: group.id, name: group.name, members: group.domains.length }
+  return {
+    what: 'group',
+    name: (after ?? before)?.name ?? '',
+    before: write(before),
+    after: write(after),
+    members: {
+      added: added.slice(0, LISTED_MEMBERS),
+      added_count: added.length,
+      removed: removed.slice(0, LISTED_MEMBERS),
+      removed_count: removed.length,
+    },
+  }
+}
+
+function without(names: readonly string[], others: readonly string[]): string[] {
+  const known = new Set(others)
+  return names.filter((name) => !known.has(name))
+}
+
+/** The first value of a header field. */
+export function fieldOf(headers: readonly string[], name: string): string | undefined {
+  const index = headers.findIndex((each, place) => place % 2 === 0 && each.toLowerCase() === name)
+  return index < 0 ? undefined : headers[index + 1]
+}

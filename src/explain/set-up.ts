@@ -1,0 +1,127 @@
+import type { ServiceContract } from '../behaviour/operation.ts'
+import type { AccountState, DomainGroup } from '../domain/account.ts'
+import type { Fixture } from '../domain/fixture.ts'
+import { comparedName } from '../domain/groups.ts'
+import { writeInstant } from '../domain/iso-8601.ts'
+import { PersistentMap } from '../domain/persistent-map.ts'
+import { isObject, readJson } from '../ground/json.ts'
+import { textOf } from '../http/content.ts'
+import { createQueryReader, queryOf } from '../http/target.ts'
+import type { Entry } from '../journal/entry.ts'
+
+/** How an account is made in which a request has the outcome that it had. */
+export interface SetUp {
+  /** The body of POST /accounts, which is also what the library takes. */
+  account: { fixture: string | object; plan?: string; seed?: number; now: string; frozen: true }
+  /** Whether it is the account that the request found, as far as that matters for its response. */
+  isExact: boolean
+  /** What is missing, in one sentence; absent where nothing is. */
+  missing: string | undefined
+}
+
+/** How many domains, and how many groups, an account may have that is set up as a whole. */
+export const WHOLE = 30
+/** How many domains the part of a larger account may have on which the outcome depends. */
+export const PART = 100
+
+/**
+ * The set-up for a request. `state` is what the account was before it, in maps that nobody else has, and absent where that
+ * is not kept; `present` is what the account is now.
+ */
+export function setUpFor(
+  entry: Entry,
+  state: AccountState | undefined,
+  present: AccountState,
+  contract: ServiceContract,
+  writeState: (state: AccountState) => Fixture,
+): SetUp {
+  const now = writeInstant(entry.at)
+  const frozen = true as const
+  // What the contract forbids in every state needs none.
+  if (entry.violatesContract) return { account: { fixture: 'empty', now, frozen }, isExact: true, missing: undefined }
+  if (state === undefined) {
+    const { origin, plan, seed } = present
+    const fixture = typeof origin.fixture === 'string' ? origin.fixture : 'empty'
+    const missing =
+      'What the account was before this request is no longer kept, so this account is as a new one, ' +
+      `of the fixture ${fixture}.`
+    return { account: { fixture, plan, seed, now, frozen }, isExact: false, missing }
+  }
+  const { plan, seed, domains, groups } = state
+  const account = (part: AccountState) => ({ fixture: contentsOf(writeState(withFew(part))), plan, seed, now, frozen })
+  if (domains.size <= WHOLE && groups.size <= WHOLE) {
+    return { account: account(state), isExact: true, missing: undefined }
+  }
+  const { part, isExact } = partFor(entry, state, contract)
+  const missing =
+    `The account had ${count(domains.size, 'domain')} and ${count(groups.size, 'group')}. ` +
+    `This one has only ${isExact ? 'those that matter for the request' : 'some of them'}.`
+  return { account: account(part), isExact, missing }
+}
+
+/** The account without domains that were removed, where they are many: they matter only when they are added again. */
+function withFew({ formerDomains, ...rest }: AccountState): AccountState {
+  return formerDomains === undefined || formerDomains.size > WHOLE ? rest : { ...rest, formerDomains }
+}
+
+/** What an account holds; the rest of a fixture is said beside it. */
+function contentsOf({ domains = [], former_domains, groups = [], groups_created }: Fixture): object {
+  return {
+    ...(domains.length > 0 && { domains }),
+    ...(former_domains !== undefined && { former_domains }),
+    ...(groups.length > 0 && { groups }),
+    ...(groups_created !== undefined && groups_created > groups.length && { groups_created }),
+  }
+}
+
+/** The part of an account on which the outcome of a request depends: the domains and groups that the request names. */
+function partFor(
+  entry: Entry,
+  state: AccountState,
+  contract: ServiceContract,
+): { part: AccountState; isExact: boolean } {
+  const { settings } = contract
+  const { operation, target, body } = entry
+  const sent = operation?.readsBody && body !== undefined ? readJson(textOf(body)) : undefined
+  const named = namesIn(sent).map((name) => contract.canonicalHostname(name) ?? name)
+  const id = createQueryReader(settings)(queryOf(target))['id']
+  const name = isObject(sent) && typeof sent['name'] === 'string' ? sent['name'] : undefined
+  const holder = name === undefined ? undefined : state.groupNames.get(comparedName(name, settings.nameComparison))
+  const groups = [id, holder].flatMap((each) => (typeof each === 'string' ? (state.groups.get(each) ?? []) : []))
+  const members = new Set(groups.flatMap((group) => group.domains))
+  const namesNothing = named.length === 0 && name === undefined && id === undefined
+  const domains = new Set(
+    [...named, ...(members.size <= PART ? members : [])].filter((each) => state.domains.has(each)),
+  )
+  if (namesNothing) for (const each of [...state.domains.keys()].slice(0, WHOLE)) domains.add(each)
+  const others = [...state.groups.values()].filter((group) => group.domains.some((member) => domains.has(member)))
+  const chosen = [...groups, ...others.filter((group) => !groups.includes(group)).slice(0, WHOLE)]
+  return {
+    part: {
+      ...state,
+      domains: pick(state.domains, domains),
+      groups: PersistentMap.of(chosen.map((group) => [group.id, withMembers(group, domains)] as const)),
+    },
+    isExact: !namesNothing && members.size <= PART && settings.domainCap === 'none' && settings.groupCap === 'none',
+  }
+}
+
+function withMembers(group: DomainGroup, domains: ReadonlySet<string>): DomainGroup {
+  return { ...group, domains: group.domains.filter((member) => domains.has(member)) }
+}
+
+function pick<Part>(map: PersistentMap<string, Part>, keys: ReadonlySet<string>): PersistentMap<string, Part> {
+  return PersistentMap.of([...map.entries()].filter(([key]) => keys.has(key)))
+}
+
+/** The domains that a body names, in whichever field. */
+function namesIn(body: unknown): string[] {
+  if (!isObject(body)) return []
+  return Object.values(body).flatMap((field) =>
+    Array.isArray(field) ? field.filter((each): each is string => typeof each === 'string') : [],
+  )
+}
+
+function count(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`
+}

@@ -1,0 +1,174 @@
+import type { MonitoredDomain } from '../domain/account.ts'
+import { type DmarcRecord, firstRefresh, type Policy, pinTags } from '../domain/dmarc.ts'
+import type { Work } from '../ground/work.ts'
+import {
+  compareFindings,
+  describeFinding,
+  type Finding,
+  judgeDomain,
+  type Severity,
+  type Situation,
+} from './attention.ts'
+import { type Character, episodesOf, policySteps } from './character.ts'
+import {
+  characterIn,
+  type FigureRules,
+  firstReport,
+  type Monitoring,
+  mailSince,
+  recordsFrom,
+  sourceOf,
+} from './figures.ts'
+import { countForged } from './messages.ts'
+
+/** The figures of all domains of an account at one refresh. */
+interface DayFigures {
+  day: number
+  messages: number
+  /** Messages that pass DMARC. */
+  passing: number
+  /** In per cent of the messages; null where there are none. */
+  share: number | null
+}
+
+/** A domain that somebody should look at. */
+interface Attention {
+  domain: string
+  severity: Severity
+  /** In words. */
+  reason: string
+  /** The day on which it began, where that is known. */
+  since: number | undefined
+  /** Messages of the period that fail DMARC. */
+  messages: number
+}
+
+/** What an account looks like at a refresh. */
+export interface Overview {
+  /** Domains by the policy that applies to them at the newest refresh. */
+  policies: Record<Policy | 'missing', number>
+  /** Domains whose policy is only tested. */
+  testing: number
+  /** The worst first; not all of them. */
+  attention: Attention[]
+  attentionCount: number
+  /** The oldest first; the last one is the newest refresh. */
+  days: DayFigures[]
+}
+
+/** How many domains that need attention are named. */
+export const NAMED = 20
+
+/**
+ * The figures of an account at the refreshes from `first` up to `today`, and what they say at `today`. A share is that of
+ * the messages in the records of GET /dmarc, each with its share as it is there, so both say the same. No record is kept.
+ */
+export function* summarise(account: Monitoring, first: number, today: number, rules: FigureRules): Work<Overview> {
+  const { settings, percentageStep } = rules
+  // Sums of whole numbers are the same in any order. A share is a whole number of steps.
+  const steps = Math.round(1 / percentageStep)
+  const messages: number[] = Array.from({ length: today - first + 1 }, () => 0)
+  const passing = messages.slice()
+  const policies = { reject: 0, quarantine: 0, none: 0, missing: 0 }
+  const found: { finding: Finding; situation: Situation }[] = []
+  let testing = 0
+  // A copy, because an iterator shows later changes to whoever reads on after a pause.
+  for (const domain of [...account.domains.values()]) {
+    const earliest = Math.max(first, Math.min(today, firstRefresh(domain, settings)))
+    const records = recordsFrom(account, domain, earliest, today, rules)
+    for (const [index, record] of records.entries()) {
+      if (record === undefined) continue
+      const place = earliest - first + index
+      messages[place] = (messages[place] ?? 0) + record.count
+      passing[place] = (passing[place] ?? 0) + record.count * Math.round(record.dmarc * steps)
+    }
+    const record = records.at(-1)
+    const situation = record && situationOf(account, domain, record, today, rules)
+    policies[situation === undefined ? 'missing' : countedPolicy(situation.policy, situation.record)] += 1
+    if (record?.testing === 'y') testing += 1
+    const finding = situation && judgeDomain(situation)
+    if (situation !== undefined && finding !== undefined) found.push({ finding, situation })
+    yield
+  }
+  found.sort((one, other) => compareFindings(one.finding, other.finding) || byName(one.situation, other.situation))
+  return {
+    policies,
+    testing,
+    attention: found.slice(0, NAMED).map(({ finding, situation }) => ({
+      domain: situation.record.domain,
+      severity: finding.severity,
+      reason: describeFinding(finding, situation),
+      since: finding.since,
+      messages: finding.failing,
+    })),
+    attentionCount: found.length,
+    days: messages.map((all, index): DayFigures => {
+      const parts = (passing[index] ?? 0) / (100 * steps)
+      const share = all === 0 ? null : Math.round((parts / all) * 100 * steps) / steps
+      return { day: first + index, messages: all, passing: Math.round(parts), share }
+    }),
+  }
+}
+
+/** What the judgement on a domain needs, at the refresh `today`. */
+function situationOf(
+  account: Monitoring,
+  domain: MonitoredDomain,
+  record: DmarcRecord,
+  today: number,
+  rules: FigureRules,
+): Situation {
+  const { settings } = rules
+  const { pin = {} } = domain
+  const character = characterIn(account.seed, domain)
+  const source = sourceOf(account, domain, character, today, settings)
+  const isReported = today >= firstReport(domain, settings)
+  const since = Math.max(mailSince(domain, settings), mailSince(source ?? domain, settings))
+  const begin = Math.max(today - settings.countPeriod, Math.floor(since))
+  const isOwn = source === domain && pin.p === undefined && pin.testing === undefined
+  return {
+    record,
+    policy: policyOf(domain, record, source, isReported, rules),
+    inheritsFrom: source === domain ? undefined : source?.name,
+    testedSince: isOwn && record.testing === 'y' ? testedSince(character, today) : undefined,
+    isPinned: [pin.dmarc, pin.dkim, pin.spf, pin.count].some((each) => each !== undefined),
+    ...(source === undefined || !isReported || begin >= today
+      ? { episodes: [], forged: 0 }
+      : {
+          episodes: episodesOf(character, begin, today),
+          forged: countForged(character, today - settings.countPeriod, today, since),
+        }),
+    ...{ today, period: settings.countPeriod },
+  }
+}
+
+/** The policy that applies to the mail of a domain, whether GET /dmarc shows where it comes from or not. */
+function policyOf(
+  domain: MonitoredDomain,
+  { p }: DmarcRecord,
+  source: MonitoredDomain | undefined,
+  isReported: boolean,
+  { settings, recordForm }: FigureRules,
+): Situation['policy'] {
+  const shown = p === null || p === '' ? 'unknown' : p
+  if (pinTags(undefined, domain.pin ?? {}) !== undefined) return shown
+  if (!isReported && settings.policyBeforeRefresh === 'none') return 'unknown'
+  if (source === undefined) return 'missing'
+  // A list of published policies does not say which one a domain inherits.
+  return recordForm.policies === 'published' && source !== domain ? 'unknown' : shown
+}
+
+/** Under which policy a domain is counted: that of its record in GET /dmarc, if there is one behind it. */
+function countedPolicy(policy: Situation['policy'], { p }: DmarcRecord): Policy | 'missing' {
+  if (policy === 'missing' || p === null || p === '') return 'missing'
+  return p
+}
+
+/** The refresh at which the present step of a rollout began. */
+function testedSince(character: Character, today: number): number | undefined {
+  return policySteps(character, today, today + 1).findLast(({ from }) => from <= today)?.from
+}
+
+function byName(one: Situation, other: Situation): number {
+  return one.record.domain < other.record.domain ? -1 : 1
+}

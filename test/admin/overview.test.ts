@@ -1,0 +1,235 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { OverviewReport } from '../../src/admin/reports.ts'
+import type { DmarcRecord } from '../../src/domain/dmarc.ts'
+import { PROFILE_NAMES } from '../../src/domain/profile.ts'
+import { askControl } from '../support/control-plane.ts'
+import { processorTime } from '../support/processor-time.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+const NOW = '2026-01-15T09:00:00Z'
+const DAY = 86_400_000
+
+async function overviewOf(service: TestService, query = '', account = 'default'): Promise<OverviewReport> {
+  const { status, data } = await askControl(service, 'GET', `/accounts/${account}/overview${query}`)
+  expect(status).toBe(200)
+  return data
+}
+
+/** What GET /dmarc says of all domains together. */
+function sumsOf(records: readonly DmarcRecord[]) {
+  const messages = records.reduce((sum, { count }) => sum + count, 0)
+  const passing = records.reduce((sum, { count, dmarc }) => sum + count * Math.round(dmarc * 10), 0) / 1000
+  const share = messages === 0 ? null : Math.round((passing / messages) * 1000) / 10
+  return { messages, passing: Math.round(passing), share }
+}
+
+async function recordsOf(service: TestService): Promise<DmarcRecord[]> {
+  return JSON.parse((await service.get('/dmarc')).text).data
+}
+
+const domains = fc.uniqueArray(
+  fc.record(
+    {
+      name: fc.constantFrom('a.example', 'b.a.example', 'c.example', 'news.c.example', 'd.example', 'parked.example'),
+      profile: fc.constantFrom(...PROFILE_NAMES),
+      since: fc.nat(60).map((days) => `P${days}D`),
+      added_at: fc.integer({ min: 1, max: 60 }).map((days) => `P${days}D`),
+      record: fc.record({
+        p: fc.constantFrom('none', 'reject'),
+        dmarc: fc.nat(100),
+        count: fc.integer({ min: 1, max: 999 }),
+      }),
+    },
+    { requiredKeys: ['name'] },
+  ),
+  { selector: ({ name }) => name, maxLength: 6 },
+)
+
+describe('the overview of an account', () => {
+  it('has the sums of GET /dmarc, at the newest refresh and at each before it (seed 3)', async () => {
+    const service = await startService({ now: NOW, enforceQuotas: false })
+    await fc.assert(
+      fc.asyncProperty(domains, fc.nat(1000), async (domains, seed) => {
+        await askControl(service, 'POST', '/accounts/default/reset', { fixture: { domains }, seed, now: NOW })
+        const { days, policies, testing, ...overview } = await overviewOf(service, '?days=40')
+        const records = await recordsOf(service)
+        expect(overview).toMatchObject({ ...sumsOf(records), domains: domains.length, period_days: 30 })
+        expect(testing).toBe(records.filter((record) => record.testing === 'y').length)
+        const having = (policy: string) => records.filter(({ p }) => p === policy).length
+        expect([policies.reject, policies.quarantine]).toEqual([having('reject'), having('quarantine')])
+        expect(policies.none + policies.missing).toBe(having('none'))
+        const query = `/accounts/default/dmarc?from=${days[0]?.date}&to=2026-01-15`
+        const { data } = await askControl(service, 'GET', query)
+        expect(days).toEqual(
+          data.days.map(({ date, records }: { date: string; records: DmarcRecord[] }) => ({
+            date,
+            ...sumsOf(records),
+          })),
+        )
+      }),
+      { seed: 3, numRuns: 12 },
+    )
+  })
+
+  it('names the domains of the story that need attention, the worst first, with the reason', async () => {
+    const service = await startService({ now: NOW, fixture: 'demo' })
+    const { attention, attention_count, policies, share } = await overviewOf(service)
+    const reasons = attention.map(({ domain, severity, reason }) => `${severity} ${domain}: ${reason}`)
+    expect(attention_count).toBe(attention.length)
+    expect(share).toBeGreaterThan(50)
+    expect(Object.values(policies).reduce((sum, each) => sum + each)).toBe(25)
+    expect(reasons).toMatchInlineSnapshot(`
+      [
+        "high news.fjordlight.example: Enforced policy (quarantine), a sender that does not sign its mail since 6 January: 30,389 messages fail DMARC in 30 days, and receivers put them into spam folders.",
+        "high winter-sale.example: Forged since 9 January: others send about 3,500 messages a day in its name, and receivers deliver them, because its policy is none.",
+        "high invoices.fjordlight-benelux.test: Forged since 3 January: others send about 220 messages a day in its name, and receivers deliver them, because its policy is none.",
+        "high harbour-studio.example: Enforced policy (quarantine), sends without a valid SPF: 242 messages fail DMARC in 30 days, and receivers put them into spam folders.",
+        "medium support.fjordlight.example: Policy none, sends without a valid DKIM: 2,621 messages fail DMARC in 30 days, and receivers deliver them.",
+        "medium glowkids.example: Policy none: 1,394 messages fail DMARC in 30 days, and receivers deliver them.",
+        "medium fjordlight-nordics.test: Policy none: 1,080 messages fail DMARC in 30 days, and receivers deliver them.",
+        "medium fjordlight-benelux.test: Policy none: 516 messages fail DMARC in 30 days, and receivers deliver them.",
+        "medium events.fjordlight.example: Enforced policy (reject of fjordlight.example): 170 messages fail DMARC in 30 days, and receivers reject them.",
+        "low northern-lamps.example: The policy quarantine is only tested since 10 January: 2,246 messages fail DMARC in 30 days, about 1,300 of them forged, and receivers deliver them.",
+        "low lights-on-2026.example: Policy none: 40 messages fail DMARC in 30 days, and receivers deliver them.",
+        "low fjordlight-iberia.test: No DMARC record: anybody can send mail in its name, and nobody reports it.",
+        "low fjordlight-old.test: No DMARC record: anybody can send mail in its name, and nobody reports it.",
+      ]
+    `)
+  })
+
+  it('counts the domains without a record as missing, and those that inherit one by what applies to them', async () => {
+    const fixture = {
+      domains: [
+        { name: 'a.example', profile: 'enforced', policy: { p: 'reject' } },
+        { name: 'events.a.example', profile: 'no-record' },
+        { name: 'b.example', profile: 'no-record' },
+        { name: 'c.example', profile: 'enforced', policy: { p: 'quarantine', testing: 'y' } },
+        { name: 'd.example', profile: 'no-record', record: { p: 'none' } },
+      ],
+    }
+    const service = await startService({ now: NOW, fixture: fixture as never })
+    const { policies, testing } = await overviewOf(service)
+    expect([policies, testing]).toEqual([{ reject: 2, quarantine: 1, none: 1, missing: 1 }, 1])
+  })
+
+  it('follows a pin and its removal, and a domain that is added or removed', async () => {
+    const service = await startService({ now: NOW, fixture: { domains: ['a.example'] } })
+    const path = '/accounts/default/domains/a.example/dmarc'
+    await askControl(service, 'PUT', path, { p: 'reject', count: 1000, dmarc: 25 })
+    const pinned = await overviewOf(service)
+    expect(pinned).toMatchObject({ messages: 1000, passing: 250, share: 25, policies: { reject: 1 } })
+    expect(pinned.attention).toEqual([
+      {
+        domain: 'a.example',
+        severity: 'high',
+        reason: 'Enforced policy (reject): 750 messages fail DMARC in 30 days, and receivers reject them.',
+        since: null,
+        messages: 750,
+      },
+    ])
+    await askControl(service, 'DELETE', path)
+    expect(await overviewOf(service)).toMatchObject(sumsOf(await recordsOf(service)))
+    await service.send('POST', '/domains', { domains: ['b.example'] })
+    expect((await overviewOf(service)).domains).toBe(2)
+    await service.send('DELETE', '/domains', { domains: ['a.example', 'b.example'] })
+    expect(await overviewOf(service)).toMatchObject({ domains: 0, messages: 0, share: null, attention: [] })
+  })
+
+  it('changes at the daily refresh, and says when that is', async () => {
+    const service = await startService({ now: NOW, fixture: 'demo' })
+    const before = await overviewOf(service)
+    expect([before.now, before.refreshed_at, before.next_refresh_at]).toEqual([
+      NOW,
+      '2026-01-15T00:00:00Z',
+      '2026-01-16T00:00:00Z',
+    ])
+    service.advance(DAY)
+    const after = await overviewOf(service)
+    expect(after.refreshed_at).toBe('2026-01-16T00:00:00Z')
+    expect(after.days.slice(-2)[0]).toEqual(before.days.at(-1))
+    expect(after).toMatchObject(sumsOf(await recordsOf(service)))
+  })
+
+  it.each([
+    ['', 90],
+    ['?days=1', 1],
+    ['?days=366', 366],
+  ])('with %s has %d refreshes', async (query, count) => {
+    const service = await startService({ now: NOW, fixture: { domains: ['a.example'] } })
+    const { days, days_omitted } = await overviewOf(service, query)
+    expect([days.length, days_omitted, days.at(-1)?.date]).toEqual([count, 0, '2026-01-15'])
+  })
+
+  it.each(['0', 'x', '367', '-1', '1.5', '007', '', '1e2', '99999999999999999999'])('refuses days=%s', async (days) => {
+    const service = await startService({ now: NOW })
+    const { status, error } = await askControl(service, 'GET', `/accounts/default/overview?days=${days}`)
+    expect([status, error.code]).toEqual([400, 'invalid_value'])
+    expect(error.message).toBe(`\`days\` must be a whole number from 1 to 366, not "${days}".`)
+  })
+
+  it('refuses an unknown parameter and an unknown account', async () => {
+    const service = await startService({ now: NOW })
+    const answers = await Promise.all(
+      ['default/overview?day=1', 'nobody/overview'].map((path) => askControl(service, 'GET', `/accounts/${path}`)),
+    )
+    expect(answers.map(({ status, error }) => [status, error.code])).toEqual([
+      [400, 'unknown_field'],
+      [404, 'not_found'],
+    ])
+  })
+
+  it('of an account without domains, and of parked ones, has no mail and nothing to do', async () => {
+    for (const domains of [[], [{ name: 'a.example', profile: 'parked' as const }]]) {
+      const service = await startService({ now: NOW, fixture: { domains } })
+      const overview = await overviewOf(service, '?days=3')
+      expect(overview).toMatchObject({ messages: 0, passing: 0, share: null, attention: [], attention_count: 0 })
+      expect(overview.days).toEqual(
+        ['2026-01-13', '2026-01-14', '2026-01-15'].map((date) => ({ date, messages: 0, passing: 0, share: null })),
+      )
+    }
+  })
+
+  it('takes a domain that is added later than now for one without mail', async () => {
+    const fixture = { domains: [{ name: 'a.example', added_at: '2026-01-20T00:00:00Z' }] }
+    const service = await startService({ now: NOW, fixture })
+    expect(await overviewOf(service)).toMatchObject({ ...sumsOf(await recordsOf(service)), domains: 1, attention: [] })
+  })
+
+  it.each([
+    ['9998-06-01T00:00:00Z', 90, '9998-06-02T00:00:00Z'],
+    ['9999-12-30T23:59:00Z', 90, '9999-12-31T00:00:00Z'],
+    ['9999-12-31T00:00:00Z', 90, null],
+    ['1970-01-05T12:00:00Z', 5, '1970-01-06T00:00:00Z'],
+  ])('works with a clock that shows %s', async (now, count, next) => {
+    const service = await startService({ now, fixture: 'demo', frozen: true })
+    const { days, days_omitted, next_refresh_at, ...overview } = await overviewOf(service)
+    expect([days.length, days_omitted, next_refresh_at]).toEqual([count, 90 - count, next])
+    expect(overview).toMatchObject(sumsOf(await recordsOf(service)))
+  })
+
+  it('of 10,000 domains takes less than 2 s of the processor, and nothing when it is asked again', async () => {
+    const domains = Array.from({ length: 10_000 }, (_, index) => `d${index}.example`)
+    const service = await startService({ now: NOW, fixture: { domains } })
+    const cost = async (): Promise<number> => {
+      const before = processorTime()
+      await overviewOf(service)
+      return processorTime() - before
+    }
+    expect(await cost()).toBeLessThan(2_000)
+    expect(await cost()).toBeLessThan(100)
+    // Meanwhile, others are answered.
+    let [isOver, answered] = [false, 0]
+    const whole = overviewOf(service, '?days=200').finally(() => {
+      isOver = true
+    })
+    while (!isOver && answered < 10) {
+      await askControl(service, 'GET', '/accounts/default/clock')
+      answered += 1
+    }
+    expect(answered).toBe(10)
+    const { attention, attention_count, days, days_omitted } = await whole
+    expect([attention.length, days.length, days_omitted]).toEqual([20, 100, 100])
+    expect(attention_count).toBeGreaterThan(20)
+  })
+})

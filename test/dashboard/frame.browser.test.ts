@@ -1,0 +1,408 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { loadControlApi, readLimits } from '../../src/admin/document.ts'
+import { newCleanPage, newPage, shareBrowser } from '../support/browser.ts'
+import { askControl } from '../support/control-plane.ts'
+import { API_KEY, startService } from '../support/service.ts'
+import { adminUrl, ask, lookAgain, openDashboard, start } from './dashboard-page.ts'
+
+const TOKEN = 'open-sesame'
+const { pageLimit: PAGE_LIMIT } = readLimits(await loadControlApi())
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+function createAccount(service: Parameters<typeof ask>[0], id?: string): Promise<unknown> {
+  return ask(service, '/accounts', { method: 'POST', body: JSON.stringify({ id }) })
+}
+
+/** The verdict in the header: its words, and whether it is green or red. */
+async function verdictOf(page: Page): Promise<[words: string | null, tone: string | undefined]> {
+  const pill = page.locator('#verdict')
+  const classes = (await pill.getAttribute('class'))?.split(' ') ?? []
+  return [await pill.textContent(), ['good', 'bad'].find((tone) => classes.includes(tone))]
+}
+
+describe('the frame of the page', () => {
+  shareBrowser()
+
+  it('has the browser refuse markup and code that is made from text', async () => {
+    const { page, complaints } = await newPage()
+    await page.goto(adminUrl(await startService(), '/'))
+    await expect(page.evaluate(`document.body.innerHTML = '<b>x</b>'`)).rejects.toThrow('TrustedHTML')
+    await page.evaluate(`{
+      const script = document.createElement('div').appendChild(document.createElement('script'))
+      script.append('document.title = 1')
+      document.body.append(script)
+    }`)
+    expect(await page.title()).toBe('dmarc-understudy')
+    await expect(page.evaluate(`fetch('http://127.0.0.1:1/')`)).rejects.toThrow('Failed to fetch')
+    expect(complaints.join()).toContain('violates the following Content Security Policy directive')
+  })
+
+  it('is where a browser comes that opens the address of the server', async () => {
+    const service = await startService()
+    const page = await newCleanPage()
+    await page.goto(`${new URL(service.baseUrl).origin}/`)
+    await page.locator('#connection', { hasText: 'Live' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/__admin/')
+    expect(await ask(service, '/verdict')).toMatchObject({ requests: 0 })
+  })
+
+  it('asks for the token until it is the right one, and keeps it only for its tab', async () => {
+    const page = await openDashboard(await startService({ adminToken: TOKEN }))
+    const dialog = page.locator('dialog', { hasText: 'requires a token' })
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    expect(await dialog.isVisible()).toBe(true)
+    expect(await page.locator('#verdict').textContent()).toContain('unknown')
+    await page.locator('[name=token]').fill('wrong')
+    await page.keyboard.press('Enter')
+    await dialog.getByText('This token is wrong').waitFor()
+    await page.locator('[name=token]').fill(TOKEN)
+    await page.keyboard.press('Enter')
+    await page.locator('#connection', { hasText: 'Live' }).waitFor()
+    await page.locator('#verdict', { hasText: 'no request yet' }).waitFor()
+    expect(
+      await page.evaluate(
+        '[sessionStorage.token, localStorage.length, document.cookie, document.querySelectorAll("dialog[open]").length]',
+      ),
+    ).toEqual([TOKEN, 0, '', 0])
+  })
+
+  it('works in a browser that does not let the page store anything, also behind a token', async () => {
+    const page = await newCleanPage()
+    await page.addInitScript(
+      `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('No', 'SecurityError') } })`,
+    )
+    await page.goto(adminUrl(await startService({ adminToken: TOKEN }), '/'))
+    await page.locator('[name=token]').fill('wrong')
+    await page.keyboard.press('Enter')
+    await page.locator('dialog').getByText('This token is wrong').waitFor()
+    await page.locator('[name=token]').fill(TOKEN)
+    await page.keyboard.press('Enter')
+    await page.locator('#connection', { hasText: 'Live' }).waitFor()
+  })
+
+  it('shows the default account for an address that can name none, and asks for nothing else', async () => {
+    const service = await startService()
+    for (const hash of [
+      '#../requests',
+      '#./requests',
+      '#%2E%2E/requests',
+      '#%zz/requests',
+      `#${'a'.repeat(30_000)}/requests`,
+    ]) {
+      const page = await newCleanPage()
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+      await page.goto(adminUrl(service, `/${hash}`))
+      await page.locator('#connection', { hasText: 'Live' }).waitFor()
+      expect(await page.evaluate('location.hash')).toBe('#default/requests')
+      // With the account `..`, the path of a call would be that of another operation.
+      expect(asked).toContain('/__admin/accounts/default/requests')
+    }
+  })
+
+  it('keeps the token from a page that a fault sends in place of an answer', async () => {
+    const service = await startService({ adminToken: TOKEN })
+    const asAdmin = { authorization: `Bearer ${TOKEN}` }
+    const { page } = await newPage()
+    await page.goto(adminUrl(service, '/'))
+    await page.evaluate(`sessionStorage.setItem('token', ${JSON.stringify(TOKEN)})`)
+    const { pathname } = new URL(service.baseUrl)
+    const leak = `new Image().src = '${pathname}/leaked?' + sessionStorage.getItem('token')`
+    const body = `<!doctype html><title>A gateway</title><script>${leak}</script><img src="${pathname}/loaded">`
+    const respond = { status: 200, headers: { 'Content-Type': 'text/html' }, body }
+    const rule = { match: { operation: 'listDomains' }, respond }
+    await askControl(service, 'POST', '/accounts/default/faults', rule, asAdmin)
+    await page.setExtraHTTPHeaders({ authorization: `Bearer ${API_KEY}` })
+    await page.goto(`${service.baseUrl}/domains`)
+    const paths = async () => {
+      const { data } = await askControl(service, 'GET', '/requests', undefined, asAdmin)
+      return data.requests.map((request: { path: string }) => request.path)
+    }
+    await expect.poll(paths).toContain(`${pathname}/loaded`)
+    expect(await paths()).not.toContain(`${pathname}/leaked`)
+  })
+
+  it('says that the server does not answer, knows no verdict then, and continues when it answers again', async () => {
+    const port = await freePort()
+    const { service, page } = await start({ port })
+    await service.get('/domains')
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: kept the contract', 'good'])
+    await service.stop()
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: verdict unknown', undefined])
+    await page.locator('#notice', { hasText: 'The server does not answer.' }).waitFor()
+    expect(await page.locator('#connection').textContent()).toBe('Reconnecting…')
+    const again = await startService({ port })
+    await page.locator('#connection', { hasText: 'Live' }).waitFor()
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: no request yet', undefined])
+    expect(await page.locator('#notice').isVisible()).toBe(false)
+    await again.get('/domains')
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: kept the contract', 'good'])
+  })
+
+  it('does not call a verdict current that the server has not confirmed for some seconds', async () => {
+    const { service, page } = await start()
+    await service.get('/domains')
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: kept the contract', 'good'])
+    // The answer never comes, as from a network that swallows it.
+    await page.route('**/__admin/verdict', () => {})
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: verdict unknown', undefined])
+    await page.unroute('**/__admin/verdict')
+  })
+
+  it('shows the verdict of all accounts, what is behind it, and starts it again after a question', async () => {
+    const { service, page } = await start({}, '#default/account')
+    await createAccount(service, 'other')
+    expect(await verdictOf(page)).toEqual(['All accounts: no request yet', undefined])
+    await service.get('/dmarc')
+    await service.get('/dmarc')
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: kept the contract', 'good'])
+    await service.send('POST', '/domains', { domains: ['<b>x</b>'] })
+    await service.send('POST', '/domains', { wrong: 1 })
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: 2 violations', 'bad'])
+    await page.locator('#account').selectOption('other')
+    await page.locator('#about-title', { hasText: 'other' }).waitFor()
+    expect(await verdictOf(page)).toEqual(['All accounts: 2 violations', 'bad'])
+
+    await page.locator('#verdict').click()
+    const sheet = page.locator('#verdict-sheet')
+    expect(await sheet.locator('#violations li').count()).toBe(2)
+    expect(await sheet.locator('#violations').textContent()).toContain('which "<b>x</b>" is not')
+    expect(await sheet.locator('#politeness').textContent()).toContain('repeated-read')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => sheet.count()).toBe(0)
+    expect(await page.evaluate('document.activeElement.id')).toBe('verdict')
+
+    await page.locator('#verdict').click()
+    await sheet.getByRole('button', { name: 'Open the request POST' }).first().click()
+    await page.locator('#request-sheet', { hasText: '/api/v1/domains' }).waitFor()
+    expect(await page.locator('#tab-requests').getAttribute('aria-selected')).toBe('true')
+    await page.keyboard.press('Escape')
+
+    await page.goto(adminUrl(service, '/#default/account'))
+    await page.locator('#verdict').click()
+    await page.locator('#verdict-clear').click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    expect(await ask(service, '/verdict')).toMatchObject({ violations: { count: 2 } })
+    await page.locator('#verdict-clear').click()
+    await page.getByRole('button', { name: 'Start again', exact: true }).click()
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: no request yet', undefined])
+    expect(await ask(service, '/verdict')).toMatchObject({ requests: 0 })
+  })
+
+  it('is not green when requests came and none was judged', async () => {
+    const { service, page } = await start()
+    await service.send('GET', '/domains', undefined, { authorization: 'Bearer nobody' })
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: nothing checked yet', undefined])
+  })
+
+  it('chooses the default account when another client deletes the chosen one', async () => {
+    const service = await startService()
+    await createAccount(service, 'short-lived')
+    const page = await openDashboard(service, '#short-lived/account')
+    await page.locator('#about-title', { hasText: 'short-lived' }).waitFor()
+    await ask(service, '/accounts/short-lived', { method: 'DELETE' })
+    await lookAgain(page)
+    await page.locator('#toasts', { hasText: 'The account short-lived does not exist any more.' }).waitFor()
+    await expect.poll(() => page.locator('#account').inputValue()).toBe('default')
+    await expect.poll(() => page.locator('#account option').allTextContents()).toEqual(['default'])
+  })
+
+  it('stays with its account when something else was not found', async () => {
+    const service = await startService()
+    await createAccount(service, 'kept')
+    const page = await newCleanPage()
+    await page.route('**/accounts/kept/quotas', (route) =>
+      route.fulfill({
+        status: 404,
+        json: { success: false, error: { code: 'not_found', message: 'x', problems: [] } },
+      }),
+    )
+    const confirmed = page.waitForResponse(
+      (response) => response.url().endsWith('/accounts/kept') && response.request().method() === 'GET',
+    )
+    await page.goto(adminUrl(service, '/#kept/account'))
+    await confirmed
+    await page.locator('#keys li').waitFor()
+    expect(await page.locator('#account').inputValue()).toBe('kept')
+    expect(await page.locator('.toast').count()).toBe(0)
+  })
+
+  it('offers all accounts, also when they have more than one page, and those that another client creates', async () => {
+    const service = await startService({ fixture: 'empty' })
+    const count = Math.ceil((PAGE_LIMIT + 5) / 15) * 15
+    // Each at a time on few connections, because a thousand at once would be refused.
+    const create = async () => {
+      for (let number = 0; number < count / 15; number++) await createAccount(service)
+    }
+    await Promise.all(Array.from({ length: 15 }, create))
+    const page = await openDashboard(service)
+    const options = page.locator('#account option')
+    await expect.poll(() => options.count()).toBe(count + 1)
+    expect(await page.locator('#account-count').textContent()).toBe(`of ${(count + 1).toLocaleString('en')}`)
+    await createAccount(service, 'newcomer')
+    await lookAgain(page)
+    await expect.poll(() => options.last().textContent()).toBe('newcomer')
+  })
+
+  it('creates an account, shows only that account, resets and deletes it', async () => {
+    const { service, page } = await start({}, '#default/account')
+    await page.locator('#account-new').click()
+    await page.getByLabel('Name').fill('other')
+    await page.getByLabel('Fixture').selectOption('demo')
+    await page.getByLabel('Seed').fill('seven')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.locator('dialog .refusal', { hasText: '“Seed” must be of type integer' }).waitFor()
+    await page.getByLabel('Seed').fill('7')
+    await page.getByLabel('Time at the beginning').fill('2026-01-15T09:00:00Z')
+    await page.locator('[name=frozen]').selectOption('frozen')
+    await page.keyboard.press('Enter')
+    const dialog = page.locator('dialog', { hasText: 'The account other' })
+    const secret = /'([^']+)'/.exec((await dialog.locator('pre').textContent()) ?? '')?.[1]
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('dialog').count()).toBe(0)
+    await expect.poll(() => page.locator('#tab-domains .tally').textContent()).toBe('25')
+    expect(await page.evaluate('location.hash')).toBe('#other/account')
+    expect(await ask(service, '/accounts/other')).toMatchObject({
+      account: { seed: 7, fixture: 'demo', now: '2026-01-15T09:00:00Z', frozen: true },
+    })
+
+    const headers = { authorization: `Bearer ${secret}` }
+    await service.send('POST', '/domains', { domains: ['late.example'] }, headers)
+    await expect.poll(() => page.locator('#tab-domains .tally').textContent()).toBe('26')
+    await page.locator('#account-reset').click()
+    await page.getByRole('button', { name: 'Reset', exact: true }).click()
+    await expect.poll(() => page.locator('#tab-domains .tally').textContent()).toBe('25')
+
+    await page.locator('#account-delete').click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).last().click()
+    await expect.poll(() => page.evaluate('location.hash')).toBe('#default/account')
+    expect(await ask(service, '/accounts')).toMatchObject({ count: 1 })
+    expect(await page.locator('#account-delete').count()).toBe(0)
+  })
+
+  it('deletes the account that it has asked about, even when another one is chosen meanwhile', async () => {
+    const service = await startService()
+    for (const id of ['one', 'two']) await createAccount(service, id)
+    const page = await openDashboard(service, '#one/account')
+    await page.locator('#account-delete').click()
+    await page.evaluate(`location.hash = '#two/account'`)
+    await expect.poll(() => page.locator('#account').inputValue()).toBe('two')
+    await page.locator('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.locator('#toasts', { hasText: 'The account one was deleted.' }).waitFor()
+    expect(await page.locator('#account').inputValue()).toBe('two')
+    const { accounts } = await ask<{ accounts: { id: string }[] }>(service, '/accounts')
+    expect(accounts.map(({ id }) => id)).toEqual(['default', 'two'])
+  })
+
+  it('moves through its tabs with the arrow keys, and keeps the open one in sight on a phone', async () => {
+    const { page } = await start({}, '#default/requests', { viewport: { width: 360, height: 700 } })
+    await page.locator('#tab-requests').focus()
+    await page.keyboard.press('ArrowRight')
+    expect(await page.evaluate('document.activeElement.id')).toBe('tab-time')
+    await page.keyboard.press('End')
+    expect(await page.evaluate('[document.activeElement.id, location.hash]')).toEqual([
+      'tab-coverage',
+      '#default/coverage',
+    ])
+    const box = await page.locator('#tab-coverage').boundingBox()
+    expect(box && box.x >= 0 && box.x + box.width < 361).toBe(true)
+    await page.keyboard.press('ArrowRight')
+    expect(await page.evaluate('document.activeElement.id')).toBe('tab-overview')
+    expect(await page.locator('[role=tabpanel]').count()).toBe(1)
+  })
+
+  it('leads the keyboard past the header without another choice of the account', async () => {
+    const { page } = await start({}, '#default/account')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the panel')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('[document.activeElement.id, location.hash]')).toEqual(['panel', '#default/account'])
+  })
+
+  it('does not change a list that is open', async () => {
+    const { service, page } = await start()
+    const list = page.locator('#account')
+    await list.click()
+    expect(await list.evaluate((node) => node.matches(':open'))).toBe(true)
+    const seen = page.waitForResponse(
+      async (response) => response.url().includes('/accounts?') && (await response.text()).includes('newcomer'),
+    )
+    await createAccount(service, 'newcomer')
+    await lookAgain(page)
+    await seen
+    expect(await list.locator('option').allTextContents()).toEqual(['default'])
+    await page.keyboard.press('Escape')
+    await page.locator('#tab-coverage').click()
+    await expect.poll(() => list.locator('option').allTextContents()).toEqual(['default', 'newcomer'])
+  })
+
+  it('closes a dialog at the first Escape, also from a list', async () => {
+    const { page } = await start()
+    await page.locator('#account-new').click()
+    await page.getByLabel('Fixture').focus()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('dialog').count()).toBe(0)
+    expect(await page.evaluate('document.activeElement.id')).toBe('account-new')
+  })
+
+  it('asks for the verdict far less often than requests come, and shows the last one', async () => {
+    const { service, page } = await start({ enforceQuotas: false })
+    let asked = 0
+    page.on('request', (request) => {
+      if (request.url().endsWith('/verdict')) asked += 1
+    })
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(Array.from({ length: 40 }, () => service.get('/domains')))
+    }
+    await service.send('POST', '/domains', { wrong: 1 })
+    await expect.poll(() => verdictOf(page)).toEqual(['All accounts: 1 violation', 'bad'])
+    expect(asked).toBeLessThan(100)
+  })
+
+  it('closes a sheet at the first Escape while a note is shown, and by a click beside it', async () => {
+    const { service, page } = await start()
+    await createAccount(service, 'gone')
+    const sheet = page.locator('#verdict-sheet')
+    await page.evaluate(`location.hash = '#nobody/account'`)
+    await page.locator('.toast').waitFor()
+    await page.locator('#verdict').click()
+    await sheet.waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => sheet.count()).toBe(0)
+    await page.locator('#verdict').click()
+    await sheet.locator('h2').click()
+    expect(await sheet.count()).toBe(1)
+    await page.mouse.click(10, 400)
+    await expect.poll(() => sheet.count()).toBe(0)
+  })
+
+  it.each([360, 390, 1024, 1440, 3840])('needs no horizontal scrolling at %i pixels', async (width) => {
+    const service = await startService()
+    await createAccount(service, 'an-account-with-quite-a-long-name-as-some-people-and-their-scripts-like')
+    const page = await openDashboard(
+      service,
+      '#an-account-with-quite-a-long-name-as-some-people-and-their-scripts-like',
+      {
+        viewport: { width, height: 800 },
+      },
+    )
+    for (const tab of ['account', 'coverage']) {
+      await page.locator(`#tab-${tab}`).click()
+      await page.locator('#panel :is(li, meter)').first().waitFor()
+      expect([tab, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([tab, true])
+    }
+  })
+})

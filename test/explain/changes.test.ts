@@ -1,0 +1,212 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { OPERATIONS } from '../../src/behaviour/operations/operations.ts'
+import type { Fixture } from '../../src/domain/fixture.ts'
+import type { ChangeReport } from '../../src/explain/changes.ts'
+import type { Journal } from '../../src/journal/journal.ts'
+import { askControl } from '../support/control-plane.ts'
+import { startObserved } from '../support/observed-service.ts'
+import { startFleet } from '../support/replicas.ts'
+import { sendRequest } from '../support/request.ts'
+import { API_KEY, openService } from '../support/service.ts'
+import { SMALL } from './outcomes.ts'
+
+const NOTHING = { changes: [], changes_count: 0, changes_note: null }
+/** A group without members that came or went. */
+const UNMOVED = { added: [], added_count: 0, removed: [], removed_count: 0 }
+
+interface ChangeCase {
+  name: string
+  method: string
+  path: string
+  body?: unknown
+  changes: readonly Partial<ChangeReport>[]
+}
+
+const CASES: readonly ChangeCase[] = [
+  {
+    name: 'domains that are added',
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['New.example', 'p-reject.understudy.test'] },
+    changes: [
+      {
+        what: 'domain',
+        name: 'new.example',
+        before: null,
+        after: { name: 'new.example', added_at: '2026-01-15T09:30:00Z' },
+      },
+      {
+        what: 'domain',
+        name: 'p-reject.understudy.test',
+        before: null,
+        after: expect.objectContaining({ record: { p: 'reject' } }),
+      },
+    ],
+  },
+  {
+    name: 'a domain that is removed, with its pin, also from its groups',
+    method: 'DELETE',
+    path: '/domains',
+    body: { domains: ['three.example'] },
+    changes: [
+      {
+        what: 'domain',
+        name: 'three.example',
+        before: expect.objectContaining({ record: { p: 'reject', dkim: 95.5 } }),
+        after: null,
+      },
+      {
+        what: 'group',
+        name: 'Marketing',
+        before: { id: 'aaaaaaaa', name: 'Marketing', members: 2 },
+        after: { id: 'aaaaaaaa', name: 'Marketing', members: 1 },
+        members: { ...UNMOVED, removed: ['three.example'], removed_count: 1 },
+      },
+    ],
+  },
+  {
+    name: 'a group that is created',
+    method: 'POST',
+    path: '/domaingroups',
+    body: { name: 'New', domains: ['one.example'] },
+    changes: [
+      { what: 'group', name: 'New', before: null, members: { ...UNMOVED, added: ['one.example'], added_count: 1 } },
+    ],
+  },
+  {
+    name: 'a group that is renamed',
+    method: 'PATCH',
+    path: '/domaingroups?id=aaaaaaaa',
+    body: { name: 'Sales' },
+    changes: [
+      {
+        name: 'Sales',
+        before: { id: 'aaaaaaaa', name: 'Marketing', members: 2 },
+        after: { id: 'aaaaaaaa', name: 'Sales', members: 2 },
+        members: UNMOVED,
+      },
+    ],
+  },
+  {
+    name: 'members that come and go',
+    method: 'PATCH',
+    path: '/domaingroups?id=aaaaaaaa',
+    body: { domains: ['two.example', 'one.example'] },
+    changes: [{ members: { added: ['two.example'], added_count: 1, removed: ['three.example'], removed_count: 1 } }],
+  },
+  {
+    name: 'a group that is deleted',
+    method: 'DELETE',
+    path: '/domaingroups?id=aaaaaaaa',
+    changes: [{ name: 'Marketing', after: null }],
+  },
+  {
+    name: 'members that are set to what they were',
+    method: 'PATCH',
+    path: '/domaingroups?id=aaaaaaaa',
+    body: { add_domains: ['one.example'] },
+    changes: [],
+  },
+  { name: 'a refusal', method: 'POST', path: '/domaingroups', body: { name: 'marketing' }, changes: [] },
+  { name: 'a list', method: 'GET', path: '/dmarc', changes: [] },
+  { name: 'a path that does not exist', method: 'GET', path: '/nothing', changes: [] },
+]
+
+describe('the changes of a request', () => {
+  it.each(CASES)(
+    'are those of $name, whatever others change before and after',
+    async ({ method, path, body, changes }) => {
+      const service = await startObserved({ fixture: SMALL as Fixture })
+      await service.ask('POST', '/accounts/default/domains', { domains: ['before.example'] })
+      const { headers } = await service.send(method, path, body)
+      await service.ask('POST', '/accounts/default/domains', { domains: ['after.example'] })
+      await service.ask('POST', '/accounts/default/groups', { name: 'After', domains: ['after.example'] })
+      const explained = await service.explain(headers['x-request-id'])
+      expect(explained).toMatchObject({ changes, changes_count: changes.length, changes_note: null })
+      expect(explained.changes).toHaveLength(changes.length)
+    },
+  )
+
+  it('are the same on servers that share a store, of whichever is asked', async () => {
+    const [one, other] = await startFleet(2, { now: '2026-01-15T09:30:00Z', frozen: true })
+    if (one === undefined || other === undefined) throw new Error('There are two.')
+    for (const { method, path, body, changes } of CASES) {
+      const made = await askControl(one, 'POST', '/accounts', { fixture: SMALL })
+      const key = { authorization: `Bearer ${made.data.api_key}` }
+      const { headers } = await sendRequest(method, one.baseUrl + path, body, key)
+      await askControl(other, 'POST', `/accounts/${made.data.account.id}/domains`, { domains: ['after.example'] })
+      for (const replica of [one, other]) {
+        const { data } = await askControl(replica, 'GET', `/explain/${headers['x-request-id']}`)
+        expect(data).toMatchObject({ changes, changes_count: changes.length, changes_note: null })
+      }
+    }
+  })
+
+  it('stay when a fault loses the response, and are none when a fault came first', async () => {
+    const service = await startObserved()
+    await service.ask('POST', '/accounts/default/faults', { respond: { status: 503 }, phase: 'after', times: 1 })
+    await service.ask('POST', '/accounts/default/faults', { respond: { status: 200, body: {} }, times: 1 })
+    await service.send('POST', '/domains', { domains: ['a.example'] }).catch(() => undefined)
+    expect(await service.explain()).toMatchObject({ changes: [{ name: 'a.example' }], changes_count: 1 })
+    await service.send('POST', '/domains', { domains: ['b.example'] }).catch(() => undefined)
+    expect(await service.explain()).toMatchObject(NOTHING)
+  })
+
+  it('are listed up to a hundred, and of the members of a group ten, with their numbers', async () => {
+    const domains = Array.from({ length: 120 }, (_, index) => `d${index}.example`)
+    const groups = domains.map((domain, index) => ({ name: `G${index}`, domains: [domain, 'all.example'] }))
+    const service = await startObserved({ fixture: { domains: [...domains, 'all.example'], groups } })
+    const { headers } = await service.send('DELETE', '/domains', { domains: ['all.example'] })
+    const { changes, changes_count } = await service.explain(headers['x-request-id'])
+    expect(changes).toHaveLength(100)
+    expect(changes_count).toBe(121)
+    await service.send('POST', '/domaingroups', { name: 'New', domains: domains.slice(0, 30) })
+    const [created] = (await service.explain()).changes ?? []
+    expect(created?.members).toMatchObject({ added: domains.slice(0, 10), added_count: 30 })
+  })
+
+  it('hide the key of an account that a client has taken for a name', async () => {
+    const service = await startObserved()
+    await service.send('POST', '/domaingroups', { name: `my ${API_KEY}` })
+    const explained = await service.explain()
+    expect(explained.changes).toHaveLength(1)
+    expect(JSON.stringify([explained.changes, explained.reproduction?.vitest])).not.toContain(API_KEY)
+    expect(explained.reproduction_note).toContain('A secret in the request is hidden.')
+  })
+
+  it('hide the key of an account in what the code sets up and in bytes that are no text', async () => {
+    const service = await startObserved({ fixture: { domains: [], groups: [{ name: API_KEY, domains: [] }] } })
+    await service.send('GET', '/domaingroups')
+    const ofList = await service.explain()
+    expect(JSON.stringify(ofList.reproduction)).not.toContain(API_KEY)
+    expect(ofList.reproduction_note).toBe('A secret in the account is hidden.')
+    // Latin-1, and a key that only base64 would hide.
+    const body = Buffer.from(`{"domains":["caf\xe9 ${API_KEY}"]}`, 'latin1')
+    await service.send('POST', '/domains', body, { 'content-type': 'application/json' })
+    const { reproduction, reproduction_note } = await service.explain()
+    const [sent = ''] = /(?<=b64decode\(")[^"]+/.exec(reproduction?.pytest ?? '') ?? []
+    expect(Buffer.from(sent, 'base64').toString('latin1')).toMatch(/^\{"domains":\["caf\xe9 .*\[redacted\]"\]\}$/)
+    expect(reproduction_note).toContain('A secret in the request is hidden.')
+  })
+
+  it('are unknown, which is said, when the journal has given the states up', async () => {
+    let journal: Journal | undefined
+    const service = await openService({}, OPERATIONS, {
+      open(parts) {
+        journal = parts.journal
+      },
+    })
+    onTestFinished(service.stop)
+    const { headers } = await service.send('POST', '/domains', { domains: ['a.example'] })
+    const id = headers['x-request-id'] ?? ''
+    Object.assign(journal?.find(id) ?? {}, { before: undefined, after: undefined })
+    const { data } = await askControl(service, 'GET', `/explain/${id}`)
+    expect(data).toMatchObject({
+      changes: null,
+      changes_count: null,
+      changes_note: expect.stringContaining('no longer kept'),
+    })
+    expect(data.reproduction_note).toContain('no longer kept')
+    expect(data.reproduction.vitest).toContain("fixture: 'empty'")
+  })
+})

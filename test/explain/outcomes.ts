@@ -1,0 +1,232 @@
+/** A request, how its account is before it, and how it ends. */
+export interface OutcomeCase {
+  name: string
+  /** Of the account; by default a small one. */
+  fixture?: string | object
+  plan?: string
+  /** Requests to the control plane before it, below the account's path. */
+  before?: readonly (readonly [method: string, path: string, body: unknown])[]
+  method: string
+  /** Below the base URL; from the root of the host where it begins with `//`. */
+  path: string
+  body?: unknown
+  headers?: Readonly<Record<string, string | null>>
+  /** The status of the response; absent where none comes. */
+  status?: number
+  /** Whether the client gives up. */
+  endless?: boolean
+}
+
+const MANY = Array.from({ length: 80 }, (_, index) => `shop-${index}.example`)
+/** Names and texts in which characters mean something to a shell, to a program or to a reader's eye. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the dollar means something to a shell.
+export const ODD = '"\'`$(id)\\\n<script>*/ \u202eevil\u2069 \u{1f600} שלום ${x} %s {0} \\" \\\' #'
+
+export const SMALL = {
+  domains: [
+    'one.example',
+    { name: 'two.example', features: ['mta-sts'] },
+    { name: 'three.example', record: { p: 'reject', dkim: 95.5 } },
+  ],
+  groups: [
+    { id: 'aaaaaaaa', name: 'Marketing', domains: ['one.example', 'three.example'] },
+    { id: 'bbbbbbbb', name: 'It’s "ours" <b>', domains: [] },
+  ],
+}
+const LARGE = {
+  domains: MANY,
+  groups: [
+    { id: 'aaaaaaaa', name: 'Marketing', domains: MANY.slice(0, 5) },
+    { id: 'bbbbbbbb', name: 'All', domains: MANY },
+  ],
+}
+
+function fault(rule: object): NonNullable<OutcomeCase['before']> {
+  return [['POST', '/faults', rule]]
+}
+
+export const OUTCOMES: readonly OutcomeCase[] = [
+  {
+    name: 'an addition',
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['New.example', 'b.example'] },
+    status: 200,
+  },
+  { name: 'a removal', method: 'DELETE', path: '/domains', body: { domains: ['three.example'] }, status: 200 },
+  {
+    name: 'a new group',
+    method: 'POST',
+    path: '/domaingroups',
+    body: { name: 'New', domains: ['one.example'] },
+    status: 200,
+  },
+  {
+    name: 'a changed group',
+    method: 'PATCH',
+    path: '/domaingroups?id=aaaaaaaa',
+    body: { add_domains: ['two.example'] },
+    status: 200,
+  },
+  { name: 'a deleted group', method: 'DELETE', path: '/domaingroups?id=aaaaaaaa', status: 200 },
+  { name: 'a list of figures', method: 'GET', path: '/dmarc', status: 200 },
+  { name: 'a list of domains', method: 'GET', path: '/domains', status: 200 },
+  { name: 'one group', method: 'GET', path: '/domaingroups?id=aaaaaaaa', status: 200 },
+  { name: 'a HEAD', method: 'HEAD', path: '/domains', status: 200 },
+  {
+    name: 'an invalid domain',
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['ok.example', 'no host'] },
+    status: 400,
+  },
+  { name: 'odd characters', method: 'POST', path: '/domaingroups', body: { name: ODD }, status: 200 },
+  { name: 'half a pair', method: 'POST', path: '/domaingroups', body: '{"name":"a\\ud83d"}', status: 400 },
+  { name: 'a prototype', method: 'POST', path: '/domaingroups', body: '{"name":"a","__proto__":{"a":1}}', status: 400 },
+  { name: 'a domain in use', method: 'DELETE', path: '/domains', body: { domains: ['two.example'] }, status: 409 },
+  { name: 'a name that is taken', method: 'POST', path: '/domaingroups', body: { name: 'MARKETING' }, status: 409 },
+  { name: 'an unknown group', method: 'GET', path: '/domaingroups?id=zzzzzzzz', status: 404 },
+  { name: 'an unknown parameter', method: 'GET', path: "/domains?q=a%20b&x[]='1'{2}", status: 200 },
+  { name: 'no JSON', method: 'POST', path: '/domains', body: `{"domains": [${ODD}`, status: 400 },
+  {
+    name: 'numbers that JavaScript writes otherwise',
+    method: 'POST',
+    path: '/domains',
+    body: '{"domains": [1.0, 1e400, "a"]}',
+    status: 400,
+  },
+  {
+    name: 'no UTF-8',
+    method: 'POST',
+    path: '/domains',
+    body: Buffer.from([0x7b, 0xff, 0x00, 0x27, 0x7d]),
+    status: 400,
+  },
+  { name: 'a NUL', method: 'POST', path: '/domains', body: 'a\0b', status: 400 },
+  {
+    name: 'no type',
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['a.example'] },
+    headers: { 'content-type': null },
+    status: 400,
+  },
+  {
+    name: 'an odd type',
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['a.example'] },
+    headers: { 'content-type': `text/x; a="it's"` },
+    status: 400,
+  },
+  { name: 'a body that is not read', method: 'GET', path: '/domains', body: { a: 1 }, status: 200 },
+  {
+    name: 'a quota',
+    before: [['PATCH', '/quotas', { bucket: 'domains', remaining: 0 }]],
+    method: 'GET',
+    path: '/domains',
+    status: 429,
+  },
+  { name: 'a plan', plan: 'below-stone', method: 'GET', path: '/domains', status: 403 },
+  {
+    name: 'an injected error',
+    before: fault({ match: { operation: 'addDomains' }, respond: { error: 'rate_limited' }, probability: 1 }),
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['a.example'] },
+    status: 429,
+  },
+  {
+    name: 'an injected response',
+    before: fault({ respond: { status: 503, body: { 'it\'s "odd"': [ODD, null, true] } }, delay_ms: 20 }),
+    method: 'GET',
+    path: '/domains',
+    status: 503,
+  },
+  {
+    name: 'a reset connection',
+    before: fault({ connection: 'reset', phase: 'after' }),
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['a.example'] },
+  },
+  {
+    name: 'an endless connection',
+    before: fault({ connection: 'hang' }),
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['a.example'] },
+    endless: true,
+  },
+  { name: 'a truncated response', before: fault({ connection: 'truncate' }), method: 'GET', path: '/domains' },
+  {
+    name: 'a dripped response',
+    before: fault({ connection: 'drip', delay_ms: 50 }),
+    method: 'GET',
+    path: '/domains',
+    status: 200,
+  },
+  {
+    name: 'a damaged response',
+    before: fault({ corrupt: 'bad-envelope' }),
+    method: 'GET',
+    path: '/dmarc',
+    status: 200,
+  },
+  {
+    name: 'a quota that a fault uses up',
+    before: fault({ event: 'quota-used-up' }),
+    method: 'GET',
+    path: '/domains',
+    status: 429,
+  },
+  { name: 'a preference', method: 'GET', path: '/domains', headers: { prefer: 'code=rate_limited' }, status: 429 },
+  {
+    name: 'a simulated failure',
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['fail-invalid-domain.understudy.test'] },
+    status: 400,
+  },
+  {
+    name: 'an addition to a large account',
+    fixture: LARGE,
+    method: 'POST',
+    path: '/domains',
+    body: { domains: ['new.example'] },
+    status: 200,
+  },
+  {
+    name: 'a taken name in a large account',
+    fixture: LARGE,
+    method: 'POST',
+    path: '/domaingroups',
+    body: { name: 'all' },
+    status: 409,
+  },
+  {
+    name: 'a change in a large account',
+    fixture: LARGE,
+    method: 'PATCH',
+    path: '/domaingroups?id=aaaaaaaa',
+    body: { remove_domains: ['shop-1.example'] },
+    status: 200,
+  },
+  { name: 'figures of a large account', fixture: LARGE, method: 'GET', path: '/dmarc', status: 200 },
+  {
+    name: 'one group of a large account',
+    fixture: LARGE,
+    method: 'GET',
+    path: '/domaingroups?id=bbbbbbbb',
+    status: 200,
+  },
+  { name: 'a ready-made account', fixture: 'demo', method: 'GET', path: '/domaingroups', status: 200 },
+  {
+    name: 'removals from a ready-made account',
+    fixture: 'agency',
+    method: 'DELETE',
+    path: '/domains',
+    body: { domains: ['x.example'] },
+    status: 409,
+  },
+]

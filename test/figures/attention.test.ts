@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import type { DmarcRecord } from '../../src/domain/dmarc.ts'
+import { describeFinding, judgeDomain, type Situation } from '../../src/figures/attention.ts'
+import type { Episode, EpisodeKind } from '../../src/figures/episodes.ts'
+import { TODAY } from './monitoring.ts'
+
+const GOOD: DmarcRecord = {
+  ...{ domain: 'a.example', p: 'reject', sp: 'reject', np: 'reject', pct: 100, testing: 'n' },
+  ...{ dmarc: 99, dkim: 98, spf: 95, count: 10_000 },
+}
+
+function situation(record: Partial<DmarcRecord>, more: Partial<Situation> = {}): Situation {
+  const whole = { ...GOOD, ...record }
+  const policy = whole.p === null || whole.p === '' ? 'missing' : whole.p
+  const usual = { inheritsFrom: undefined, testedSince: undefined, isPinned: false, episodes: [], forged: 0 }
+  return { record: whole, policy, ...usual, today: TODAY, period: 30, ...more }
+}
+
+function episode(kind: EpisodeKind, daysAgo: number, until = 10, strength = 0.5): Episode {
+  return { kind, from: TODAY - daysAgo, until: TODAY + until, strength }
+}
+
+/** What is said of a domain: the severity and the reason. */
+function verdictOn(each: Situation): string | undefined {
+  const finding = judgeDomain(each)
+  return finding && `${finding.severity}: ${describeFinding(finding, each)}`
+}
+
+describe('the judgement on a domain', () => {
+  it.each<[string, Situation]>([
+    ['passes as usual under an enforced policy', situation({})],
+    ['passes as usual under none', situation({ p: 'none' })],
+    ['is parked', situation({ count: 0, dmarc: 0, dkim: 0, spf: 0 })],
+    ['has no mail under none', situation({ p: 'none', count: 0, dmarc: 0, dkim: 0, spf: 0 })],
+    ['was not reported yet', situation({ p: 'none', dmarc: 0 }, { policy: 'unknown' })],
+    ['is forged in vain', situation({ dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 })],
+    ['had a defect that is over and hardly shows', situation({}, { episodes: [episode('broken-spf', 20, -5)] })],
+  ])('finds nothing where it %s', (_, each) => {
+    expect(verdictOn(each)).toBeUndefined()
+  })
+
+  it.each<[Situation, string]>([
+    [
+      situation({ dmarc: 87, spf: 40 }, { episodes: [episode('broken-spf', 3)] }),
+      'high: Enforced policy (reject), SPF broken since 12 January: 1,300 messages fail DMARC in 30 days, and receivers reject them.',
+    ],
+    [
+      situation({ dmarc: 99, dkim: 60 }, { episodes: [episode('broken-dkim', 20)] }),
+      'medium: Enforced policy (reject), DKIM broken since 26 December 2025: 100 messages fail DMARC in 30 days, and receivers reject them.',
+    ],
+    [
+      situation({ dmarc: 100, spf: 90 }, { episodes: [episode('broken-spf', 1)] }),
+      'medium: Enforced policy (reject), SPF broken since 14 January: nothing has failed yet.',
+    ],
+    [
+      situation({ p: 'quarantine', dmarc: 70 }, { episodes: [episode('new-sender', 9)] }),
+      'high: Enforced policy (quarantine), a sender that does not sign its mail since 6 January: 3,000 messages fail DMARC in 30 days, and receivers put them into spam folders.',
+    ],
+    [
+      situation({ p: 'none', dmarc: 57 }),
+      'medium: Policy none: 4,300 messages fail DMARC in 30 days, and receivers deliver them.',
+    ],
+    [
+      situation({ p: 'none', dmarc: 97.5, count: 40 }),
+      'low: Policy none: 1 message fails DMARC in 30 days, and receivers deliver it.',
+    ],
+    [
+      situation({ p: 'none', dmarc: 90, dkim: 1, spf: 90 }),
+      'medium: Policy none, sends without a valid DKIM: 1,000 messages fail DMARC in 30 days, and receivers deliver them.',
+    ],
+    [
+      situation({ dmarc: 90, dkim: 90, spf: 1 }),
+      'high: Enforced policy (reject), sends without a valid SPF: 1,000 messages fail DMARC in 30 days, and receivers reject them.',
+    ],
+    [
+      situation({ p: 'none', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 }),
+      'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is none.',
+    ],
+    [
+      situation({ p: 'quarantine', dmarc: 50 }, { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 }),
+      'low: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers put them into spam folders, because its policy is quarantine.',
+    ],
+    [
+      situation(
+        { p: 'quarantine', testing: 'y', dmarc: 50 },
+        { episodes: [episode('attack', 30, 10, 5_000)], forged: 5_000 },
+      ),
+      'high: Forged since 16 December 2025: others send about 170 messages a day in its name, and receivers deliver them, because its policy is quarantine, but only tested.',
+    ],
+    [
+      situation({ testing: 'y', dmarc: 99 }, { testedSince: TODAY - 2 }),
+      'low: The policy reject is only tested since 13 January: 100 messages fail DMARC in 30 days, and receivers put them into spam folders.',
+    ],
+    [
+      situation({ dmarc: 92 }, { inheritsFrom: 'example' }),
+      'medium: Enforced policy (reject of example): 800 messages fail DMARC in 30 days, and receivers reject them.',
+    ],
+    [
+      situation({ dmarc: 92 }, { episodes: [episode('broken-spf', 20, -5)] }),
+      'low: Enforced policy (reject): 800 messages fail DMARC in 30 days, and receivers reject them. SPF was broken since 26 December 2025, until 10 January.',
+    ],
+    [
+      situation({ dmarc: 12.5 }, { isPinned: true, episodes: [episode('broken-spf', 3)] }),
+      'high: Enforced policy (reject): 8,750 messages fail DMARC in 30 days, and receivers reject them.',
+    ],
+    [
+      situation({ p: null, count: 0 }),
+      'low: No DMARC record: anybody can send mail in its name, and nobody reports it.',
+    ],
+  ])('says why (%#)', (each, words) => {
+    expect(verdictOn(each)).toBe(words)
+  })
+
+  it('does not count forged messages as mail of the domain that is lost', () => {
+    const attacked = situation(
+      { dmarc: 50 },
+      { episodes: [episode('attack', 30, 10, 5_000), episode('broken-spf', 3)], forged: 5_000 },
+    )
+    expect(judgeDomain(attacked)).toMatchObject({ kind: 'broken', severity: 'medium', damage: 0, failing: 5_000 })
+    expect(verdictOn(attacked)).toBe(
+      'medium: Enforced policy (reject), SPF broken since 12 January: 5,000 messages fail DMARC in 30 days, about 5,000 of them forged, and receivers reject them.',
+    )
+  })
+})
