@@ -35,6 +35,10 @@ export class Evidence {
     const { body, group } = this
     const removed = isObject(body) && Array.isArray(body['remove_domains']) ? body['remove_domains'] : []
     const members = new Set(group?.domains)
-    return removed.filter((name) => !members.has(this.#contract.canonicalHostname(name) ?? name))
+    return removed.filter(
+      (name): name is string =>
+        // Whatever a client has sent is looked at, also what is no name.
+        typeof name === 'string' && !members.has(this.#contract.canonicalHostname(name) ?? name),
+    )
   }
 }

@@ -223,7 +223,7 @@ function big(characters: number): SceneCall {
 }
 
 it('can be written as in the documentation', async () => {
-  const [, example = ''] = /```json\n([\s\S]*?)```/.exec(readFileSync('docs/demo.md', 'utf8')) ?? []
+  const [, example = ''] = /```jsonc\n([\s\S]*?)```/.exec(readFileSync('docs/demo.md', 'utf8')) ?? []
   const fixture = JSON.parse(example)
   expect(fixture.scenes).toHaveLength(3)
   await expect(accountOf(fixture)).resolves.toMatchObject({ id: 'default' })

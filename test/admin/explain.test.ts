@@ -20,6 +20,11 @@ describe('an explanation names the rules and the choices behind', () => {
     ['one group', async (service) => service.get(await pathOf(service, 'Sales')), { rules: ['one-group-by-id'] }],
     ['an unknown group', ({ get }) => get('/domaingroups?id=00000000'), { rules: ['unknown-id-read'] }],
     [
+      'the removal of what is no name',
+      async (service) => service.send('PATCH', await pathOf(service, 'Sales'), { remove_domains: [null] }),
+      { rules: [] },
+    ],
+    [
       'a missing key',
       ({ send }) => send('GET', '/dmarc', undefined, { authorization: null }),
       { rules: ['key-required'] },

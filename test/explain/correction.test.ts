@@ -237,6 +237,11 @@ const FIELDS: Row[] = [
     ['PATCH', '/domaingroups?id={Sales}', { add_domains: ['one.example'], remove_domains: ['two.example'] }],
   ],
   [
+    'no name among the members to remove',
+    ['PATCH', `${BASE}/domaingroups?id={Sales}`, { remove_domains: [null, 'two.example'] }],
+    ['PATCH', '/domaingroups?id={Sales}', { remove_domains: ['two.example'] }],
+  ],
+  [
     'the id in the body',
     ['PATCH', `${BASE}/domaingroups`, { id: '{Sales}', name: 'New' }],
     ['PATCH', '/domaingroups?id={Sales}', { name: 'New' }],

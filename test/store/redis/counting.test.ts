@@ -52,6 +52,14 @@ function withoutOver({ quotas, tallies }: Counters, now: number): Counters {
   return { quotas: new Map(kept), tallies }
 }
 
+/** The same for what a request has met: a window that is over is as good as none, and only one store may still know it. */
+function withoutFormer<Counted>(counted: Counted, now: number): Counted {
+  const { formerHits } = counted as { formerHits?: { startedAt: number } }
+  return formerHits === undefined || formerHits.startedAt > now - 3_600_000
+    ? counted
+    : { ...counted, formerHits: undefined }
+}
+
 describe.skipIf(!HAS_REDIS)('the script that lets a request enter', () => {
   it(`counts as the JavaScript does, whatever is planned (seed ${seed})`, async () => {
     let time = START
@@ -70,8 +78,12 @@ describe.skipIf(!HAS_REDIS)('the script that lets a request enter', () => {
         for (const each of [store, memory]) await each.create(state)
         for (const { later, ...plan } of planned) {
           time += later
-          const counted = await enter(store, `key of ${id}`, plan, clock)
-          expect(counted).toEqual(await enter(memory, `key of ${id}`, plan, clock))
+          const [counted, expected] = [
+            await enter(store, `key of ${id}`, plan, clock),
+            await enter(memory, `key of ${id}`, plan, clock),
+          ]
+          const now = time + offset
+          expect(withoutFormer(counted, now)).toEqual(withoutFormer(expected, now))
         }
         expect(withoutOver(await store.counters(id), time + offset)).toEqual(
           withoutOver(await memory.counters(id), time + offset),
