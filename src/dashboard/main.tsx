@@ -15,25 +15,31 @@ import { followVerdict } from './verdict/verdict.ts'
 
 const MILLISECONDS_BETWEEN_POLLS = 5_000
 
-const place = document.getElementById('page')
-if (place === null) throw new Error('The page has no place for its content.')
+// The browser paints what the document has, the name of the page, only if it is not kept busy until then.
+if (document.hidden) startPage()
+else requestAnimationFrame(() => setTimeout(startPage))
 
-readAddress()
-followSelection()
-followChoice(() => {
-  showNote(`The account ${chosenAccount.peek()} does not exist any more.`)
-  chosenAccount.value = DEFAULT_ACCOUNT
-})
-followRefreshes()
-openFirstTab()
-render(<Page />, place)
-followScope()
-followExchanges(requestList).catch(showFailure)
-followVerdict()
-followScene()
-addEventListener('hashchange', readAddress)
-setInterval(pollWhenVisible, MILLISECONDS_BETWEEN_POLLS)
-document.addEventListener('visibilitychange', refreshWhenVisible)
+function startPage(): void {
+  const place = document.getElementById('page')
+  if (place === null) throw new Error('The page has no place for its content.')
+  readAddress()
+  followSelection()
+  followChoice(() => {
+    showNote(`The account ${chosenAccount.peek()} does not exist any more.`)
+    chosenAccount.value = DEFAULT_ACCOUNT
+  })
+  followRefreshes()
+  openFirstTab()
+  place.replaceChildren()
+  render(<Page />, place)
+  followScope()
+  followExchanges(requestList).catch(showFailure)
+  followVerdict()
+  followScene()
+  addEventListener('hashchange', readAddress)
+  setInterval(pollWhenVisible, MILLISECONDS_BETWEEN_POLLS)
+  document.addEventListener('visibilitychange', refreshWhenVisible)
+}
 
 function pollWhenVisible(): void {
   if (!document.hidden && connection.peek() !== 'lost') void poll()
